@@ -1,0 +1,2 @@
+export { InvalidError, type Issue } from "./errors.ts";
+export type { AddressRecord, Call, Hex, Intent } from "./intent.ts";
