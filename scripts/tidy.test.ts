@@ -1,0 +1,162 @@
+// The layout's own rules: who may import whom, no cycles, no dead files, no machinery by accident.
+// ARCHITECTURE.md explains the direction table; this file enforces it.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { describe, test } from "node:test";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** What a room may import besides itself. Tests and benches may bring up anything. */
+const mayImport: Record<string, readonly string[]> = {
+  contracts: [],
+  address: [],
+  "service/store": ["address"],
+  "service/chain": ["address", "contracts"],
+  "service/accounts": ["address", "service/store"],
+  "service/http": ["address", "contracts", "service/store", "service/chain", "service/accounts"],
+  "service/executor": ["address", "contracts", "service/store", "service/chain"],
+  service: [
+    "address",
+    "contracts",
+    "service/store",
+    "service/chain",
+    "service/accounts",
+    "service/http",
+    "service/executor",
+  ],
+  "web/ui": [],
+  "web/dashboard": ["address", "web/ui"],
+  "web/pay": ["address", "web/ui"],
+  web: ["address", "web/ui", "web/dashboard", "web/pay"],
+  scripts: ["address", "contracts", "service"],
+  e2e: ["address", "contracts", "service", "scripts"],
+};
+
+const packages: Record<string, string> = {
+  "executable-address": "address",
+  "executable-address-contracts": "contracts",
+};
+
+const skipped = /(^|\/)(node_modules|dist|out|cache|snapshots|\.git|\.data)$/;
+
+const walk = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return skipped.test(path) ? [] : walk(path);
+    return [path];
+  });
+
+const files = walk("");
+const sources = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
+const textOf = new Map(sources.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+const isTest = (path: string) =>
+  /\.(test|bench)\.tsx?$|-for-tests\.ts$|\/bench\/|(^|\/)bench\.ts$|^e2e\//.test(path);
+
+const roomOf = (path: string) => {
+  const rooms = Object.keys(mayImport).sort((a, b) => b.length - a.length);
+  return rooms.find((room) => path.startsWith(`${room}/`));
+};
+
+const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*|new URL\(\s*)"([^"]+)"/g;
+
+/** The files and rooms a source file imports, as paths from the root. */
+const importsOf = (path: string) =>
+  [...textOf.get(path)!.matchAll(importPattern)].flatMap(([, specifier]) => {
+    if (specifier!.startsWith(".")) {
+      const target = relative(root, resolve(root, dirname(path), specifier!))
+        .split(sep)
+        .join("/");
+      return [{ room: roomOf(target), file: target }];
+    }
+    const name = Object.keys(packages).find(
+      (p) => specifier === p || specifier!.startsWith(`${p}/`),
+    );
+    return name === undefined ? [] : [{ room: packages[name], file: undefined }];
+  });
+
+describe("the direction table", () => {
+  test("no room imports one that stands above it", () => {
+    const wrong = sources
+      .filter((path) => !isTest(path) && roomOf(path) !== undefined)
+      .flatMap((path) => {
+        const room = roomOf(path)!;
+        const allowed = [room, ...mayImport[room]!];
+        return importsOf(path)
+          .filter((i) => i.room !== undefined && !allowed.includes(i.room))
+          .map((i) => `${path} imports ${i.file ?? i.room}`);
+      });
+    assert.deepEqual(wrong, []);
+  });
+
+  test("the files of a room import each other without cycles", () => {
+    const done = new Set<string>();
+    const visit = (path: string, above: string[]): string[] => {
+      if (above.includes(path)) return [[...above.slice(above.indexOf(path)), path].join(" → ")];
+      if (done.has(path) || !textOf.has(path)) return [];
+      const found = importsOf(path).flatMap((i) => (i.file ? visit(i.file, [...above, path]) : []));
+      done.add(path);
+      return found;
+    };
+    assert.deepEqual(
+      sources.flatMap((path) => visit(path, [])),
+      [],
+    );
+  });
+
+  test("the library imports nothing of Node outside its tests and its command line", () => {
+    const wrong = sources.filter(
+      (path) =>
+        path.startsWith("address/") &&
+        !isTest(path) &&
+        !path.startsWith("address/cli") &&
+        /["']node:/.test(textOf.get(path)!),
+    );
+    assert.deepEqual(wrong, []);
+  });
+});
+
+describe("the tree", () => {
+  test("every source file is a test, an entry point, or imported by another", () => {
+    const named = ["package.json", ...Object.values({ c: "contracts", a: "address", w: "web" })]
+      .map((path) => (path.endsWith(".json") ? path : `${path}/package.json`))
+      .concat("service/package.json", "web/index.html", "contracts/foundry.toml", ".ci/run")
+      .filter((path) => existsSync(join(root, path)))
+      .map((path) => readFileSync(join(root, path), "utf8"))
+      .join("\n");
+    const imported = new Set(sources.flatMap((p) => importsOf(p).map((i) => i.file)));
+    const text = [...textOf.values()].join("\n");
+    const dead = sources.filter((path) => {
+      const name = path.split("/").at(-1)!;
+      if (/\.test\.tsx?$/.test(path) || imported.has(path) || named.includes(name)) return false;
+      if (/^(vite|migrations)\b|\/migrations\//.test(path) || name === "vite.config.ts")
+        return false;
+      return !text.includes(`"${name}"`) && !text.includes(`/${name}"`);
+    });
+    assert.deepEqual(dead, []);
+  });
+
+  test("no file is named for nothing in particular", () => {
+    const vague = files.filter((path) =>
+      /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
+    );
+    assert.deepEqual(vague, []);
+  });
+
+  test("no line is longer than 100 columns and none is a reminder", () => {
+    const wrong = files
+      .filter((path) => /\.(ts|tsx|js|cjs|sol)$/.test(path))
+      .flatMap((path) =>
+        readFileSync(join(root, path), "utf8")
+          .split("\n")
+          .flatMap((line, at) => {
+            const long = line.length > 100 && !/https?:\/\/|["'`][^ ]{60,}["'`]/.test(line);
+            return long || /\b(TO(?=DO)DO|FIX(?=ME)ME|X{3})\b/.test(line)
+              ? [`${path}:${at + 1}`]
+              : [];
+          }),
+      );
+    assert.deepEqual(wrong, []);
+  });
+});
