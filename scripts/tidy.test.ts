@@ -61,8 +61,10 @@ const roomOf = (path: string) => {
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*|new URL\(\s*)"([^"]+)"/g;
 
+type Import = { room: string | undefined; file?: string };
+
 /** The files and rooms a source file imports, as paths from the root. */
-const importsOf = (path: string) =>
+const importsOf = (path: string): Import[] =>
   [...textOf.get(path)!.matchAll(importPattern)].flatMap(([, specifier]) => {
     if (specifier!.startsWith(".")) {
       const target = relative(root, resolve(root, dirname(path), specifier!))
@@ -73,7 +75,7 @@ const importsOf = (path: string) =>
     const name = Object.keys(packages).find(
       (p) => specifier === p || specifier!.startsWith(`${p}/`),
     );
-    return name === undefined ? [] : [{ room: packages[name], file: undefined }];
+    return name === undefined ? [] : [{ room: packages[name] }];
   });
 
 describe("the direction table", () => {
@@ -125,7 +127,7 @@ describe("the tree", () => {
       .filter((path) => existsSync(join(root, path)))
       .map((path) => readFileSync(join(root, path), "utf8"))
       .join("\n");
-    const imported = new Set(sources.flatMap((p) => importsOf(p).map((i) => i.file)));
+    const imported = new Set(sources.flatMap((p) => importsOf(p).flatMap((i) => i.file ?? [])));
     const text = [...textOf.values()].join("\n");
     const dead = sources.filter((path) => {
       const name = path.split("/").at(-1)!;

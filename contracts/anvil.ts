@@ -1,0 +1,69 @@
+// A local chain for tests, benches and `npm start`: the anvil that came with npm, spawned directly,
+// since the npm wrapper loses signals and exit codes.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { arch, platform } from "node:process";
+
+export type Anvil = {
+  rpcUrl: string;
+  process: ChildProcess;
+  /** Resolves when the process is gone, its state file written if it has one. */
+  stop(): Promise<void>;
+};
+
+/** Path of a Foundry program ("anvil", "forge") for this machine. Throws where npm has none. */
+export function foundryBinary(program: "anvil" | "forge"): string {
+  const os = platform === "win32" ? "win32" : platform;
+  const cpu = arch === "x64" ? "amd64" : arch;
+  const suffix = platform === "win32" ? ".exe" : "";
+  const name = `@foundry-rs/${program}-${os}-${cpu}`;
+  return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
+}
+
+/** A port on 127.0.0.1 that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * Starts anvil on 127.0.0.1 and waits until it listens.
+ *
+ * @param options.port a free one when absent
+ * @param options.args further arguments, such as `--state FILE`
+ * @throws when anvil ends before it listens, with what it said
+ */
+export async function startAnvil(options: { port?: number; args?: string[] } = {}): Promise<Anvil> {
+  const port = options.port ?? (await freePort());
+  const args = ["--host", "127.0.0.1", "--port", String(port), ...(options.args ?? [])];
+  const child = spawn(foundryBinary("anvil"), args, { stdio: ["ignore", "pipe", "pipe"] });
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    const listen = (chunk: Buffer) => {
+      said += chunk;
+      if (said.includes("Listening on")) resolve();
+    };
+    child.stdout.on("data", listen);
+    child.stderr.on("data", listen);
+    child.once("error", reject);
+    gone.then(() => reject(new Error(`anvil did not start: ${said.trim().slice(-400)}`)));
+  });
+  for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners("data").resume();
+  return {
+    rpcUrl: `http://127.0.0.1:${port}`,
+    process: child,
+    stop: async () => {
+      child.kill("SIGINT");
+      await gone;
+    },
+  };
+}
