@@ -1,0 +1,43 @@
+// Brings a database to the tables this version needs, whoever else starts at the same moment.
+
+import { type Kysely, sql } from "kysely";
+import * as records from "./migrations/001-records.ts";
+import type { Dialect, Tables } from "./tables.ts";
+
+type Migration = {
+  // biome-ignore lint/suspicious/noExplicitAny: each migration knows its own tables alone
+  up(db: Kysely<any>, dialect: Dialect): Promise<void>;
+};
+
+/** In order. A file that has run anywhere never changes again: a new one mends it. */
+const migrations: [name: string, migration: Migration][] = [["001-records", records]];
+
+/**
+ * Runs each migration that has not run, each in a transaction of its own. Inserting its name is
+ * the lock: a second server waits there until the first has committed, then finds it done.
+ * @throws when a later version of the service has been here
+ */
+export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
+  await createMigrationsTable(db);
+  for (const [name, migration] of migrations) {
+    await db.transaction().execute(async (transaction) => {
+      const inserted = await transaction
+        .insertInto("migrations")
+        .values({ name, applied_at: Date.now() })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      if (inserted.numInsertedOrUpdatedRows) await migration.up(transaction, dialect);
+    });
+  }
+  const known = new Set(migrations.map(([name]) => name));
+  const applied = await db.selectFrom("migrations").select("name").execute();
+  const unknown = applied.find((row) => !known.has(row.name));
+  if (unknown) throw new Error(`the database was migrated by a newer version: ${unknown.name}`);
+}
+
+async function createMigrationsTable(db: Kysely<Tables>): Promise<void> {
+  const create = sql`create table if not exists migrations
+    (name text primary key not null, applied_at bigint not null)`;
+  // PostgreSQL may fail the slower of two that create at once; the second time it is there.
+  await create.execute(db).catch(() => create.execute(db));
+}

@@ -1,0 +1,58 @@
+// Records, who owns them, accounts and their credentials. Times are Unix milliseconds.
+
+import { type Kysely, sql } from "kysely";
+import type { Bytes, Dialect } from "../tables.ts";
+
+export type RecordTables = {
+  /** `address` 20 bytes; everything else of a record is derived from `terms`. */
+  records: { address: Bytes; terms: Bytes };
+  owners: { account_id: string; address: Bytes; created_at: number };
+  /** `id` is `acc_` and 24 hex digits, `email` lower case. */
+  accounts: { id: string; email: string; created_at: number };
+  /** `digest` SHA-256 of the key's text; `prefix` its first characters, for display. */
+  api_keys: {
+    account_id: string;
+    digest: Bytes;
+    prefix: string;
+    created_at: number;
+    rotated_at: number | null;
+    last_used_at: number | null;
+    seen_in_browser_at: number | null;
+  };
+  /** Publishable, so `client_id` is kept in full. */
+  client_ids: {
+    account_id: string;
+    digest: Bytes;
+    client_id: string;
+    created_at: number;
+    rotated_at: number | null;
+    last_used_at: number | null;
+  };
+  /** `origin` in canonical form. */
+  origins: { account_id: string; origin: string; created_at: number };
+};
+
+export async function up(db: Kysely<RecordTables>, dialect: Dialect): Promise<void> {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  // A clustered key in SQLite: one page dirtied for each owner's row, not two.
+  const clustered = sql.raw(dialect === "postgres" ? "" : "without rowid");
+  const statements = [
+    // Terms stay out of the index's pages: rows are appended, only 20-byte keys land at random.
+    sql`create table records (address ${bytes} primary key not null, terms ${bytes} not null)`,
+    // No foreign key: it would cost every create a look-up, and nothing deletes an account.
+    sql`create table owners (account_id text not null, address ${bytes} not null,
+        created_at bigint not null, primary key (account_id, address)) ${clustered}`,
+    sql`create index owners_newest on owners (account_id, created_at, address)`,
+    sql`create table accounts (id text primary key not null, email text not null unique,
+        created_at bigint not null)`,
+    sql`create table api_keys (account_id text primary key not null references accounts (id),
+        digest ${bytes} not null unique, prefix text not null, created_at bigint not null,
+        rotated_at bigint, last_used_at bigint, seen_in_browser_at bigint)`,
+    sql`create table client_ids (account_id text primary key not null references accounts (id),
+        digest ${bytes} not null unique, client_id text not null, created_at bigint not null,
+        rotated_at bigint, last_used_at bigint)`,
+    sql`create table origins (account_id text not null references accounts (id),
+        origin text not null, created_at bigint not null, primary key (account_id, origin))`,
+  ];
+  for (const statement of statements) await statement.execute(db);
+}

@@ -1,0 +1,21 @@
+// Which store the configuration asks for.
+
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { openSqlite } from "./sqlite.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
+ * when it is not there. Migrations have run when this resolves.
+ *
+ * @param isServer false for an operator's command that runs beside the server
+ */
+export async function openStore(
+  config: { databaseUrl?: string | undefined; dataDirectory: string },
+  isServer = true,
+): Promise<Store> {
+  mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
+  accessSync(config.dataDirectory, constants.W_OK);
+  return openSqlite(join(config.dataDirectory, "service.db"), isServer);
+}
