@@ -1,0 +1,220 @@
+// Allowed origins: how an account writes them, the one form they are kept in, and which request
+// origins they let pass (spec §5, rules 6 to 10). Pure: no store, no clock.
+
+import { parse } from "tldts";
+
+/** An account allows at most this many origins, counted after canonical form removed repeats. */
+export const originsMax = 20;
+
+/** An entry as it is kept and shown, or why it is refused and what would be right. */
+export type OriginVerdict = { canonical: string } | { code: string; message: string };
+
+const refuse = (code: string, message: string) => ({ code, message });
+
+/** scheme, wildcard, host (perhaps in brackets), port: as written. */
+const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
+const invisible = /[\p{Cc}\p{Cf}\p{Z}]/u;
+const textMax = 300;
+const portPattern = /^[1-9][0-9]{0,4}$/;
+const label = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
+const hostPattern = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
+const ipv4Pattern = /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/;
+const localHosts = ["localhost", "127.0.0.1"];
+const defaultPorts: Record<string, string> = { http: "80", https: "443" };
+
+/**
+ * Judges one entry of an account's list, as a person typed it.
+ *
+ * Accepted: `https://` with a host and perhaps a port; the same with `*.` before a domain that is
+ * no public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
+ * case, Unicode names, the default port and one trailing slash are brought to canonical form, which
+ * is what a browser sends as `Origin` (with `*.` in front of the host for a wildcard). The canonical
+ * form of a canonical form is itself.
+ */
+export function judgeOrigin(text: unknown): OriginVerdict {
+  if (typeof text !== "string" || text === "") {
+    return refuse("required", "write an origin, such as https://app.example.com");
+  }
+  if (text.length > textMax) {
+    return refuse("too_long", `${text.length} characters, at most ${textMax} are allowed`);
+  }
+  const malformed = judgeCharacters(text);
+  if (malformed) return malformed;
+
+  const match = shape.exec(text.endsWith("/") ? text.slice(0, -1) : text);
+  if (!match) return judgeShape(text);
+  const [, writtenScheme = "", wildcard = "", writtenHost = "", port] = match;
+  const scheme = writtenScheme.toLowerCase();
+  if (scheme !== "https" && scheme !== "http") {
+    return refuse("scheme", `${scheme}: is not allowed, only https: (and http: for localhost)`);
+  }
+  if (port !== undefined && !(portPattern.test(port) && Number(port) <= 65535)) {
+    return refuse("port", "the port must be a number from 1 to 65535, without leading zeros");
+  }
+  const host = canonicalHost(writtenHost);
+  if (typeof host !== "string") return host;
+
+  const wrong = wildcard ? judgeWildcard(scheme, host) : undefined;
+  if (wrong) return wrong;
+  if (scheme === "http") return judgeLocal(host, port);
+  const shownPort = port === undefined || port === defaultPorts[scheme] ? "" : `:${port}`;
+  return { canonical: `${scheme}://${wildcard}${host}${shownPort}` };
+}
+
+/** Characters that no origin has, and that a URL parser would drop or turn into others. */
+function judgeCharacters(text: string) {
+  if (text === "null") {
+    return refuse("null", "null is what sandboxed pages and files send: anybody could send it");
+  }
+  if (invisible.test(text)) {
+    return refuse("character", "spaces and control or invisible characters are not allowed");
+  }
+  if (text.includes(",") || text.includes(";")) {
+    return refuse("list", "write one origin at a time");
+  }
+  if (text.includes("\\")) return refuse("character", "write / instead of \\");
+  if (text.includes("%")) return refuse("character", "percent encoding is not allowed in a host");
+  if (text.includes("@")) return refuse("userinfo", "leave out the user name before @");
+  if (/[?#]/.test(text)) return refuse("path", "leave out the query and the fragment");
+  return undefined;
+}
+
+/** Says what is wrong with a text that is not scheme, host and port alone. */
+function judgeShape(text: string) {
+  const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
+  if (rest === undefined) {
+    return refuse("scheme", "begin with https://, as in https://app.example.com");
+  }
+  if (rest.replace(/\/$/, "").includes("/")) return refuse("path", "leave out the path");
+  return refuse("host", "the host is not a domain name or an address");
+}
+
+/** The host as a browser writes it: lower case, punycode, addresses in their usual form. */
+function canonicalHost(written: string) {
+  if (written === "") return refuse("host", "the host is missing");
+  if (written.includes("*")) {
+    return refuse(
+      "wildcard",
+      "* may stand only for the whole first part, as in https://*.example.com",
+    );
+  }
+  if (written.endsWith(".")) return refuse("host", "leave out the dot at the end");
+  const url = URL.parse(`https://${written}`);
+  if (url === null) return refuse("host", "the host is not a domain name or an address");
+  const host = url.hostname;
+  if (host.startsWith("[")) return host;
+  if (!hostPattern.test(host)) {
+    return refuse("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
+  }
+  // 0x7f.1, 127.1 and 2130706433 are all read as 127.0.0.1: a person hardly means that.
+  if (ipv4Pattern.test(host) && host !== written) return refuse("host", `write ${host}`);
+  return host;
+}
+
+function judgeWildcard(scheme: string, host: string) {
+  if (scheme === "http") {
+    return refuse("insecure", "a wildcard needs https:; http: is for localhost with a port only");
+  }
+  if (host.startsWith("[") || ipv4Pattern.test(host)) {
+    return refuse("wildcard", "an IP address has no subdomains");
+  }
+  // A label below the host tells of rules such as *.kawasaki.jp, whose own name is no suffix.
+  const suffixes = [host, `x.${host}`].map(
+    (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
+  );
+  if (suffixes[0] === host || suffixes[1] === `x.${host}`) {
+    return refuse("public_suffix", `anybody can have a name under ${host}: name your own domain`);
+  }
+  return undefined;
+}
+
+function judgeLocal(host: string, port: string | undefined): OriginVerdict {
+  if (!localHosts.includes(host)) {
+    return refuse("insecure", `write https://${host}; http: is for localhost or 127.0.0.1 only`);
+  }
+  if (port === undefined) {
+    return refuse("port", `write the port, as in http://${host}:3000`);
+  }
+  if (port === defaultPorts.http) {
+    return refuse("port", "port 80 never shows in the address bar: serve on another one");
+  }
+  return { canonical: `http://${host}:${port}` };
+}
+
+/**
+ * The entry of `allowed` that lets `origin` pass, or undefined.
+ *
+ * An exact entry passes by equality. A wildcard passes when scheme and port are equal and the host
+ * has its domain's labels at the end and at least one more before them; compared by whole labels.
+ *
+ * @param origin the `Origin` header as it came; anything a browser would not send passes nothing
+ * @param allowed canonical entries, as {@link judgeOrigin} gives them
+ */
+export function findAllowing(origin: string, allowed: readonly string[]): string | undefined {
+  if (allowed.includes(origin)) return isWildcard(origin) ? undefined : origin;
+  if (origin.length > textMax) return undefined;
+  const request = splitOrigin(origin);
+  if (!request || !hostPattern.test(request.host)) return undefined;
+  return allowed.find((entry) => isWildcard(entry) && covers(splitOrigin(entry), request));
+}
+
+type Parts = { scheme: string; host: string; port: string };
+
+const isWildcard = (entry: string) => entry.includes("*");
+
+const covers = (entry: Parts | undefined, request: Parts) => {
+  if (!entry || entry.scheme !== request.scheme || entry.port !== request.port) return false;
+  const domain = entry.host.split(".").slice(1);
+  const labels = request.host.split(".");
+  return (
+    labels.length > domain.length && domain.every((l, i) => l === labels.at(i - domain.length))
+  );
+};
+
+/** Only the serialised form of an origin: lower case, no path, no default port. */
+function splitOrigin(origin: string): Parts | undefined {
+  const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
+  if (!match) return undefined;
+  const [, scheme = "", host = "", port = ""] = match;
+  return port === defaultPorts[scheme] ? undefined : { scheme, host, port };
+}
+
+/** Canonical forms without repeats, in the order given; or the issues, each naming its entry. */
+export function canonicalList(entries: readonly unknown[]) {
+  const issues: { path: (string | number)[]; code: string; message: string }[] = [];
+  const canonical = new Set<string>();
+  entries.forEach((entry, index) => {
+    const verdict = judgeOrigin(entry);
+    if ("canonical" in verdict) canonical.add(verdict.canonical);
+    else issues.push({ path: ["origins", index], ...verdict });
+  });
+  if (canonical.size > originsMax) {
+    const message = `${canonical.size} different origins, at most ${originsMax} are allowed`;
+    issues.push({ path: ["origins"], code: "too_many", message });
+  }
+  return issues.length === 0 ? { origins: [...canonical] } : { issues };
+}
+
+/** What an accepted entry lets pass and what it does not, for a person to check by eye. */
+export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
+  if (!isWildcard(canonical)) {
+    const url = new URL(canonical);
+    const other = url.protocol === "https:" ? "8443" : "1";
+    const port = url.port === other ? "9443" : other;
+    const neighbours = [`${url.protocol}//${url.hostname}:${port}`];
+    if (url.protocol === "https:") neighbours.unshift(`http://${url.hostname}`);
+    if (/[a-z]/.test(url.hostname) && !url.hostname.startsWith("[")) {
+      neighbours.push(`${url.protocol}//www.${url.host}`);
+    }
+    return { matches: [canonical], matchesNot: neighbours };
+  }
+  const [, domain = ""] = canonical.split("*.");
+  return {
+    matches: [`https://app.${domain}`, `https://a.b.${domain}`],
+    matchesNot: [
+      `https://${domain}`,
+      `http://app.${domain.split(":")[0]}`,
+      `https://evil${domain}`,
+    ],
+  };
+}
