@@ -2,6 +2,7 @@
 
 import { type Kysely, sql } from "kysely";
 import * as records from "./migrations/001-records.ts";
+import * as accounts from "./migrations/002-accounts.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -10,7 +11,10 @@ type Migration = {
 };
 
 /** In order. A file that has run anywhere never changes again: a new one mends it. */
-const migrations: [name: string, migration: Migration][] = [["001-records", records]];
+const migrations: [name: string, migration: Migration][] = [
+  ["001-records", records],
+  ["002-accounts", accounts],
+];
 
 /**
  * Runs each migration that has not run, each in a transaction of its own. Inserting its name is

@@ -2,6 +2,7 @@
 
 import type { ColumnType } from "kysely";
 import type { RecordTables } from "./migrations/001-records.ts";
+import type { AccountTables } from "./migrations/002-accounts.ts";
 
 export type Dialect = "sqlite" | "postgres";
 
@@ -11,4 +12,5 @@ export type Bytes = ColumnType<Buffer, Uint8Array, Uint8Array>;
 export type Tables = {
   /** Which files of migrations/ ran, and when, in Unix milliseconds. */
   migrations: { name: string; applied_at: number };
-} & RecordTables;
+} & RecordTables &
+  AccountTables;

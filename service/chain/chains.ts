@@ -1,0 +1,102 @@
+// The chains this service knows, from a file: spec/service.md §2.4, and how to reach each.
+
+import { readFileSync } from "node:fs";
+import { type Hex, parseAddress } from "executable-address";
+import { z } from "zod";
+
+const address = z.string().transform((text, context): Hex => {
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+const httpUrl = z.url({ protocol: /^https?$/ });
+const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
+
+const tokenSchema = z.strictObject({
+  symbol: z.string().min(1).max(20),
+  address,
+  decimals: z.int().min(0).max(36),
+});
+
+const chainSchema = z.strictObject({
+  chainId: z.int().positive(),
+  name: z.string().min(1).max(40),
+  /** Tried in order; a second is asked when the first fails. */
+  rpcUrls: z.array(httpUrl).min(1),
+  explorer: httpUrl.optional(),
+  tokens: z.array(tokenSchema).min(1),
+  /** Blocks on top of a payment or an execution before it is taken for final. */
+  confirmations: z.int().min(0).max(10_000).default(12),
+  /** Wei; the executor waits rather than pay more. */
+  maxFeePerGas: wei.optional(),
+});
+
+export type Token = z.output<typeof tokenSchema>;
+export type Chain = z.output<typeof chainSchema>;
+
+/** CREATE2 of these derives other addresses, so a payment there would be out of reach. */
+const refusedChains = new Map([
+  [324, "zkSync Era"],
+  [300, "zkSync Era Sepolia"],
+  [2741, "Abstract"],
+  [11124, "Abstract testnet"],
+  [232, "Lens"],
+  [37111, "Lens testnet"],
+  [388, "Cronos zkEVM"],
+  [50104, "Sophon"],
+  [531050104, "Sophon testnet"],
+  [61166, "Treasure"],
+  [978658, "Treasure Topaz"],
+  [543210, "Zero"],
+  [9075, "Zero testnet"],
+  [728126428, "Tron"],
+  [2494104990, "Tron Shasta"],
+  [3448148188, "Tron Nile"],
+]);
+
+/** The file is not what it should be; the message is one sentence for the operator. */
+export class ChainsError extends Error {
+  override name = "ChainsError";
+}
+
+/**
+ * @param file JSON: an array of chains
+ * @throws {ChainsError} naming every fault and where it stands
+ */
+export function readChains(file: string): Chain[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new ChainsError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  return parseChains(value, file);
+}
+
+/** @param source names the value in errors */
+export function parseChains(value: unknown, source: string): Chain[] {
+  const parsed = z.array(chainSchema).min(1).safeParse(value);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
+  }
+  const seen = new Set<number>();
+  for (const { chainId, tokens } of parsed.data) {
+    if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} stands there twice`);
+    seen.add(chainId);
+    const refused = refusedChains.get(chainId);
+    if (refused) {
+      throw new ChainsError(
+        `${source}: chain ${chainId} (${refused}) derives CREATE2 addresses by another formula`,
+      );
+    }
+    const addresses = new Set(tokens.map((token) => token.address));
+    if (addresses.size < tokens.length) {
+      throw new ChainsError(`${source}: chain ${chainId} lists a token twice`);
+    }
+  }
+  return parsed.data;
+}

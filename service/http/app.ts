@@ -1,0 +1,58 @@
+// The HTTP service: which route answers which path, and what is true of every answer.
+//
+// Every /v1 answer, whatever its status, carries CORS `*` and X-Request-Id; every refusal, the
+// framework's own included, has the shape of spec/service.md §7.
+
+import Fastify, { type FastifyInstance } from "fastify";
+import { parseJsonBody } from "./body.ts";
+import { chains } from "./chains.ts";
+import { create } from "./create.ts";
+import { apiHeaders, commonHeaders, requestIds } from "./headers.ts";
+import { lookup } from "./lookup.ts";
+import type { Parts } from "./parts.ts";
+import { mountProbes } from "./probes.ts";
+import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
+import { mount, type Route } from "./routes.ts";
+
+/** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
+export const bodyBytesMax = 192 * 1024;
+
+const headersMsMax = 15_000;
+const requestMsMax = 30_000;
+
+export function buildApp(parts: Parts): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    genReqId: requestIds(),
+    requestIdHeader: false,
+    bodyLimit: bodyBytesMax,
+    // What is on its way when a drain begins is served: a refusal there would be needless.
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    requestTimeout: requestMsMax,
+    http: { headersTimeout: headersMsMax },
+    // The router would answer 404 beyond it; a path that is not an address is 400 at any length.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: answerError(parts),
+    clientErrorHandler: answerClientError,
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
+  app.addHook("onRequest", commonHeaders);
+  app.addHook("onRequest", refuseUnknownPath);
+  app.setErrorHandler(answerError(parts));
+  mountProbes(app, parts);
+  app.register(async (scope) => mountApi(scope, parts), { prefix: "/v1" });
+  return app;
+}
+
+/** spec/service.md §4. A GET ignores credentials altogether. */
+function mountApi(api: FastifyInstance, parts: Parts): void {
+  api.addHook("onRequest", apiHeaders);
+  const at = (path: string, routes: Record<string, Route>) =>
+    mount(api, parts.metrics, path, routes);
+  // GET /address/create looks up what is not an address.
+  at("/address/create", { POST: create(parts), GET: lookup(parts) });
+  at("/address/:address", { GET: lookup(parts) });
+  at("/chains", { GET: chains(parts) });
+}

@@ -1,0 +1,101 @@
+// Every refusal: one table from code to status, and one function from any error to an answer.
+// spec/service.md §7.
+
+import { InvalidError, type Issue } from "executable-address";
+import { UnavailableError } from "../store/store.ts";
+
+const statuses = {
+  invalid_request: 400,
+  unauthorized: 401,
+  api_key_in_browser: 403,
+  origin_required: 403,
+  origin_not_allowed: 403,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  service_unavailable: 503,
+  chain_unavailable: 503,
+} as const;
+
+export type Code = keyof typeof statuses;
+type Headers = Record<string, string>;
+
+/** A request that is not served, and why. `headers` go with the answer, names in any case. */
+export class Refusal extends Error {
+  override name = "Refusal";
+  readonly code: Code;
+  readonly issues: Issue[];
+  readonly headers: Headers;
+
+  constructor(code: Code, message: string, more: { issues?: Issue[]; headers?: Headers } = {}) {
+    super(message);
+    this.code = code;
+    this.issues = more.issues ?? [];
+    this.headers = more.headers ?? {};
+  }
+}
+
+/** `body` is the JSON text; `isOurs` marks a fault to log, of which the body shows nothing. */
+export type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
+
+const issuesMax = 20;
+
+export function toAnswer(error: unknown): ErrorAnswer {
+  const refusal = toRefusal(error);
+  const { code, message } = refusal;
+  const issues = refusal.issues.slice(0, issuesMax);
+  const status = statuses[code];
+  return {
+    status,
+    headers: refusal.headers,
+    body: JSON.stringify({ error: { code, message, issues } }),
+    isOurs: status >= 500,
+  };
+}
+
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof InvalidError) return fromIssues(error.issues);
+  if (error instanceof UnavailableError) {
+    return new Refusal("service_unavailable", "the store cannot answer for this now; try again", {
+      headers: { "Retry-After": "1" },
+    });
+  }
+  const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
+  if (framework) return new Refusal(...framework);
+  return new Refusal("internal_error", "something failed on our side; it has been logged");
+}
+
+function fromIssues(issues: Issue[]): Refusal {
+  const first = issues[0];
+  const where = first?.path.length ? `${first.path.join(".")}: ` : "";
+  const rest = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : "";
+  return new Refusal("invalid_request", `${where}${first?.message ?? "not valid"}${rest}`, {
+    issues,
+  });
+}
+
+/** What Fastify and Node refuse before a route is asked. */
+const frameworkRefusals: Record<string, [Code, string]> = {
+  FST_ERR_BAD_URL: ["invalid_request", "the path is not valid percent-encoded UTF-8"],
+  FST_ERR_MAX_PARAM_LENGTH: ["invalid_request", "the path is too long"],
+  FST_ERR_CTP_BODY_TOO_LARGE: ["body_too_large", "the body is larger than any valid intent"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "unsupported_media_type",
+    "expected Content-Type: application/json",
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    "invalid_request",
+    "the body is not as long as Content-Length says",
+  ],
+  HPE_HEADER_OVERFLOW: ["headers_too_large", "the headers are larger than 16 KiB"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
+};

@@ -1,0 +1,55 @@
+// Headers as they came over the wire, and those that go out with every answer.
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "./errors.ts";
+
+/** More than any honest client or proxy sends. */
+const headersMax = 64;
+
+/**
+ * Every value of a header, in order. Node's own `headers` keeps the first of two `Authorization`
+ * and joins two `X-Client-Id` or `Origin`, which hides that there were two.
+ *
+ * @param rawHeaders names and values in turn, as Node gives them
+ * @param name lower case
+ */
+export function headerValues(rawHeaders: string[], name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const found = rawHeaders[i] as string;
+    if (found.length === name.length && found.toLowerCase() === name) {
+      values.push(rawHeaders[i + 1] as string);
+    }
+  }
+  return values;
+}
+
+/** onRequest, for every path. Node drops headers silently beyond its own bound; we refuse first. */
+export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+  reply.header("X-Request-Id", request.id);
+  reply.header("X-Content-Type-Options", "nosniff");
+  if (request.raw.rawHeaders.length > 2 * headersMax) {
+    throw new Refusal("headers_too_large", `more than ${headersMax} headers`);
+  }
+  done();
+}
+
+/** No answer of /v1 depends on cookies, so any page may read any of them. */
+export const corsHeaders = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers":
+    "X-Request-Id, RateLimit-Policy, RateLimit, Retry-After, ETag, WWW-Authenticate",
+};
+
+/** onRequest, under /v1. */
+export function apiHeaders(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
+  reply.headers(corsHeaders);
+  done();
+}
+
+/** Unique over processes and restarts, and nothing of the client's in it. */
+export function requestIds(): () => string {
+  const prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");
+  let count = 0;
+  return () => `${prefix}-${(count++).toString(36)}`;
+}

@@ -1,0 +1,80 @@
+// GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
+
+import { hash } from "node:crypto";
+import { decodeTerms, deriveAddress, type Intent } from "executable-address";
+import type { FastifyReply } from "fastify";
+import { CorruptError } from "../store/store.ts";
+import { budget } from "./budget.ts";
+import { byteCache } from "./byte-cache.ts";
+import { Refusal } from "./errors.ts";
+import type { Parts } from "./parts.ts";
+import { recordJson } from "./record.ts";
+import type { Route } from "./routes.ts";
+
+/** A verified answer; `etag` is strong, of the body's very bytes. */
+type Answer = { body: Buffer; etag: string };
+
+export function lookup(parts: Parts): Route {
+  const { limits, metrics, store } = parts;
+  const verified = byteCache<Answer>(limits.lookupCacheBytesMax);
+
+  const find = async (digits: string): Promise<Answer> => {
+    const address = Buffer.from(digits, "hex");
+    const terms = await store.findTerms(address);
+    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+    const answer = verifiedAnswer(address, terms, parts);
+    verified.set(digits, answer, answer.body.length);
+    return answer;
+  };
+
+  return {
+    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
+    handler(request, reply) {
+      const digits = addressDigits((request.params as { address?: string }).address);
+      const held = verified.get(digits);
+      if (held) return send(held, request.headers["if-none-match"], reply);
+      return find(digits).then((found) => send(found, request.headers["if-none-match"], reply));
+    },
+  };
+}
+
+/** The 40 digits in lower case: any letter case names the same address. */
+function addressDigits(text: string | undefined): string {
+  if (text !== undefined && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.slice(2).toLowerCase();
+  const path = ["address"];
+  const message = "expected an address: 0x and 40 hex digits";
+  throw new Refusal("invalid_request", message, {
+    issues: [{ path, code: "malformed_address", message }],
+  });
+}
+
+/** Derives the address again from what is held: a row that does not give it back is never served. */
+function verifiedAnswer(address: Buffer, terms: Uint8Array, parts: Parts): Answer {
+  const { factory, keccak, metrics } = parts;
+  let intent: Intent;
+  try {
+    intent = decodeTerms(terms, { keccak });
+    const derived = deriveAddress(terms, { factory, keccak });
+    if (!address.equals(derived))
+      throw new Error(`its terms derive ${Buffer.from(derived).toString("hex")}`);
+  } catch (cause) {
+    metrics.corruptRecords.inc();
+    throw new CorruptError(`the record of 0x${address.toString("hex")} is not served`, { cause });
+  }
+  const body = Buffer.from(recordJson(address, terms, intent, parts));
+  return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` };
+}
+
+function send({ body, etag }: Answer, ifNoneMatch: string | undefined, reply: FastifyReply) {
+  reply.header("Cache-Control", "public, max-age=31536000, immutable");
+  reply.header("ETag", etag);
+  if (ifNoneMatch !== undefined && isAmong(etag, ifNoneMatch)) return reply.code(304).send();
+  reply.header("Content-Type", "application/json; charset=utf-8");
+  return reply.send(body);
+}
+
+/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. Our tags hold no comma. */
+function isAmong(etag: string, ifNoneMatch: string): boolean {
+  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes(etag) || tags.includes("*");
+}

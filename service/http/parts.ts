@@ -1,0 +1,44 @@
+// What routes are built from. Each asks for the parts it uses.
+
+import type { Hex } from "executable-address";
+import type { Logger } from "pino";
+import type { Chains } from "../chain/registry.ts";
+import type { Store } from "../store/store.ts";
+import type { Metrics } from "./metrics.ts";
+
+export type Parts = {
+  store: Store;
+  chains: Chains;
+  /** EIP-55; the same on every chain. */
+  factory: Hex;
+  /** 32 bytes of Keccak-256, for the library: the WASM one, ten times as fast as its own. */
+  keccak: (bytes: Uint8Array) => Uint8Array;
+  /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
+  publicUrl: string;
+  limits: Limits;
+  metrics: Metrics;
+  log: Logger;
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Aborted when the server begins to drain: streams end, `/readyz` says no. */
+  draining: AbortSignal;
+};
+
+export type Limits = {
+  /** Of `expirationTimestamp`, ahead of now. */
+  expirySecondsMin: number;
+  expirySecondsMax: number;
+  /** Requests of a kind under way at once; one more is refused with 503 at once. */
+  createsInFlightMax: number;
+  lookupsInFlightMax: number;
+  /** Of verified answers kept for look-ups. */
+  lookupCacheBytesMax: number;
+};
+
+export const defaultLimits: Limits = {
+  expirySecondsMin: 5 * 60,
+  expirySecondsMax: 366 * 24 * 60 * 60,
+  createsInFlightMax: 1024,
+  lookupsInFlightMax: 4096,
+  lookupCacheBytesMax: 32 * 2 ** 20,
+};

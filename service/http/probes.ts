@@ -1,0 +1,22 @@
+// GET /livez and /readyz, for whatever restarts this process or sends it traffic.
+
+import type { FastifyInstance } from "fastify";
+import { Refusal } from "./errors.ts";
+import type { Parts } from "./parts.ts";
+import { mount } from "./routes.ts";
+
+/** Alive: the event loop turns. Ready: not draining, and the store reads and acknowledges. */
+export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
+  mount(app, metrics, "/livez", {
+    GET: { handler: (_request, reply) => reply.send({ status: "ok" }) },
+  });
+  mount(app, metrics, "/readyz", {
+    GET: {
+      async handler() {
+        if (draining.aborted) throw new Refusal("service_unavailable", "draining");
+        await store.check();
+        return { status: "ok" };
+      },
+    },
+  });
+}

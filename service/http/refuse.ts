@@ -1,0 +1,57 @@
+// How a refusal leaves: through a reply where there is one, or straight into the socket.
+
+import type { Socket } from "node:net";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal, toAnswer } from "./errors.ts";
+import { corsHeaders } from "./headers.ts";
+import type { Parts } from "./parts.ts";
+import { preflight } from "./routes.ts";
+
+/** Any error of any path becomes its answer here. */
+export const answerError =
+  ({ log }: Pick<Parts, "log">) =>
+  (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const answer = toAnswer(error);
+    if (answer.isOurs) log.error({ err: error, requestId: request.id }, "request failed");
+    // The framework refuses bad URLs before any hook has run.
+    if (isApi(request.url)) reply.headers(corsHeaders);
+    reply
+      .code(answer.status)
+      .header("X-Request-Id", request.id)
+      .header("Cache-Control", "no-store")
+      .header("Content-Type", "application/json; charset=utf-8")
+      .headers(answer.headers)
+      .send(answer.body);
+  };
+
+/** onRequest: ahead of the body, or its media type would be refused in place of the path. */
+export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+  if (!request.is404) return done();
+  if (request.method !== "OPTIONS" || !isApi(request.url)) {
+    throw new Refusal("not_found", "there is nothing at this path");
+  }
+  // The page is let through its preflight, to read that there is nothing here.
+  reply.headers(corsHeaders);
+  preflight("GET, HEAD, POST, OPTIONS")(request, reply);
+}
+
+const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
+
+/** What Node's parser refuses, of which there is no request and often no path. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const { status, body } = toAnswer(
+    error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+      ? error
+      : new Refusal("invalid_request", "this is not an HTTP/1.1 request"),
+  );
+  const headers = Object.entries({
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    "Cache-Control": "no-store",
+    Connection: "close",
+    ...corsHeaders,
+  });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines}\r\n${body}`);
+}

@@ -1,0 +1,63 @@
+// How a path is mounted: its own methods, the preflight, and 405 for every other method.
+
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  onRequestHookHandler,
+  RouteHandlerMethod,
+} from "fastify";
+import { Refusal } from "./errors.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** `before` runs ahead of reading the body, in order. HEAD comes with GET. */
+export type Route = { before?: onRequestHookHandler[]; handler: RouteHandlerMethod };
+
+export function mount(
+  app: FastifyInstance,
+  metrics: Metrics,
+  path: string,
+  routes: { GET?: Route; POST?: Route },
+): void {
+  const own = Object.keys(routes).flatMap((method) =>
+    method === "GET" ? ["GET", "HEAD"] : method,
+  );
+  const allow = [...own, "OPTIONS"].join(", ");
+  const onResponse = metrics.countResponses(app.prefix + path);
+  for (const [method, { before = [], handler }] of Object.entries(routes)) {
+    app.route({ method: method as HTTPMethods, url: path, onRequest: before, handler, onResponse });
+  }
+  app.route({ method: "OPTIONS", url: path, handler: preflight(allow) });
+  const others = app.supportedMethods.filter((method) => !own.includes(method));
+  app.route({
+    method: others.filter((method) => method !== "OPTIONS") as HTTPMethods[],
+    url: path,
+    // Ahead of the body, or an unknown media type would be refused in its place.
+    onRequest: (request) => {
+      throw new Refusal("method_not_allowed", `this path takes ${allow}, not ${request.method}`, {
+        headers: { Allow: allow },
+      });
+    },
+    handler: unreachable,
+    onResponse,
+  });
+}
+
+/** A page may send what spec §5 asks for, and keep asking for two hours without a preflight. */
+export const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
+  reply
+    .code(204)
+    .headers({
+      Allow: allow,
+      "Access-Control-Allow-Methods": allow,
+      "Access-Control-Allow-Headers":
+        "Authorization, Content-Type, X-Client-Id, If-None-Match, Last-Event-ID",
+      "Access-Control-Max-Age": "7200",
+    })
+    .send();
+};
+
+function unreachable(): never {
+  throw new Error("refused before the handler");
+}
