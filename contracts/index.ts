@@ -1,2 +1,20 @@
-// What the other rooms need of the contracts: the ABI and where the factory is.
-export {};
+// What the other rooms need of the contracts. All of it is compiled by snapshot.ts and committed, so
+// that nobody else needs a compiler.
+
+import deployment from "./snapshots/deployment.json" with { type: "json" };
+
+type Hex = `0x${string}`;
+
+export { deterministicDeployer } from "./deployer.ts";
+export { demoShop } from "./snapshots/demo-shop.ts";
+export { demoToken } from "./snapshots/demo-token.ts";
+export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
+
+/** The PaymentFactory, on every chain. EIP-55. */
+export const factoryAddress = deployment.factory as Hex;
+/** To the deterministic deployer, behind 32 zero bytes, this deploys the factory. */
+export const factoryCreationCode = deployment.creationCode as Hex;
+/** keccak256 of the code that then stands at {@link factoryAddress}. */
+export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
+/** What a vault's init code puts before the terms. */
+export const initCodePrefix = deployment.prefix as Hex;

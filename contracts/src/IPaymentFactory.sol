@@ -39,6 +39,8 @@ interface IPaymentFactory {
     error Underfunded(address vault, uint256 wanted, uint256 found);
     error NoCode(uint256 index, address target);
     error CallFailed(uint256 index, address target, bytes reason);
+    /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
+    error CreationFailed(address vault);
     error NotRecovery(address wanted, address found);
 
     /// @notice Runs the calls of `intent`, once, from the address made for it. Anyone may.

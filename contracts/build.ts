@@ -1,0 +1,51 @@
+// Runs forge, and reads what it compiled. Called directly: the npm wrapper exits 0 on failure.
+
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Abi, Hex } from "viem";
+import { foundryBinary } from "./anvil.ts";
+
+const root = import.meta.dirname;
+
+export type Artifact = {
+  abi: Abi;
+  bytecode: Hex;
+  runtime: Hex;
+  /** Byte offsets in `runtime` at which the constructor writes a word, by AST node. */
+  immutables: Record<string, { start: number; length: number }[]>;
+};
+
+/**
+ * Runs forge here and answers with its exit code and all it printed.
+ *
+ * @param profile of foundry.toml: "default" compiles what is deployed, "test" the tests
+ */
+export function runForge(
+  profile: "default" | "test",
+  args: string[],
+  env: Record<string, string> = {},
+): { exitCode: number | null; output: string } {
+  const run = spawnSync(foundryBinary("forge"), args, {
+    cwd: root,
+    env: { ...process.env, NO_COLOR: "1", FOUNDRY_PROFILE: profile, ...env },
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
+  if (run.error) throw run.error;
+  return { exitCode: run.status, output: run.stdout + run.stderr };
+}
+
+/** Compiles the deployed contracts into `out`, from nothing. */
+export function build(out: string): void {
+  const args = ["build", "--force", "--out", out, "src", "demo"];
+  const { exitCode, output } = runForge("default", args);
+  if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
+}
+
+/** What the compiler made of contract `name`, defined in `<name>.sol`. */
+export function readArtifact(out: string, name: string): Artifact {
+  const file = `${root}/${out}/${name}.sol/${name}.json`;
+  const { abi, bytecode, deployedBytecode } = JSON.parse(readFileSync(file, "utf8"));
+  const { object: runtime, immutableReferences: immutables = {} } = deployedBytecode;
+  return { abi, bytecode: bytecode.object, runtime, immutables };
+}
