@@ -3,6 +3,7 @@
 import { type Kysely, sql } from "kysely";
 import * as records from "./migrations/001-records.ts";
 import * as accounts from "./migrations/002-accounts.ts";
+import * as executor from "./migrations/003-executor.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -14,6 +15,7 @@ type Migration = {
 const migrations: [name: string, migration: Migration][] = [
   ["001-records", records],
   ["002-accounts", accounts],
+  ["003-executor", executor],
 ];
 
 /**
