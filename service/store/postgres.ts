@@ -1,0 +1,197 @@
+// The store in PostgreSQL: many servers, one truth.
+//
+// Requests that arrive together share a round trip each way: one `= ANY` read, one `unnest` insert
+// whose single statement is its own transaction. Rows are sorted, so that two servers inserting the
+// same keys wait for each other and never in a circle.
+
+import { Kysely, PostgresDialect } from "kysely";
+import pg from "pg";
+import { type Grouped, grouped } from "./group.ts";
+import { migrate } from "./migrate.ts";
+import { type NewRecord, type Outcome, otherTerms, type Store, UnavailableError } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+const groupSizeMax = 512;
+const connectionsMax = 10;
+const connectMsMax = 5_000;
+const statementMsMax = 10_000;
+const int8Oid = 20;
+
+/** @param url `postgres://…`; the role may create tables */
+export async function openPostgres(url: string): Promise<Store> {
+  const pool = connect(url);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await assertDurable(pool);
+    await migrate(db, "postgres");
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+
+  const records = grouped(recordWriter(pool), groupSizeMax);
+  const terms = reader<Buffer>(
+    pool,
+    "find-terms",
+    "select address as key, terms as value from records where address = any($1::bytea[])",
+  );
+  const apiKeys = reader<string>(
+    pool,
+    "find-api-keys",
+    "select digest as key, account_id as value from api_keys where digest = any($1::bytea[])",
+  );
+  const clientIds = reader<{ accountId: string; origins: string[] }>(
+    pool,
+    "find-client-ids",
+    `select c.digest as key, json_build_object('accountId', c.account_id, 'origins',
+         coalesce(json_agg(o.origin order by o.origin collate "C")
+           filter (where o.origin is not null), '[]')) as value
+       from client_ids c left join origins o on o.account_id = c.account_id
+       where c.digest = any($1::bytea[]) group by c.account_id, c.digest`,
+  );
+  return {
+    dialect: "postgres",
+    async saveRecord(row) {
+      const fault = await records.add(row);
+      if (fault) throw fault;
+    },
+    findTerms: (address) => terms.add(address),
+    async findApiKey(digest) {
+      const accountId = await apiKeys.add(digest);
+      return accountId === undefined ? undefined : { accountId };
+    },
+    findClientId: (digest) => clientIds.add(digest),
+    db,
+    async check() {
+      await available(pool.query("select 1"));
+    },
+    async close() {
+      await Promise.all([records, terms, apiKeys, clientIds].map((group) => group.idle()));
+      await db.destroy();
+    },
+  };
+}
+
+function connect(url: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connectionsMax,
+    connectionTimeoutMillis: connectMsMax,
+    query_timeout: statementMsMax,
+    application_name: "executable-address",
+    // Anything less than a warning stays away: a notice on a write then says it may not be durable.
+    options: "-c client_min_messages=warning",
+    // Our integers are milliseconds and counts, all below 2^53.
+    types: {
+      getTypeParser: ((oid: number, format?: "text") =>
+        oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
+    },
+  });
+  // An idle connection that breaks is replaced; requests that need it learn by their own query.
+  pool.on("error", () => {});
+  return pool;
+}
+
+/** Refuses a server that answers a commit before it is on disk. */
+async function assertDurable(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ synchronous_commit: string }>("show synchronous_commit");
+  if (rows[0]?.synchronous_commit !== "off") return;
+  throw new Error(
+    "synchronous_commit is off on this PostgreSQL, which loses acknowledged rows; wanted on",
+  );
+}
+
+function recordWriter(pool: pg.Pool) {
+  return async (rows: NewRecord[]): Promise<Outcome[]> => {
+    const sorted = rows.toSorted(byAccountAndAddress);
+    const inserted = await available(
+      insert(pool, [
+        sorted.map((row) => row.address),
+        sorted.map((row) => row.terms),
+        sorted.map((row) => row.accountId),
+        sorted.map((row) => row.createdAtMs),
+      ]),
+    );
+    if (inserted === rows.length) return [];
+    // Some were held before: an address must hold the very terms that were now sent for it.
+    const held = await available(
+      pool.query<{ key: Buffer; value: Buffer }>(
+        "select address as key, terms as value from records where address = any($1::bytea[])",
+        [rows.map((row) => row.address)],
+      ),
+    );
+    const termsOf = new Map(held.rows.map((row) => [row.key.toString("hex"), row.value]));
+    return rows.map(({ address, terms }) =>
+      termsOf.get(Buffer.from(address).toString("hex"))?.equals(terms)
+        ? undefined
+        : otherTerms(address),
+    );
+  };
+}
+
+function byAccountAndAddress(a: NewRecord, b: NewRecord): number {
+  if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1;
+  return Buffer.compare(a.address, b.address);
+}
+
+/**
+ * One statement, one transaction, one round trip.
+ * @returns how many records were new
+ * @throws {UnavailableError} when PostgreSQL gave up waiting for its standby: the rows may be lost
+ *   with the primary, and nobody can tell
+ */
+async function insert(pool: pg.Pool, columns: unknown[][]): Promise<number> {
+  const client = await pool.connect();
+  let warning: string | undefined;
+  const onNotice = (notice: { message?: string | undefined }) => {
+    warning = notice.message ?? "a warning without words";
+  };
+  client.on("notice", onNotice);
+  try {
+    const { rows } = await client.query<{ inserted: number }>({
+      name: "save-records",
+      text: `with sent as (
+               select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[])
+                 as sent (address, terms, account_id, created_at)),
+             owned as (
+               insert into owners (account_id, address, created_at)
+               select account_id, address, created_at from sent on conflict do nothing),
+             kept as (
+               insert into records (address, terms)
+               select address, terms from sent order by address
+               on conflict do nothing returning 1)
+             select count(*) as inserted from kept`,
+      values: columns,
+    });
+    if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
+    return rows[0]?.inserted ?? 0;
+  } finally {
+    client.off("notice", onNotice);
+    client.release();
+  }
+}
+
+/** Looks many keys up at once. `text` selects `key` and `value` for an array of keys, $1. */
+function reader<Value>(
+  pool: pg.Pool,
+  name: string,
+  text: string,
+): Grouped<Uint8Array, Value | undefined> {
+  return grouped(async (keys) => {
+    const { rows } = await available(
+      pool.query<{ key: Buffer; value: Value }>({ name, text, values: [keys] }),
+    );
+    const found = new Map(rows.map((row) => [row.key.toString("hex"), row.value]));
+    return keys.map((key) => found.get(Buffer.from(key).toString("hex")));
+  }, groupSizeMax);
+}
+
+/** Whatever a query fails with, its answer is not known: nothing may be acknowledged. */
+async function available<Result>(query: Promise<Result>): Promise<Result> {
+  try {
+    return await query;
+  } catch (cause) {
+    if (cause instanceof UnavailableError) throw cause;
+    throw new UnavailableError(`PostgreSQL: ${(cause as Error).message}`, { cause });
+  }
+}

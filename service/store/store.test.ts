@@ -1,0 +1,234 @@
+// One suite over every store. A new promise of store.ts comes here first.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import type { openStore } from "./open.ts";
+import { openPostgres } from "./postgres.ts";
+import { startPostgres, type TestPostgres } from "./postgres-for-tests.ts";
+import { openSqlite } from "./sqlite.ts";
+import { CorruptError, type NewRecord, type Store } from "./store.ts";
+
+let postgres: TestPostgres;
+const directory = mkdtempSync(join(tmpdir(), "store-"));
+before(async () => {
+  postgres = await startPostgres();
+});
+after(async () => {
+  await postgres.stop();
+  rmSync(directory, { recursive: true });
+});
+
+type Dialect = "sqlite" | "postgres";
+const stores: Record<Dialect, () => Promise<Store>> = {
+  sqlite: () => openSqlite(join(directory, "service.db")),
+  postgres: () => openPostgres(postgres.url),
+};
+
+const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[0]>> = {
+  sqlite: async () => ({ dataDirectory: mkdtempSync(join(directory, "empty-")) }),
+  postgres: async () => ({ dataDirectory: directory, databaseUrl: await postgres.newDatabase() }),
+};
+
+function row(accountId = "acc_1"): NewRecord {
+  const terms = randomBytes(700);
+  return { address: randomBytes(20), terms, accountId, createdAtMs: 1_790_000_000_123 };
+}
+
+for (const name of ["sqlite", "postgres"] as const) {
+  const open = stores[name];
+  describe(`store on ${name}`, () => {
+    let store: Store;
+    before(async () => {
+      store = await open();
+    });
+    after(() => store.close());
+
+    const ownersOf = (address: Uint8Array) =>
+      store.db
+        .selectFrom("owners")
+        .select(["account_id", "created_at"])
+        .where("address", "=", address)
+        .orderBy("account_id")
+        .execute();
+
+    test("CorruptError, for that row alone, where other terms are held for its address", async () => {
+      const first = row();
+      const forged = { ...row("acc_2"), address: first.address };
+      const beside = row();
+      await store.saveRecord(first);
+      const [forgedOutcome, besideOutcome] = await Promise.allSettled([
+        store.saveRecord(forged),
+        store.saveRecord(beside),
+      ]);
+      assert.ok(forgedOutcome.status === "rejected");
+      assert.ok(forgedOutcome.reason instanceof CorruptError);
+      assert.equal(besideOutcome.status, "fulfilled");
+      assert.deepEqual(Buffer.from((await store.findTerms(first.address))!), first.terms);
+    });
+
+    test("undefined for what is not held", async () => {
+      assert.equal(await store.findTerms(randomBytes(20)), undefined);
+      assert.equal(await store.findApiKey(randomBytes(32)), undefined);
+      assert.equal(await store.findClientId(randomBytes(32)), undefined);
+    });
+
+    test("a saved record is found, byte for byte, and owned by its account", async () => {
+      const saved = row();
+      await store.saveRecord(saved);
+      assert.deepEqual(Buffer.from((await store.findTerms(saved.address))!), saved.terms);
+      assert.deepEqual(await ownersOf(saved.address), [
+        { account_id: "acc_1", created_at: saved.createdAtMs },
+      ]);
+    });
+
+    test("saving again changes nothing: the first row and the first time stay", async () => {
+      const saved = row();
+      await store.saveRecord(saved);
+      await store.saveRecord({ ...saved, createdAtMs: saved.createdAtMs + 1000 });
+      assert.deepEqual(await ownersOf(saved.address), [
+        { account_id: "acc_1", created_at: saved.createdAtMs },
+      ]);
+    });
+
+    test("two accounts own the same address, each since its own create", async () => {
+      const saved = row();
+      await Promise.all([
+        store.saveRecord(saved),
+        store.saveRecord({ ...saved, accountId: "acc_2", createdAtMs: 1_790_000_001_000 }),
+        store.saveRecord(saved),
+      ]);
+      assert.deepEqual(await ownersOf(saved.address), [
+        { account_id: "acc_1", created_at: saved.createdAtMs },
+        { account_id: "acc_2", created_at: 1_790_000_001_000 },
+      ]);
+    });
+
+    test("3,000 creates at once, more than a group holds, are each answered and found", async () => {
+      const rows = Array.from({ length: 3000 }, () => row());
+      await Promise.all(rows.map((each) => store.saveRecord(each)));
+      const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
+      found.forEach((terms, index) => {
+        assert.deepEqual(Buffer.from(terms!), rows[index]?.terms);
+      });
+    });
+
+    test("a look-up that begins after a save has resolved sees it", async () => {
+      for (let round = 0; round < 100; round++) {
+        const saved = row();
+        await store.saveRecord(saved);
+        assert.ok(await store.findTerms(saved.address));
+      }
+    });
+
+    test("creates go on while a transaction of Kysely's stays open", async () => {
+      const saved = row();
+      let isSaved: Promise<void> | undefined;
+      await store.db.transaction().execute(async (transaction) => {
+        await transaction
+          .insertInto("accounts")
+          .values({ id: "acc_open", email: "open@example.com", created_at: 1 })
+          .execute();
+        isSaved = store.saveRecord(saved);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      });
+      await isSaved;
+      assert.ok(await store.findTerms(saved.address));
+    });
+
+    test("credentials are found by digest, and dead as soon as the row has changed", async () => {
+      const [digest, next, clientDigest] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+      const account_id = "acc_credentials";
+      const rotation = { rotated_at: null, last_used_at: null };
+      const { db } = store;
+      await db
+        .insertInto("accounts")
+        .values({ id: account_id, email: "a@example.com", created_at: 1 })
+        .execute();
+      await db
+        .insertInto("api_keys")
+        .values({
+          account_id,
+          digest,
+          prefix: "svc_sk_01234567",
+          created_at: 1,
+          seen_in_browser_at: null,
+          ...rotation,
+        })
+        .execute();
+      await db
+        .insertInto("client_ids")
+        .values({
+          account_id,
+          digest: clientDigest,
+          client_id: "svc_client_0",
+          created_at: 1,
+          ...rotation,
+        })
+        .execute();
+      assert.deepEqual(await store.findApiKey(digest), { accountId: account_id });
+      assert.deepEqual(await store.findClientId(clientDigest), {
+        accountId: account_id,
+        origins: [],
+      });
+
+      const origins = ["https://b.example", "https://a.example", "https://B.example"];
+      await db
+        .insertInto("origins")
+        .values(origins.map((origin) => ({ account_id, origin, created_at: 1 })))
+        .execute();
+      await db.updateTable("api_keys").set({ digest: next }).execute();
+      assert.equal(await store.findApiKey(digest), undefined);
+      assert.deepEqual(await store.findApiKey(next), { accountId: account_id });
+      assert.deepEqual((await store.findClientId(clientDigest))?.origins, origins.toSorted());
+    });
+
+    test("a second server sees what the first has saved", async () => {
+      const other = await open();
+      const saved = row();
+      await store.saveRecord(saved);
+      assert.ok(await other.findTerms(saved.address));
+      await other.close();
+    });
+
+    test("four servers that start at the same moment on nothing make the tables once", async () => {
+      const config = JSON.stringify(await emptyDatabase[name]());
+      const script = `import { openStore } from "${new URL("open.ts", import.meta.url)}";
+        const store = await openStore(${config});
+        const applied = await store.db.selectFrom("migrations").select("name").execute();
+        console.log(applied.length);
+        await store.close();`;
+      const run = promisify(execFile);
+      const servers = Array.from({ length: 4 }, () =>
+        run(process.execPath, ["--input-type=module", "-e", script]),
+      );
+      const applied = await store.db.selectFrom("migrations").select("name").execute();
+      for (const { stdout } of await Promise.all(servers)) {
+        assert.equal(Number(stdout), applied.length);
+      }
+    });
+
+    test("a database of a newer version is refused by name", async () => {
+      await store.db
+        .insertInto("migrations")
+        .values({ name: "999-later", applied_at: 1 })
+        .execute();
+      await assert.rejects(open(), /migrated by a newer version: 999-later/);
+      await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
+    });
+
+    test("close answers what was begun", async () => {
+      const other = await open();
+      const saved = row();
+      const isSaved = other.saveRecord(saved);
+      await other.close();
+      await isSaved;
+      assert.ok(await store.findTerms(saved.address));
+    });
+  });
+}
