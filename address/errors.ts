@@ -1,5 +1,10 @@
+// What is wrong with an input, told all at once. Every refusal of this library is an InvalidError.
+
+/** From the input's root: field names and array indices, as in `["calls", 0, "args", 1]`. */
+export type Path = (string | number)[];
+
 /** One fault of an input: where it is, what kind it is, and what would be right. */
-export type Issue = { path: (string | number)[]; code: string; message: string };
+export type Issue = { path: Path; code: string; message: string };
 
 /** The input is not what it claims to be; the caller can mend it. Carries every fault found. */
 export class InvalidError extends Error {
@@ -10,4 +15,36 @@ export class InvalidError extends Error {
     this.name = "InvalidError";
     this.issues = issues;
   }
+}
+
+/** Faults gathered while an input is walked; `path` is where the walk stands. */
+export type Faults = { readonly issues: Issue[]; readonly path: Path };
+
+/** Enough to mend any honest input; an input made of faults costs no more than this to answer. */
+const issuesMax = 100;
+
+export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...path] });
+
+/** Notes a fault where the walk stands, or at `deeper` below it. */
+export function refuse(faults: Faults, code: string, message: string, ...deeper: Path): void {
+  if (faults.issues.length < issuesMax)
+    faults.issues.push({ path: [...faults.path, ...deeper], code, message });
+}
+
+/** @throws {InvalidError} if anything was refused */
+export function throwFaults(faults: Faults): void {
+  if (faults.issues.length > 0) throw new InvalidError(faults.issues);
+}
+
+/** What a value is, for messages: never the value itself, which may be hostile. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (value === undefined) return "nothing";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** `text` in quotes if it is short and plain enough to stand in a message, else undefined. */
+export function quoted(text: string): string | undefined {
+  return text.length <= 200 && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
 }

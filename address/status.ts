@@ -1,76 +1,197 @@
-// What an address is and has done, as its chain shows it at one block.
+// The status of an address, from nothing but a node of its chain: no service is asked, so it can be
+// held against what a service says. spec/service.md, "Status", has the states.
 
-import type { Hex } from "./intent.ts";
+import { parseAddress } from "./checksum.ts";
+import type { AddressRecord, Hex } from "./intent.ts";
+import { findEvents, type VaultEvent } from "./status-events.ts";
+import {
+  countOf,
+  findBlock,
+  hexOf,
+  httpRpc,
+  inconsistent,
+  quantityOf,
+  type Rpc,
+  RpcError,
+  StatusError,
+  toQuantity,
+} from "./status-rpc.ts";
+import type { AddressState, AddressStatus, BlockReference, Recovery } from "./status-shape.ts";
+
+export { httpRpc, type Rpc, RpcError, StatusError, type StatusErrorCode } from "./status-rpc.ts";
+export type * from "./status-shape.ts";
+
+export type StatusOptions = {
+  /** A node of the intent's chain: its URL, or how to call it. */
+  rpc: string | Rpc;
+  /** Reads at this block and no other, for holding somebody's answer against the chain. */
+  blockHash?: Hex;
+  /** An earlier answer about this record: the past it holds is not asked for again. */
+  previous?: AddressStatus;
+};
+
+const attemptsMax = 3;
+const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
 
 /**
- * - `unfunded`, `partially_funded`, `funded`: open, holding nothing, some, or enough to execute now
- * - `executed`: the calls ran; for good, whatever the vault received or returned since
- * - `expired`: past `expirationTimestamp`, never executed, not yet closed by a recovery
- * - `recovered`: closed by a recovery after it expired; the calls can never run
+ * Reads everything at one block, by its hash, and reads again when the chain changed meanwhile.
+ *
+ * @param record as `verifyRecord` answered it: nothing about it is checked again here
+ * @throws {StatusError} when it cannot be told; nothing is ever guessed
  */
-export type AddressState =
-  | "unfunded"
-  | "partially_funded"
-  | "funded"
-  | "executed"
-  | "expired"
-  | "recovered";
+export async function readStatus(
+  record: AddressRecord,
+  options: StatusOptions,
+): Promise<AddressStatus> {
+  const rpc = typeof options.rpc === "string" ? httpRpc(options.rpc) : options.rpc;
+  try {
+    return await readSettled(record, { ...options, rpc });
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StatusError("rpc_unavailable", message, { cause: error });
+  }
+}
 
-/** `timestamp` in Unix seconds, by the chain's clock. */
-export type BlockReference = { number: number; hash: Hex; timestamp: number };
+async function readSettled(record: AddressRecord, options: StatusOptions & { rpc: Rpc }) {
+  const { rpc, blockHash, previous } = options;
+  const wanted = record.intent.chainId;
+  const found = countOf(await rpc("eth_chainId", []), "chain id");
+  if (found !== wanted) {
+    throw new StatusError("wrong_chain", `wanted a node of chain ${wanted}, found ${found}`);
+  }
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const block = await findBlock(rpc, blockHash ?? "latest");
+    if (!block) throw new StatusError("block_unknown", `no block ${blockHash ?? "latest"}`);
+    const reading = await readAt(record, { rpc, block, previous }).catch((error) => ({ error }));
+    // Logs are asked for by number, so only a chain that still has this block vouches for them.
+    if (await isCanonical(rpc, block)) {
+      if ("error" in reading) throw reading.error;
+      return reading;
+    }
+    if (blockHash) throw new StatusError("block_unknown", `${blockHash} is not in the chain`);
+  }
+  throw new StatusError("reorganized", `the chain changed under ${attemptsMax} readings`);
+}
 
-/** `amount` in base units of `token`, decimal; the zero address stands for the native coin. */
-export type TokenAmount = { token: Hex; amount: string };
+type At = { rpc: Rpc; block: BlockReference; previous: AddressStatus | undefined };
 
-/** Where an event stands; `logIndex` is its place in the block. */
-export type EventReference = {
-  transactionHash: Hex;
-  blockNumber: number;
-  blockHash: Hex;
-  logIndex: number;
-};
+async function readAt(record: AddressRecord, at: At): Promise<AddressStatus> {
+  const { address, intent } = record;
+  const { hasCode, native, balance } = await readHoldings(record, at);
+  const events = hasCode ? await readPast(record, at) : { execution: null, recoveries: [] };
+  const now = at.block.timestamp;
+  const isOpen = !hasCode && now <= intent.expirationTimestamp;
+  if (hasCode && !events.execution && now <= intent.expirationTimestamp) {
+    throw inconsistent(`${address} has code before it expired, but no Executed event`);
+  }
+  const held = [
+    { token: intent.token, amount: balance },
+    { token: zeroAddress, amount: native },
+  ].filter(({ amount }) => amount > 0n && !isOpen);
+  return {
+    address,
+    state: stateOf({ isOpen, hasCode, isExecuted: events.execution !== null }, balance, intent),
+    chainId: intent.chainId,
+    block: at.block,
+    token: intent.token,
+    balance: String(balance),
+    amount: intent.amount,
+    expirationTimestamp: intent.expirationTimestamp,
+    recoverable: held.map(({ token, amount }) => ({ token, amount: String(amount) })),
+    ...events,
+  };
+}
 
-/** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
-export type Execution = EventReference & { held: string; left: string };
+type Life = { isOpen: boolean; hasCode: boolean; isExecuted: boolean };
 
-/** One token that went to the intent's `recovery`: as much as the factory measured. */
-export type Recovery = EventReference & TokenAmount;
+function stateOf(life: Life, balance: bigint, { amount }: { amount: string }): AddressState {
+  if (life.hasCode) return life.isExecuted ? "executed" : "recovered";
+  if (!life.isOpen) return "expired";
+  if (balance >= BigInt(amount)) return "funded";
+  return balance > 0n ? "partially_funded" : "unfunded";
+}
 
-/**
- * A pure function of the record and the chain's state at `block`: whoever reads the same block gets
- * the same answer. Addresses are in EIP-55 case, amounts in base units as decimal strings.
- */
-export type AddressStatus = {
-  address: Hex;
-  state: AddressState;
-  chainId: number;
-  block: BlockReference;
-  /** The intent's token. */
-  token: Hex;
-  /** Of `token`, held by the address at `block`. */
-  balance: string;
-  /** What the intent asks for, of `token`. */
-  amount: string;
-  /** Unix seconds, inclusive: the calls may run in a block of this very second. */
-  expirationTimestamp: number;
-  /** What `recover` would return now of `token` and the native coin; empty while open or holding none. */
-  recoverable: TokenAmount[];
-  execution: Execution | null;
-  /** Oldest first, of every token. */
-  recoveries: Recovery[];
-};
+async function readHoldings({ address, intent }: AddressRecord, { rpc, block }: At) {
+  const byHash = { blockHash: block.hash, requireCanonical: true };
+  let at: unknown = byHash;
+  const code = await rpc("eth_getCode", [address, byHash]).catch((error: unknown) => {
+    // A node without EIP-1898 refuses the object; by number, isCanonical is what tells a reorg.
+    if (!(error instanceof RpcError) || error.rpcCode !== invalidParameters) throw error;
+    at = toQuantity(block.number);
+    return rpc("eth_getCode", [address, at]);
+  });
+  const call = { to: intent.token, data: `0x70a08231${address.slice(2).padStart(64, "0")}` };
+  const [native, balance] = await Promise.all([
+    rpc("eth_getBalance", [address, at]),
+    rpc("eth_call", [call, at]).catch((error: unknown) => {
+      if (error instanceof RpcError && error.rpcCode === executionReverted) return "0x";
+      throw error;
+    }),
+  ]);
+  const word = hexOf(balance, "balanceOf").slice(0, 66);
+  if (word.length < 66) {
+    throw new StatusError("token_unreadable", `${intent.token} answers balanceOf with ${word}`);
+  }
+  return {
+    hasCode: hexOf(code, "code") !== "0x",
+    native: quantityOf(native, "native balance"),
+    balance: quantityOf(word, "balanceOf"),
+  };
+}
 
-/** What the service's own executor has in flight for an address: news, never evidence. */
-export type ExecutorProgress = {
-  purpose: "execute" | "recover";
-  /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
-  phase: "waiting" | "sent" | "given_up";
-  /** Of the transaction last sent. */
-  transactionHash: Hex | null;
-  attempts: number;
-  /** Why the last attempt failed. */
-  reason: string | null;
-};
+const invalidParameters = -32602;
+const executionReverted = 3;
 
-/** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
-export type ServiceStatus = AddressStatus & { executor: ExecutorProgress | null };
+type Past = Pick<AddressStatus, "execution" | "recoveries">;
+
+async function readPast(record: AddressRecord, { rpc, block, previous }: At): Promise<Past> {
+  const known = await stillTrue(record, rpc, block, previous);
+  const from = known ? known.block.number + 1 : 0;
+  const search = { factory: record.factory, vault: record.address, from, to: block.number };
+  const events = from > block.number ? [] : await findEvents(rpc, search);
+  const execution = known?.execution ?? null;
+  const recoveries = known?.recoveries ?? [];
+  const past: Past = { execution, recoveries: [...recoveries] };
+  for (const event of events) {
+    if (event.name === "Recovered") past.recoveries.push(toRecovery(event));
+    else if (past.execution || past.recoveries.length > 0) {
+      throw inconsistent(`${record.address} executed in block ${event.blockNumber}, but not first`);
+    } else past.execution = toExecution(event, record);
+  }
+  return past;
+}
+
+/** The earlier answer, if it is about this address and a block still below the one now read. */
+async function stillTrue(
+  record: AddressRecord,
+  rpc: Rpc,
+  block: BlockReference,
+  previous: AddressStatus | undefined,
+) {
+  if (!previous || previous.address !== record.address) return undefined;
+  if (previous.block.number > block.number) return undefined;
+  return (await isCanonical(rpc, previous.block)) ? previous : undefined;
+}
+
+async function isCanonical(rpc: Rpc, { number, hash }: BlockReference) {
+  return (await findBlock(rpc, toQuantity(number)))?.hash === hash;
+}
+
+const placeOf = ({ transactionHash, blockNumber, blockHash, logIndex }: VaultEvent) => ({
+  transactionHash,
+  blockNumber,
+  blockHash,
+  logIndex,
+});
+
+function toExecution(event: VaultEvent, { address, intent }: AddressRecord) {
+  if (event.token !== intent.token.toLowerCase()) {
+    throw inconsistent(`${address} executed with token ${event.token}, not ${intent.token}`);
+  }
+  return { ...placeOf(event), held: String(event.values[0]), left: String(event.values[1]) };
+}
+
+function toRecovery(event: VaultEvent): Recovery {
+  return { ...placeOf(event), token: parseAddress(event.token), amount: String(event.values[0]) };
+}

@@ -1,0 +1,86 @@
+// The types a parameter can have, with what the ABI's layout needs to know of each.
+// Source: https://docs.soliditylang.org/en/latest/abi-spec.html
+
+/** `dynamic`: lies in the tail, behind an offset. `headBytes`: what it takes in its parent's head. */
+export type AbiType = (
+  | { readonly kind: "uint" | "int"; readonly bits: number }
+  | { readonly kind: "fixedBytes"; readonly size: number }
+  | { readonly kind: "address" | "bool" | "bytes" | "string" }
+  | ListType
+  | TupleType
+) & { readonly name: string; readonly dynamic: boolean; readonly headBytes: number };
+
+/** `length` undefined: as many as there are. `bodyBytes` of one element in the list's body. */
+type ListType = {
+  readonly kind: "list";
+  readonly element: AbiType;
+  readonly length: number | undefined;
+};
+type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
+
+/** Terms are at most this long, so a type whose head alone is longer has no value that fits. */
+export const termsBytesMax = 24_576;
+
+/** How many arrays and tuples may lie within each other. */
+export const typeDepthMax = 16;
+
+/** Every type without parts, by its canonical name. `function`, `fixed` and `ufixed` are not among
+ * them: the first has no spelling a reader could check, the others no compiler support. */
+export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
+  [
+    ...widths(8, 256, 8).flatMap((bits) => [
+      { kind: "uint" as const, bits, name: `uint${bits}`, dynamic: false, headBytes: 32 },
+      { kind: "int" as const, bits, name: `int${bits}`, dynamic: false, headBytes: 32 },
+    ]),
+    ...widths(1, 32, 1).map((size) => {
+      return {
+        kind: "fixedBytes" as const,
+        size,
+        name: `bytes${size}`,
+        dynamic: false,
+        headBytes: 32,
+      };
+    }),
+    ...(["address", "bool"] as const).map((kind) => {
+      return { kind, name: kind, dynamic: false, headBytes: 32 };
+    }),
+    ...(["bytes", "string"] as const).map((kind) => {
+      return { kind, name: kind, dynamic: true, headBytes: 32 };
+    }),
+  ].map((type) => [type.name, type]),
+);
+
+function widths(first: number, last: number, step: number): number[] {
+  const all = [];
+  for (let width = first; width <= last; width += step) all.push(width);
+  return all;
+}
+
+/** A tuple of one or more components. */
+export function tupleType(components: readonly AbiType[]): AbiType {
+  const dynamic = components.some((component) => component.dynamic);
+  const headBytes = dynamic ? 32 : bodyBytes(components);
+  const name = `(${components.map((component) => component.name).join(",")})`;
+  return { kind: "tuple", components, name, dynamic, headBytes };
+}
+
+/** `element[length]`, or `element[]` for an undefined length. `length` is 1 or more. */
+export function listType(element: AbiType, length: number | undefined): AbiType {
+  const dynamic = length === undefined || element.dynamic;
+  const headBytes = dynamic ? 32 : length * element.headBytes;
+  return {
+    kind: "list",
+    element,
+    length,
+    name: `${element.name}[${length ?? ""}]`,
+    dynamic,
+    headBytes,
+  };
+}
+
+/** What the heads of `components` take together. */
+export function bodyBytes(components: readonly AbiType[]): number {
+  let total = 0;
+  for (const component of components) total += component.headBytes;
+  return total;
+}

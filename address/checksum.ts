@@ -1,0 +1,62 @@
+// Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
+
+import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults } from "./errors.ts";
+import { toHex, writeHex } from "./hex.ts";
+import type { Hex } from "./intent.ts";
+import { type Keccak, keccak256 } from "./keccak.ts";
+import { type Memory, memoryOf, remember } from "./memory.ts";
+
+/** An address both ways: `text` in EIP-55 case, `bytes` 20. */
+export type Address = { readonly text: Hex; readonly bytes: Uint8Array };
+
+/**
+ * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
+ * mixed letters must be right by EIP-55.
+ *
+ * @param options.path where the text stood, for the issue
+ * @returns the same address in EIP-55 case
+ * @throws {InvalidError} `wrong_type`, `malformed_address` or `bad_checksum`
+ */
+export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
+  const faults = noFaults(options.path);
+  const address = readAddress(faults, text, memoryOf(options.keccak ?? keccak256));
+  throwFaults(faults);
+  return address!.text;
+}
+
+/** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
+export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
+  const lower = toHex(bytes);
+  const codes = new Uint8Array(40);
+  for (let i = 0; i < 40; i++) codes[i] = lower.charCodeAt(i + 2);
+  const hash = keccak(codes);
+  for (let i = 0; i < 40; i++) {
+    const nibble = i % 2 === 0 ? hash[i >> 1]! >> 4 : hash[i >> 1]! & 15;
+    if (nibble >= 8 && codes[i]! >= lowerA) codes[i]! -= lowerA - upperA;
+  }
+  return `0x${String.fromCharCode.apply(null, codes as unknown as number[])}`;
+}
+const lowerA = 97;
+const upperA = 65;
+
+/** The address `text` spells, or undefined and a fault. */
+export function readAddress(faults: Faults, text: unknown, memory: Memory): Address | undefined {
+  if (typeof text !== "string") {
+    refuse(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
+    return undefined;
+  }
+  const known = memory.addresses.get(text);
+  if (known) return known;
+  const bytes = new Uint8Array(20);
+  if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, bytes, 0)) {
+    refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
+    return undefined;
+  }
+  const right = formatAddress(bytes, memory.keccak);
+  if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
+    const message = `the letters' case is no EIP-55 checksum; if the digits are right, write ${right}`;
+    refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
+    return undefined;
+  }
+  return remember(memory.addresses, text, { text: right, bytes });
+}

@@ -1,0 +1,10 @@
+// Where the factory is and what code it gives a vault. Copies of contracts/snapshots, so that the
+// library needs no build of the contracts; deployment.test.ts holds the two together.
+
+import type { Hex } from "./intent.ts";
+
+/** PaymentFactory, at this address on every chain. EIP-55. */
+export const factoryAddress: Hex = "0x8f7A910f6983c1fCcD987082Fd951de242169385";
+
+/** Init code that goes before the terms: it delegates construction to the factory. */
+export const initCodePrefix: Hex = "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf3";

@@ -1,0 +1,50 @@
+// From terms to the address that runs them. spec/terms.md §3 is the formula; spec/vectors.json
+// holds this file and contracts/src/PaymentFactory.sol to the same answers.
+
+import { termsBytesMax } from "./abi-type.ts";
+import { parseAddress } from "./checksum.ts";
+import { factoryAddress, initCodePrefix } from "./deployment.ts";
+import { InvalidError } from "./errors.ts";
+import { fromHex } from "./hex.ts";
+import type { Hex } from "./intent.ts";
+import { type Keccak, keccak256 } from "./keccak.ts";
+
+const prefix = fromHex(initCodePrefix);
+
+/**
+ * The address at which `factory` creates the vault that runs `terms`, as 20 bytes;
+ * {@link formatAddress} gives its text.
+ *
+ *     keccak256(0xff ‖ factory ‖ 0^32 ‖ keccak256(initCodePrefix ‖ terms))[12..32]    EIP-1014
+ *
+ * Any bytes have an address; whether they are the terms of an intent, {@link decodeTerms} tells.
+ *
+ * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
+ * @param options.factory any letter case; default {@link factoryAddress}
+ * @throws {InvalidError} `terms_too_long`, or on a malformed factory
+ */
+export function deriveAddress(
+  terms: Uint8Array,
+  options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
+): Uint8Array {
+  const keccak = options.keccak ?? keccak256;
+  if (terms.length > termsBytesMax) {
+    const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
+    throw new InvalidError([{ path: ["terms"], code: "terms_too_long", message }]);
+  }
+  const initCode = new Uint8Array(prefix.length + terms.length);
+  initCode.set(prefix);
+  initCode.set(terms, prefix.length);
+  const preimage = new Uint8Array(85);
+  preimage[0] = 0xff;
+  preimage.set(factoryBytes(options.factory, keccak), 1);
+  preimage.set(keccak(initCode), 53);
+  return keccak(preimage).slice(12);
+}
+
+const defaultFactory = fromHex(factoryAddress);
+
+function factoryBytes(factory: Hex | undefined, keccak: Keccak): Uint8Array {
+  if (factory === undefined || factory === factoryAddress) return defaultFactory;
+  return fromHex(parseAddress(factory, { path: ["factory"], keccak }));
+}

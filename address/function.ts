@@ -1,0 +1,87 @@
+// A function as an intent spells it, `name(type name, type name)`, and as terms carry it: the
+// signature, whose hash is the selector, and the names. One spelling each, and both ways.
+
+import { type AbiType, bodyBytes, termsBytesMax } from "./abi-type.ts";
+import { type Faults, quoted, refuse } from "./errors.ts";
+import { parseGrammar } from "./grammar.ts";
+import { toHex } from "./hex.ts";
+import type { Hex } from "./intent.ts";
+import { type Memory, remember } from "./memory.ts";
+import { respell } from "./respell.ts";
+import { ownerOfSelector } from "./selectors.ts";
+import { weave } from "./weave.ts";
+
+/** A function string taken apart. Everything in it is ASCII. */
+export type AbiFunction = {
+  /** As the intent has it: `approve(address spender, uint256 amount)`. */
+  readonly text: string;
+  /** `approve(address,uint256)` */
+  readonly signature: string;
+  /** `spender,amount`; tuples as `(to,amount)payments`. */
+  readonly names: string;
+  readonly signatureBytes: Uint8Array;
+  readonly namesBytes: Uint8Array;
+  /** First 4 bytes of keccak-256 of the signature, lower case. */
+  readonly selector: Hex;
+  readonly parameters: readonly AbiType[];
+  /** What the heads of the parameters take together. */
+  readonly headBytes: number;
+};
+
+/** The function `text` spells, or undefined and its faults. */
+export function readFunction(
+  faults: Faults,
+  text: string,
+  memory: Memory,
+): AbiFunction | undefined {
+  const known = memory.functions.get(text);
+  if (known) return known;
+  // Its signature and its names, which terms hold, are together shorter by no more than a space.
+  if (text.length > termsBytesMax) {
+    refuse(
+      faults,
+      "too_long",
+      `expected at most ${termsBytesMax} characters, found ${text.length}`,
+    );
+    return undefined;
+  }
+  const found = parseGrammar(text);
+  if (Array.isArray(found)) {
+    const spelling = respell(text);
+    if (spelling !== undefined)
+      refuse(faults, "not_canonical", `not in canonical form: write ${quoted(spelling)}`);
+    else for (const { code, message } of found) refuse(faults, code, message);
+    return undefined;
+  }
+  const { name, types, names } = found;
+  const signature = `${name}(${types.map((type) => type.name).join(",")})`;
+  const signatureBytes = ascii.encode(signature);
+  const hash = memory.keccak(signatureBytes);
+  const selector = toHex(hash.subarray(0, 4));
+  const owner = ownerOfSelector(selector);
+  if (owner !== undefined && owner !== signature) {
+    const message = `its selector ${selector} is that of the well-known ${owner}`;
+    refuse(faults, "selector_clash", message);
+    return undefined;
+  }
+  const carried = names.join(",");
+  return remember(memory.functions, text, {
+    text,
+    signature,
+    names: carried,
+    signatureBytes,
+    namesBytes: ascii.encode(carried),
+    selector,
+    parameters: types,
+    headBytes: bodyBytes(types),
+  });
+}
+
+const ascii = new TextEncoder();
+
+/** The text of the function that terms carry as `signature` and `names`, if there is one. */
+export function joinFunction(signature: string, names: string, memory: Memory): string | undefined {
+  const key = `${signature} ${names}`;
+  const known = memory.carried.get(key);
+  return known ?? remember(memory.carried, key, weave(signature, names));
+}

@@ -1,0 +1,109 @@
+// Records: an address, its factory, its intent and its terms together, and the proof that they agree.
+
+import { formatAddress, parseAddress } from "./checksum.ts";
+import { factoryAddress } from "./deployment.ts";
+import { deriveAddress } from "./derive.ts";
+import { type Faults, InvalidError, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
+import { toHex } from "./hex.ts";
+import type { AddressRecord, Hex, Intent } from "./intent.ts";
+import { type Keccak, keccak256 } from "./keccak.ts";
+import { encodeIntent } from "./parse.ts";
+
+/**
+ * The record of `intent` under `factory`.
+ *
+ * @param options.factory any letter case; default {@link factoryAddress}
+ * @throws {InvalidError} with every fault of the intent
+ */
+export function makeRecord(
+  intent: Intent,
+  options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
+): AddressRecord {
+  const keccak = options.keccak ?? keccak256;
+  const encoded = encodeIntent(intent, options);
+  const factory = parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak });
+  const address = formatAddress(deriveAddress(encoded.terms, { factory, keccak }), keccak);
+  return { address, factory, intent: encoded.intent, terms: toHex(encoded.terms) };
+}
+
+/**
+ * Proves a record that somebody else gave: the intent is worked out again to terms and to an
+ * address, and all must be as the record has them. Further fields of the record are left out.
+ *
+ * @param options.factory the factory the caller trusts, never the record's own word for it
+ * @param options.address the address that was asked for, if one was: the record must be of it
+ * @returns the record in canonical form
+ * @throws {InvalidError} with every fault: those of the intent, or `factory_mismatch`,
+ *   `terms_mismatch` and `address_mismatch`
+ */
+export function verifyRecord(
+  record: unknown,
+  options: { readonly factory: Hex; readonly address?: Hex; readonly keccak?: Keccak },
+): AddressRecord {
+  const { keccak = keccak256 } = options;
+  const trusted = parseAddress(options.factory, { path: ["options", "factory"], keccak });
+  const faults = noFaults();
+  const claims = readClaims(faults, record);
+  throwFaults(faults);
+  const right = gather(faults, "intent", () =>
+    makeRecord(claims.intent as Intent, { factory: trusted, keccak }),
+  );
+  const factory = gather(faults, "factory", () => parseAddress(claims.factory, { keccak }));
+  const address = gather(faults, "address", () => parseAddress(claims.address, { keccak }));
+  if (factory !== undefined) compare(faults, "factory", factory, trusted);
+  if (right && typeof claims.terms === "string")
+    compare(faults, "terms", claims.terms.toLowerCase(), right.terms);
+  else if (typeof claims.terms !== "string")
+    refuse(faults, "wrong_type", `expected a string, found ${kindOf(claims.terms)}`, "terms");
+  if (right && address !== undefined) compare(faults, "address", address, right.address);
+  if (right && options.address !== undefined) {
+    const asked = parseAddress(options.address, { path: ["options", "address"], keccak });
+    if (asked !== right.address) compare(faults, "address", right.address, asked);
+  }
+  throwFaults(faults);
+  return right!;
+}
+
+type Claims = { address: unknown; factory: unknown; intent: unknown; terms: unknown };
+
+function readClaims(faults: Faults, record: unknown): Claims {
+  const claims: Claims = {
+    address: undefined,
+    factory: undefined,
+    intent: undefined,
+    terms: undefined,
+  };
+  if (typeof record !== "object" || record === null || Array.isArray(record)) {
+    refuse(faults, "wrong_type", `expected an object, found ${kindOf(record)}`);
+    return claims;
+  }
+  for (const name of Object.keys(claims) as (keyof Claims)[]) {
+    if (Object.hasOwn(record, name)) claims[name] = (record as Claims)[name];
+    if (claims[name] === undefined) refuse(faults, "missing", `${name} is required`, name);
+  }
+  return claims;
+}
+
+/** What `read` gives, or undefined and its faults, under `field`. */
+function gather<T>(faults: Faults, field: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    for (const { code, message, path } of error.issues)
+      refuse(faults, code, message, field, ...path);
+    return undefined;
+  }
+}
+
+function compare(
+  faults: Faults,
+  field: "factory" | "terms" | "address",
+  found: string,
+  wanted: string,
+) {
+  if (found === wanted) return;
+  const long =
+    field === "terms" ? "expected the terms of this intent" : `expected ${wanted}, found ${found}`;
+  refuse(faults, `${field}_mismatch`, long, field);
+}

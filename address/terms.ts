@@ -1,0 +1,41 @@
+// Terms: an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 is the layout. Each intent has
+// one form here and each form one intent, so what is not exactly as written below is refused.
+
+import { decodeIntent } from "./decode-intent.ts";
+import { InvalidError } from "./errors.ts";
+import type { Hex, Intent } from "./intent.ts";
+import type { Keccak } from "./keccak.ts";
+import { encodeIntent } from "./parse.ts";
+
+export type TermsOptions = {
+  /** The factory that must not be `recovery`. Any letter case; default {@link factoryAddress}. */
+  readonly factory?: Hex;
+  readonly keccak?: Keccak;
+};
+
+/**
+ * The terms of `intent`: a multiple of 32 bytes, at most 24,576. Quick for what {@link parseIntent}
+ * gave, whose terms are remembered; anything else is parsed first.
+ *
+ * @returns bytes of the caller's own
+ * @throws {InvalidError} with every fault of the intent
+ */
+export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Array {
+  return encodeIntent(intent, options).terms.slice();
+}
+
+/**
+ * The intent that has these terms: `encodeTerms(decodeTerms(terms))` is `terms`, byte for byte.
+ *
+ * @throws {InvalidError} for any bytes that {@link encodeTerms} does not give: path `[]` where the
+ *   layout is at fault, else the field's
+ */
+export function decodeTerms(terms: Uint8Array, options: TermsOptions = {}): Intent {
+  const { intent, terms: canonical } = encodeIntent(decodeIntent(terms, options), options);
+  for (let i = 0; i < terms.length; i++)
+    if (terms[i] !== canonical[i] || terms.length !== canonical.length) {
+      const message = `not in canonical form: byte ${i} is not what the intent's terms have there`;
+      throw new InvalidError([{ path: [], code: "not_canonical", message }]);
+    }
+  return intent;
+}
