@@ -1,0 +1,71 @@
+// What the build promises to those who load it: how much, from where, and nothing inline.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { build } from "vite";
+
+const dist = mkdtempSync(join(tmpdir(), "web-build-"));
+const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
+
+/** The scripts a page loads before anybody presses anything: its own and all they import. */
+function scriptsOf(page: string): string[] {
+  const found = new Set<string>();
+  const visit = (path: string) => {
+    if (found.has(path)) return;
+    found.add(path);
+    for (const [, name] of textOf(path).matchAll(/(?:from|import)\s*["']\.\/([^"']+\.js)["']/g)) {
+      visit(`assets/${name}`);
+    }
+  };
+  for (const [, path] of textOf(page).matchAll(/src="\/(assets\/[^"]+\.js)"/g)) visit(path!);
+  return [...found];
+}
+
+const gzipBytes = (paths: readonly string[]) =>
+  paths.reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path))).length, 0);
+
+describe("the web build", () => {
+  before(async () => {
+    await build({
+      root: import.meta.dirname,
+      logLevel: "error",
+      build: { outDir: dist, emptyOutDir: true },
+    });
+  });
+  after(() => rmSync(dist, { recursive: true }));
+
+  test("the dashboard loads less than 130 kB of script, gzipped", () => {
+    const bytes = gzipBytes(scriptsOf("index.html"));
+    assert.ok(bytes > 50_000 && bytes < 130_000, `${bytes} bytes`);
+  });
+
+  test("the public page loads less than 110 kB and nothing of the dashboard", () => {
+    const scripts = scriptsOf("pay.html");
+    const bytes = gzipBytes(scripts);
+    assert.ok(bytes > 50_000 && bytes < 110_000, `${bytes} bytes`);
+    for (const path of scripts) assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
+  });
+
+  test("nothing inline, nothing evaluated, nothing from elsewhere: a strict policy holds", () => {
+    for (const page of ["index.html", "pay.html"]) {
+      const html = textOf(page);
+      assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, page);
+      for (const [, url] of html.matchAll(/(?:src|href)="([^"]+)"/g)) assert.match(url!, /^\//);
+    }
+    for (const name of readdirSync(join(dist, "assets"))) {
+      const text = textOf(`assets/${name}`);
+      if (name.endsWith(".js")) assert.doesNotMatch(text, /\beval\(|new Function\(/, name);
+      if (name.endsWith(".css")) assert.doesNotMatch(text, /@import|url\((?!['"]?#)/, name);
+    }
+  });
+
+  test("every asset carries a hash in its name, so that it may be kept for good", () => {
+    for (const name of readdirSync(join(dist, "assets"))) {
+      assert.match(name, /-[\w-]{8}\.(js|css)$/);
+    }
+  });
+});

@@ -1,0 +1,108 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/field.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { toast } from "../ui/toast.tsx";
+import { api, type EntryVerdict, type Origins } from "./api.ts";
+import { sayProblem } from "./problems.ts";
+import { useOriginChange, useSettled } from "./queries.ts";
+
+/** The verdict comes from the server's own rules as one types: they have no second home here. */
+export function AddOrigin({ list }: { list: Origins }) {
+  const [entry, setEntry] = useState("");
+  const settled = useSettled(entry.trim());
+  const verdict = useQuery({
+    queryKey: ["origin-verdict", "entry", settled],
+    queryFn: ({ signal }) => api.judgeEntry(settled, signal),
+    enabled: settled !== "",
+    placeholderData: keepPreviousData,
+  });
+  const addition = useOriginChange(api.addOrigin);
+  const full = list.origins.length >= list.max;
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    addition.mutate(entry.trim(), {
+      onSuccess: () => {
+        toast("Origin added");
+        setEntry("");
+      },
+    });
+  };
+  const type = (text: string) => {
+    setEntry(text);
+    addition.reset();
+  };
+
+  const judged = entry.trim() === "" ? undefined : verdict.data?.entry;
+  return (
+    <form onSubmit={submit} className="card space-y-4 p-5" aria-label="Add an origin">
+      <div className="flex flex-wrap items-start gap-3">
+        <Field
+          label="Origin"
+          className="min-w-0 flex-1 basis-64"
+          name="origin"
+          value={entry}
+          onChange={(event) => type(event.target.value)}
+          placeholder="https://app.example.com"
+          inputMode="url"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          error={addition.isError ? sayProblem(addition.error) : undefined}
+          hint={
+            full
+              ? `The list is full: ${list.max} origins at most. Remove one first.`
+              : "As in the address bar, without a path. A wildcard: https://*.example.com"
+          }
+        />
+        <Button type="submit" look="primary" busy={addition.isPending} className="sm:mt-7">
+          Add origin
+        </Button>
+      </div>
+      <div aria-live="polite">{judged && <Verdict verdict={judged} />}</div>
+    </form>
+  );
+}
+
+function Verdict({ verdict }: { verdict: EntryVerdict }) {
+  if (!verdict.ok) {
+    return (
+      <p className="flex gap-2 text-danger">
+        <Icon name="cross" />
+        <span>{verdict.message}</span>
+      </p>
+    );
+  }
+  return (
+    <div className="rounded-lg bg-sunken p-4">
+      <p className="flex flex-wrap items-center gap-2">
+        <span className="text-accent">
+          <Icon name="check" />
+        </span>
+        Kept as <code className="break-all">{verdict.canonical}</code>
+      </p>
+      <div className="mt-3 grid gap-4 sm:grid-cols-2">
+        <Examples title="Allows" origins={verdict.matches} />
+        <Examples title="Does not allow" origins={verdict.matchesNot} />
+      </div>
+    </div>
+  );
+}
+
+function Examples({ title, origins }: { title: string; origins: string[] }) {
+  return (
+    <div>
+      <p className="text-sm font-medium text-soft">{title}</p>
+      <ul>
+        {origins.map((origin) => (
+          <li key={origin}>
+            <code className="break-all">{origin}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+// The dashboard's only way to the server: same origin, session cookie, JSON. Every type here is
+// what service/http/dashboard answers.
+
+import type { Hex, Intent } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import { request } from "./request.ts";
+
+/** Times are ISO 8601, or null for "never". */
+export type When = string | null;
+export type Account = { accountId: string; email: string; createdAt: string };
+export type ApiKey = {
+  prefix: string;
+  createdAt: string;
+  rotatedAt: When;
+  lastUsedAt: When;
+  seenInBrowserAt: When;
+};
+export type ClientId = {
+  clientId: string;
+  createdAt: string;
+  rotatedAt: When;
+  lastUsedAt: When;
+};
+export type Credentials = { apiKey: ApiKey | null; clientId: ClientId | null };
+export type Origins = { origins: { origin: string; createdAt: string }[]; max: number };
+export type EntryVerdict = {
+  ok: boolean;
+  canonical: string | null;
+  matches: string[];
+  matchesNot: string[];
+  message: string;
+};
+export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
+type Counts = { created: number; refused: number };
+export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
+export type OwnedAddress = { address: Hex; createdAt: string; intent: Intent };
+export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
+export type Page<Item> = { items: Item[]; next: string | null };
+export type Token = { symbol: string; address: Hex; decimals: number };
+export type Chain = { chainId: number; name: string; explorer?: string; tokens: Token[] };
+export type Config = {
+  signup: "open" | "closed";
+  publicUrl: string;
+  apiBase: string;
+  chains: Chain[];
+};
+export type AddressFilter = { address: string; token: string };
+
+const dashboard = "/dashboard/api";
+
+/** Every path of the dashboard's API, and better-auth's own under /auth. */
+export const api = {
+  config: () => request<Config>("GET", `${dashboard}/config`),
+  account: () => request<Account>("GET", `${dashboard}/account`),
+  credentials: () => request<Credentials>("GET", `${dashboard}/credentials`),
+  /** `prefix`: the key the page shows, so that two rotations at once cannot both win. */
+  rotateApiKey: (prefix: string | null) =>
+    request<{ apiKey: string; prefix: string }>("POST", `${dashboard}/credentials/api-key/rotate`, {
+      prefix,
+    }),
+  rotateClientId: (clientId: string | null) =>
+    request<{ clientId: string }>("POST", `${dashboard}/credentials/client-id/rotate`, {
+      clientId,
+    }),
+  origins: () => request<Origins>("GET", `${dashboard}/origins`),
+  addOrigin: (origin: string) => request<Origins>("POST", `${dashboard}/origins`, { origin }),
+  removeOrigin: (origin: string) => request<Origins>("DELETE", `${dashboard}/origins`, { origin }),
+  judgeEntry: (entry: string, signal: AbortSignal) =>
+    request<{ entry: EntryVerdict }>("POST", `${dashboard}/origins/verdict`, { entry }, signal),
+  judgeOrigin: (origin: string, signal: AbortSignal) =>
+    request<{ origin: OriginVerdict }>("POST", `${dashboard}/origins/verdict`, { origin }, signal),
+  usage: (hours: number) =>
+    request<{ hours: UsageHour[] }>("GET", `${dashboard}/usage?hours=${hours}`),
+  addresses: (filter: AddressFilter, cursor: string | null) =>
+    request<Page<OwnedAddress>>(
+      "GET",
+      `${dashboard}/addresses?${search({ ...filter, cursor, limit: "20" })}`,
+    ),
+  activity: (cursor: string | null) =>
+    request<Page<Activity>>("GET", `${dashboard}/activity?${search({ cursor })}`),
+  status: (address: Hex) => request<AddressStatus>("GET", `/v1/address/${address}/status`),
+
+  signUp: (email: string, password: string) =>
+    // better-auth wants a name; an account here has none but its address.
+    request<unknown>("POST", "/auth/sign-up/email", { name: email, email, password }),
+  signIn: (email: string, password: string) =>
+    request<unknown>("POST", "/auth/sign-in/email", { email, password }),
+  signOut: () => request<unknown>("POST", "/auth/sign-out", {}),
+  changePassword: (currentPassword: string, newPassword: string) =>
+    request<unknown>("POST", "/auth/change-password", {
+      currentPassword,
+      newPassword,
+      revokeOtherSessions: true,
+    }),
+  resetPassword: (token: string, newPassword: string) =>
+    request<unknown>("POST", "/auth/reset-password", { token, newPassword }),
+};
+
+const search = (values: Record<string, string | null>) =>
+  new URLSearchParams(
+    Object.entries(values).filter((pair): pair is [string, string] => Boolean(pair[1])),
+  );

@@ -1,0 +1,56 @@
+import { Redirect, Route, Switch, useLocation } from "wouter";
+import { Failed, Loading } from "../ui/states.tsx";
+import { Toasts } from "../ui/toast.tsx";
+import { AccountPage } from "./account.tsx";
+import { ActivityPage } from "./activity.tsx";
+import { AddressesPage } from "./addresses.tsx";
+import { CredentialsPage } from "./credentials.tsx";
+import { OriginsPage } from "./origins.tsx";
+import { Overview } from "./overview.tsx";
+import { sayProblem } from "./problems.ts";
+import { useSession } from "./queries.ts";
+import { Reset } from "./reset.tsx";
+import { NotFound, Shell } from "./shell.tsx";
+import { SignIn, SignUp } from "./sign-in.tsx";
+
+export function App() {
+  return (
+    <>
+      <Pages />
+      <Toasts />
+    </>
+  );
+}
+
+/** Without a session every page is the sign-in form, and signing in leads to the page asked for. */
+function Pages() {
+  const [path] = useLocation();
+  const session = useSession();
+
+  if (path === "/reset") return <Reset />;
+  if (session.isPending) return <Loading />;
+  if (session.isError) {
+    return (
+      <main className="mx-auto max-w-xl pt-16">
+        <Failed message={sayProblem(session.error)} onRetry={() => session.refetch()} />
+      </main>
+    );
+  }
+  if (!session.data) return path === "/sign-up" ? <SignUp /> : <SignIn />;
+  return (
+    <Shell account={session.data}>
+      <Switch>
+        <Route path="/" component={Overview} />
+        <Route path="/credentials" component={CredentialsPage} />
+        <Route path="/origins" component={OriginsPage} />
+        <Route path="/addresses" component={AddressesPage} />
+        <Route path="/activity" component={ActivityPage} />
+        <Route path="/account" component={AccountPage} />
+        <Route path="/sign-:way">
+          <Redirect to="/" replace />
+        </Route>
+        <Route component={NotFound} />
+      </Switch>
+    </Shell>
+  );
+}

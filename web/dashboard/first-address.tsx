@@ -1,0 +1,62 @@
+import { useState } from "react";
+import { Field } from "../ui/field.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { Snippet } from "../ui/snippet.tsx";
+import type { Config } from "./api.ts";
+import { samplesFor } from "./samples.ts";
+
+/** Nobody has its key: an example paid by mistake is lost, which the hint says. */
+const nobody = "0x000000000000000000000000000000000000dEaD";
+const addressPattern = /^0x[0-9a-fA-F]{40}$/;
+
+/** The examples, filled in with what this server and account have. */
+export function FirstAddress(props: {
+  clientId: string | undefined;
+  config: Config;
+  apiKey?: string;
+}) {
+  const [wallet, setWallet] = useState("");
+  const [nowSeconds] = useState(() => Math.floor(Date.now() / 1000));
+  const { config, apiKey, clientId } = props;
+  const chain = config.chains.find(({ tokens }) => tokens.length > 0);
+  const token = chain?.tokens[0];
+  if (!chain || !token) {
+    return (
+      <Notice tone="warn" title="No chain is configured">
+        The operator of this server has not listed a chain with a token yet.
+      </Notice>
+    );
+  }
+
+  const given = addressPattern.test(wallet.trim());
+  const samples = samplesFor({
+    apiBase: config.apiBase,
+    chain,
+    token,
+    wallet: given ? wallet.trim() : nobody,
+    clientId,
+    nowSeconds,
+    ...(apiKey && { apiKey }),
+  });
+  return (
+    <div className="space-y-4">
+      <Field
+        label="Your wallet"
+        placeholder="0x…"
+        value={wallet}
+        onChange={(event) => setWallet(event.target.value)}
+        spellCheck={false}
+        autoComplete="off"
+        error={
+          wallet.trim() !== "" && !given ? "An address is 0x and 40 hex characters." : undefined
+        }
+        hint="Receives the money in this example. Until you fill it in, pay nothing: nobody owns the address that stands there."
+      />
+      <Snippet samples={samples} label="Examples by language" />
+      <p className="text-sm text-soft">
+        One {token.symbol} on {chain.name}, passed on to your wallet. curl is for servers and needs
+        the API key in <code>$API_KEY</code>; fetch is for a page of an allowed origin.
+      </p>
+    </div>
+  );
+}

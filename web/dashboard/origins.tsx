@@ -1,0 +1,88 @@
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Empty, Failed, Loading } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { Time } from "../ui/time.tsx";
+import { toast } from "../ui/toast.tsx";
+import { AddOrigin } from "./add-origin.tsx";
+import { api, type Origins } from "./api.ts";
+import { sayProblem } from "./problems.ts";
+import { useOriginChange, useOrigins } from "./queries.ts";
+import { Heading } from "./shell.tsx";
+import { TryOrigin } from "./try-origin.tsx";
+
+export function OriginsPage() {
+  const origins = useOrigins();
+  return (
+    <>
+      <Heading title="Origins">
+        The web origins whose pages may create addresses with your client ID.
+      </Heading>
+      {origins.isPending && (
+        <div className="card">
+          <Loading lines={4} />
+        </div>
+      )}
+      {origins.isError && (
+        <Failed message={sayProblem(origins.error)} onRetry={() => void origins.refetch()} />
+      )}
+      {origins.data && (
+        <div className="space-y-6">
+          <AddOrigin list={origins.data} />
+          <AllowedOrigins list={origins.data} />
+          <TryOrigin />
+        </div>
+      )}
+    </>
+  );
+}
+
+function AllowedOrigins({ list }: { list: Origins }) {
+  const removal = useOriginChange(api.removeOrigin);
+  const remove = (origin: string) =>
+    removal.mutate(origin, {
+      onSuccess: () => toast(`${origin} removed`),
+      onError: (error) => toast(sayProblem(error)),
+    });
+  return (
+    <section aria-labelledby="allowed" className="card">
+      <div className="flex items-baseline justify-between gap-3 border-b border-line p-5">
+        <h2 id="allowed">Allowed</h2>
+        <p className="text-sm text-soft tabular-nums">
+          {list.origins.length} of {list.max}
+        </p>
+      </div>
+      {list.origins.length === 0 ? (
+        <Empty icon="globe" title="No page may use your client ID yet">
+          Add the origin of your site above: what stands in the address bar, without the path.
+        </Empty>
+      ) : (
+        <Table
+          caption="Allowed origins"
+          rows={list.origins}
+          keyOf={({ origin }) => origin}
+          columns={[
+            { head: "Origin", cell: ({ origin }) => <code className="break-all">{origin}</code> },
+            { head: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            {
+              head: "",
+              cell: ({ origin }) => (
+                <Button
+                  look="bare"
+                  small
+                  className="ml-auto"
+                  aria-label={`Remove ${origin}`}
+                  busy={removal.isPending && removal.variables === origin}
+                  onClick={() => remove(origin)}
+                >
+                  <Icon name="cross" size={16} />
+                  Remove
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  );
+}

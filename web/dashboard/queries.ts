@@ -1,0 +1,125 @@
+// What the pages read and change, cached in one place under one key each.
+
+import {
+  keepPreviousData,
+  QueryCache,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { type Account, type AddressFilter, api, type Origins } from "./api.ts";
+import { Problem } from "./request.ts";
+
+const isUnauthorized = (error: unknown) => error instanceof Problem && error.status === 401;
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    // A session that ends while a page is open leads to the sign-in form, not to broken pages.
+    onError: (error, query) => {
+      if (isUnauthorized(error) && query.queryKey[0] !== "session") endSession("ended");
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (count, error) => count < 2 && error instanceof Problem && error.status >= 500,
+    },
+    mutations: {
+      onError: (error) => {
+        if (isUnauthorized(error) && queryClient.getQueryData(["session"])) endSession("ended");
+      },
+    },
+  },
+});
+
+/** Forgets everything of the account: the next person at this browser must not see it. */
+export function endSession(why: "ended" | "left") {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => !isPublic(queryKey[0]) });
+  queryClient.setQueryData(["session-ended"], why === "ended");
+  queryClient.setQueryData(["session"], null);
+}
+
+const isPublic = (key: unknown) => ["session", "config", "session-ended"].includes(String(key));
+
+/** The account signed in, or null. */
+export const useSession = () =>
+  useQuery<Account | null>({
+    queryKey: ["session"],
+    queryFn: () =>
+      api.account().catch((error) => {
+        if (isUnauthorized(error)) return null;
+        throw error;
+      }),
+    staleTime: 60_000,
+  });
+
+/** Whether the session ended by itself, rather than by signing out. */
+export const useSessionEnded = () =>
+  useQuery({ queryKey: ["session-ended"], queryFn: () => false, staleTime: Infinity }).data ===
+  true;
+
+export const useConfig = () =>
+  useQuery({ queryKey: ["config"], queryFn: api.config, staleTime: Infinity });
+
+export const useCredentials = () =>
+  useQuery({ queryKey: ["credentials"], queryFn: api.credentials });
+
+export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.origins });
+
+export const useUsage = (hours: number) =>
+  useQuery({
+    queryKey: ["usage", hours],
+    queryFn: () => api.usage(hours),
+    placeholderData: keepPreviousData,
+  });
+
+export const useAddresses = (filter: AddressFilter) =>
+  useInfiniteQuery({
+    queryKey: ["addresses", filter],
+    queryFn: ({ pageParam }) => api.addresses(filter, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+  });
+
+export const useActivity = () =>
+  useInfiniteQuery({
+    queryKey: ["activity"],
+    queryFn: ({ pageParam }) => api.activity(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+  });
+
+/** A rotation refreshes the list whether it won or lost: a lost one shows what holds now. */
+export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: rotate,
+    onSettled: () => client.invalidateQueries({ queryKey: ["credentials"] }),
+  });
+}
+
+/** Both changes answer the whole list, which takes the old one's place. */
+export function useOriginChange(change: (origin: string) => Promise<Origins>) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSuccess: (list) => {
+      client.setQueryData(["origins"], list);
+      client.invalidateQueries({ queryKey: ["origin-verdict"] });
+    },
+  });
+}
+
+/** `value`, once it has stayed the same for a moment: typing asks the server once, not per key. */
+export function useSettled<Value>(value: Value, milliseconds = 150): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}

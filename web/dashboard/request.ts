@@ -1,0 +1,50 @@
+// One request, and one kind of error for whatever can go wrong with it.
+
+export type Issue = { path: (string | number)[]; code: string; message: string };
+
+/** A refusal of the server, or `unreachable` (status 0) when there was no answer at all. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly issues: Issue[];
+
+  constructor(status: number, code: string, message: string, issues: Issue[] = []) {
+    super(message);
+    this.name = "Problem";
+    this.status = status;
+    this.code = code;
+    this.issues = issues;
+  }
+}
+
+/** @throws {Problem} unless the answer is a 2xx of JSON or of nothing */
+export async function request<Body>(
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Body> {
+  const sent = await fetch(path, {
+    method,
+    credentials: "same-origin",
+    ...(signal && { signal }),
+    ...(body !== undefined && {
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  }).catch((error) => {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, "unreachable", "no answer");
+  });
+  const answer = await sent.json().catch(() => null);
+  if (!sent.ok) throw problemOf(sent.status, answer);
+  return answer as Body;
+}
+
+type Refused = { code?: string; message?: string; issues?: Issue[]; error?: Refused };
+
+/** Ours is `{ error: { code, message, issues } }`; better-auth's own is flat, in capitals. */
+const problemOf = (status: number, answer: Refused | null) => {
+  const { code, message, issues } = answer?.error ?? answer ?? {};
+  return new Problem(status, (code ?? "unknown").toLowerCase(), message ?? "", issues);
+};

@@ -1,0 +1,165 @@
+import { onlineManager } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { Link, useLocation } from "wouter";
+import { Button } from "../ui/button.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { ThemeButton } from "../ui/theme.tsx";
+import { type Account, api } from "./api.ts";
+import { endSession } from "./queries.ts";
+
+const pages: { path: string; name: string; icon: IconName }[] = [
+  { path: "/", name: "Overview", icon: "overview" },
+  { path: "/credentials", name: "Credentials", icon: "key" },
+  { path: "/origins", name: "Origins", icon: "globe" },
+  { path: "/addresses", name: "Addresses", icon: "list" },
+  { path: "/activity", name: "Activity", icon: "clock" },
+  { path: "/account", name: "Account", icon: "person" },
+];
+
+/** What stands around every page of a signed-in account. */
+export function Shell({ account, children }: { account: Account; children: ReactNode }) {
+  const [path] = useLocation();
+  const [menuOpen, setMenuOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
+  useEffect(() => setMenuOpen(false), [path]);
+
+  return (
+    <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_1fr]">
+      <a href="#content" className="button button-primary sr-only focus:not-sr-only focus:fixed">
+        Skip to the content
+      </a>
+      <header
+        className="border-b border-line bg-surface px-4 py-3 lg:sticky lg:top-0 lg:flex lg:h-dvh
+          lg:flex-col lg:border-r lg:border-b-0 lg:py-5"
+      >
+        <div className="flex items-center justify-between">
+          <Brand />
+          <div className="flex items-center lg:hidden">
+            <ThemeButton />
+            <Button
+              look="bare"
+              small
+              aria-expanded={menuOpen}
+              aria-controls="menu"
+              aria-label="Menu"
+              onClick={() => setMenuOpen(!menuOpen)}
+            >
+              <Icon name={menuOpen ? "cross" : "menu"} size={22} />
+            </Button>
+          </div>
+        </div>
+        <div
+          id="menu"
+          className={`${menuOpen ? "flex" : "hidden"} mt-3 flex-1 flex-col lg:mt-6 lg:flex`}
+        >
+          <nav aria-label="Pages" className="flex flex-col gap-0.5">
+            {pages.map((page) => (
+              <PageLink key={page.path} {...page} present={page.path === path} />
+            ))}
+          </nav>
+          <Foot email={account.email} />
+        </div>
+      </header>
+      <main id="content" className="mx-auto w-full max-w-4xl px-4 py-6 sm:px-8 lg:py-10">
+        <Offline />
+        {children}
+      </main>
+    </div>
+  );
+}
+
+export function Brand() {
+  return (
+    <Link href="/" className="flex items-center gap-2.5 rounded-md font-semibold">
+      <img src="/mark.svg" alt="" width="26" height="26" />
+      <span className="leading-tight">Executable addresses</span>
+    </Link>
+  );
+}
+
+function PageLink(props: { path: string; name: string; icon: IconName; present: boolean }) {
+  const look = props.present
+    ? "bg-accent-wash text-accent"
+    : "text-soft hover:bg-sunken hover:text-ink";
+  return (
+    <Link
+      href={props.path}
+      aria-current={props.present ? "page" : undefined}
+      className={`flex min-h-10 items-center gap-3 rounded-lg px-3 font-medium ${look}`}
+    >
+      <Icon name={props.icon} />
+      {props.name}
+    </Link>
+  );
+}
+
+function Foot({ email }: { email: string }) {
+  const signOut = () =>
+    api.signOut().then(
+      () => endSession("left"),
+      () => endSession("ended"),
+    );
+  return (
+    <div className="mt-4 border-t border-line pt-4 lg:mt-auto">
+      <p className="truncate px-3 text-sm text-soft" title={email}>
+        {email}
+      </p>
+      <div className="mt-1 flex items-center justify-between">
+        <Button look="bare" small onClick={signOut}>
+          <Icon name="out" size={16} />
+          Sign out
+        </Button>
+        <span className="hidden lg:block">
+          <ThemeButton />
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** Queries wait while the browser is offline; what stands on the page may be old. */
+function Offline() {
+  const online = useSyncExternalStore(
+    (listener) => onlineManager.subscribe(listener),
+    () => onlineManager.isOnline(),
+  );
+  return (
+    <div role="status">
+      {!online && (
+        <p className="notice notice-warn mb-6">
+          You are offline. What you see may be old, and changes wait for the connection.
+        </p>
+      )}
+    </div>
+  );
+}
+
+type HeadingProps = { title: string; children?: ReactNode };
+
+/** The heading of a page takes the focus when one arrives, so that a reader starts there. */
+export function Heading({ title, children }: HeadingProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Executable addresses`;
+    heading.current?.focus({ preventScroll: true });
+  }, [title]);
+  return (
+    <div className="mb-6">
+      <h1 ref={heading} tabIndex={-1} className="outline-none">
+        {title}
+      </h1>
+      {children && <p className="mt-1 max-w-2xl text-soft">{children}</p>}
+    </div>
+  );
+}
+
+export function NotFound() {
+  return (
+    <>
+      <Heading title="There is no such page">The address in the bar may be mistyped.</Heading>
+      <Link href="/" className="link">
+        Go to the overview
+      </Link>
+    </>
+  );
+}

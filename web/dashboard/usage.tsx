@@ -1,0 +1,127 @@
+import { useState } from "react";
+import { type Bar, Chart } from "../ui/chart.tsx";
+import { Empty, Failed, Loading } from "../ui/states.tsx";
+import type { UsageHour } from "./api.ts";
+import { sayProblem } from "./problems.ts";
+import { useUsage } from "./queries.ts";
+
+const spans = [
+  { name: "24 hours", hours: 24, hoursPerBar: 1 },
+  { name: "7 days", hours: 168, hoursPerBar: 6 },
+] as const;
+
+export function Usage() {
+  const [span, setSpan] = useState<(typeof spans)[number]>(spans[1]);
+  const usage = useUsage(span.hours);
+  const hours = usage.data?.hours ?? [];
+  const total = sum(hours);
+  return (
+    <section aria-labelledby="usage" className="card p-5">
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+        <h2 id="usage">Usage</h2>
+        <fieldset className="flex gap-1">
+          <legend className="sr-only">Span of time</legend>
+          {spans.map((choice) => (
+            <button
+              key={choice.name}
+              type="button"
+              aria-pressed={choice === span}
+              onClick={() => setSpan(choice)}
+              className={`button button-bare button-small ${
+                choice === span ? "bg-sunken !text-ink" : ""
+              }`}
+            >
+              {choice.name}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      {usage.isPending && <Loading lines={4} />}
+      {usage.isError && (
+        <Failed message={sayProblem(usage.error)} onRetry={() => void usage.refetch()} />
+      )}
+      {usage.data && total.created + total.refused === 0 && (
+        <Empty icon="overview" title="No requests yet">
+          Addresses created and requests refused show here, hour by hour.
+        </Empty>
+      )}
+      {usage.data && total.created + total.refused > 0 && (
+        <>
+          <Totals hours={hours} />
+          <Chart
+            title={`${total.created} created and ${total.refused} refused in ${span.name}`}
+            bars={barsOf(hours, span)}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Totals({ hours }: { hours: readonly UsageHour[] }) {
+  const total = sum(hours);
+  const byKey = hours.reduce((count, hour) => count + hour.apiKey.created, 0);
+  return (
+    <dl className="mb-4 flex flex-wrap gap-x-10 gap-y-3">
+      <Figure swatch="bg-accent" name="Created" value={total.created}>
+        {byKey} by API key, {total.created - byKey} by client ID
+      </Figure>
+      <Figure swatch="bg-danger" name="Refused" value={total.refused} />
+    </dl>
+  );
+}
+
+function Figure(props: {
+  swatch: string;
+  name: string;
+  value: number;
+  children?: React.ReactNode;
+}) {
+  return (
+    <div>
+      <dt className="flex items-center gap-2 text-sm text-soft">
+        <span className={`size-2.5 rounded-sm ${props.swatch}`} />
+        {props.name}
+      </dt>
+      <dd className="text-2xl font-semibold tabular-nums">{props.value.toLocaleString("en")}</dd>
+      {props.children && <dd className="text-sm text-soft">{props.children}</dd>}
+    </div>
+  );
+}
+
+const sum = (hours: readonly UsageHour[]) => ({
+  created: hours.reduce(
+    (count, { apiKey, clientId }) => count + apiKey.created + clientId.created,
+    0,
+  ),
+  refused: hours.reduce(
+    (count, { apiKey, clientId }) => count + apiKey.refused + clientId.refused,
+    0,
+  ),
+});
+
+const barName = new Intl.DateTimeFormat("en", {
+  month: "short",
+  day: "numeric",
+  hour: "numeric",
+});
+const hourMilliseconds = 3_600_000;
+
+/** The server tells only of hours in which something happened; the chart shows all of them. */
+export function barsOf(
+  hours: readonly UsageHour[],
+  span: { hours: number; hoursPerBar: number },
+  now = Date.now(),
+): Bar[] {
+  const barMilliseconds = span.hoursPerBar * hourMilliseconds;
+  const end = (Math.floor(now / hourMilliseconds) + 1) * hourMilliseconds;
+  const count = span.hours / span.hoursPerBar;
+  return Array.from({ length: count }, (_, index) => {
+    const from = end - (count - index) * barMilliseconds;
+    const within = hours.filter(({ hour }) => {
+      const at = Date.parse(hour);
+      return at >= from && at < from + barMilliseconds;
+    });
+    return { label: barName.format(from), ...sum(within) };
+  });
+}

@@ -1,0 +1,83 @@
+import { type KeyboardEvent, type PointerEvent, useState } from "react";
+
+/** One column: what went well below, what was refused on top. */
+export type Bar = { label: string; created: number; refused: number };
+
+const width = 720;
+const height = 160;
+
+/** A stacked column chart. Arrow keys or the pointer walk the columns; the line above reads one. */
+export function Chart({ bars, title }: { bars: readonly Bar[]; title: string }) {
+  const [at, setAt] = useState<number>();
+  const most = roundUp(Math.max(1, ...bars.map((bar) => bar.created + bar.refused)));
+  const step = width / bars.length;
+  const bar = at === undefined ? undefined : bars[at];
+
+  const walk = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    setAt(Math.min(bars.length - 1, Math.max(0, (at ?? bars.length) + by)));
+  };
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const column = Math.floor(((event.clientX - box.left) / box.width) * bars.length);
+    setAt(Math.min(bars.length - 1, Math.max(0, column)));
+  };
+
+  return (
+    <figure>
+      <figcaption aria-live="polite" className="mb-2 min-h-6 text-sm text-soft tabular-nums">
+        {bar
+          ? `${bar.label}: ${bar.created} created, ${bar.refused} refused`
+          : `Up to ${most} a column. Point at one, or use the arrow keys, to read it.`}
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={title}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys read the columns out
+        tabIndex={0}
+        onKeyDown={walk}
+        onPointerMove={point}
+        onPointerLeave={() => setAt(undefined)}
+        onBlur={() => setAt(undefined)}
+        className="block h-40 w-full rounded"
+      >
+        {at !== undefined && (
+          <rect className="chart-at" x={at * step} y="0" width={step} height={height} />
+        )}
+        {[0.5, height / 2, height - 0.5].map((y) => (
+          <line key={y} className="chart-line" x1="0" x2={width} y1={y} y2={y} />
+        ))}
+        {bars.map((bar, index) => (
+          <Column key={bar.label} bar={bar} x={index * step} step={step} most={most} />
+        ))}
+      </svg>
+      <div className="mt-1.5 flex justify-between text-xs text-soft">
+        <span>{bars[0]?.label}</span>
+        <span>{bars.at(-1)?.label}</span>
+      </div>
+    </figure>
+  );
+}
+
+function Column({ bar, x, step, most }: { bar: Bar; x: number; step: number; most: number }) {
+  const gap = step > 8 ? step * 0.2 : step * 0.1;
+  const created = (bar.created / most) * height;
+  const refused = (bar.refused / most) * height;
+  const place = { x: x + gap / 2, width: step - gap };
+  return (
+    <>
+      <rect className="chart-created" {...place} y={height - created} height={created} />
+      <rect className="chart-refused" {...place} y={height - created - refused} height={refused} />
+    </>
+  );
+}
+
+/** The next round number: 1, 2, 3, 4, 5, 6, 8, 10, 15, 20 … */
+const roundUp = (value: number) => {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value)!;
+};

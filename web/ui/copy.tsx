@@ -1,0 +1,45 @@
+import { useRef, useState } from "react";
+import { Button, type ButtonProps } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+type CopyProps = ButtonProps & { text: string; what: string };
+type Outcome = "copied" | "refused";
+const shownMilliseconds = 2500;
+
+/**
+ * Copies `text`; `what` names it: "API key". It tells of the outcome by itself and not by a toast:
+ * what lies outside an open dialog is not read out.
+ */
+export function CopyButton({ text, what, children, ...button }: CopyProps) {
+  const [outcome, setOutcome] = useState<Outcome>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+
+  const copy = async () => {
+    // There is no clipboard outside https and localhost, and a browser may say no.
+    const done = await Promise.resolve()
+      .then(() => navigator.clipboard.writeText(text))
+      .then(
+        () => "copied" as const,
+        () => "refused" as const,
+      );
+    setOutcome(done);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setOutcome(undefined), shownMilliseconds);
+  };
+
+  return (
+    <>
+      <Button small {...button} aria-label={`Copy ${what}`} onClick={copy}>
+        <Icon
+          name={outcome === "copied" ? "check" : outcome === "refused" ? "cross" : "copy"}
+          size={16}
+        />
+        {children && (outcome === "copied" ? "Copied" : children)}
+      </Button>
+      <span role="status" className={outcome === "refused" ? "text-sm text-danger" : "sr-only"}>
+        {outcome === "copied" && `${what} copied`}
+        {outcome === "refused" && "Not allowed here: select it and copy by hand"}
+      </span>
+    </>
+  );
+}

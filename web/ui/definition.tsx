@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+
+/** Names and values, one under the other on a narrow screen. */
+export function Definitions({ items }: { items: readonly [string, ReactNode][] }) {
+  return (
+    <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-[max-content_1fr] sm:gap-y-2.5">
+      {items.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="mt-2 text-soft sm:mt-0">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,55 @@
+import type { ReactNode } from "react";
+import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+import { Notice } from "./notice.tsx";
+
+/** Nothing here yet, why, and what to do about it. */
+export function Empty(props: {
+  icon: IconName;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center px-6 py-10 text-center">
+      <span className="mb-4 rounded-full bg-sunken p-3 text-soft">
+        <Icon name={props.icon} size={22} />
+      </span>
+      <p className="font-semibold">{props.title}</p>
+      <div className="mt-1 max-w-sm text-soft">{props.children}</div>
+      {props.action && <div className="mt-5">{props.action}</div>}
+    </div>
+  );
+}
+
+const widths = ["w-2/3", "w-1/2", "w-3/5", "w-2/5"];
+
+/** The shape of what is on its way. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  return (
+    <div role="status" className="space-y-4 p-5">
+      <span className="sr-only">Loading</span>
+      {Array.from({ length: lines }, (_, at) => (
+        <div key={at.toString()} className={`skeleton h-4 ${widths[at % widths.length]}`} />
+      ))}
+    </div>
+  );
+}
+
+export function Failed({ message, onRetry }: { message: string; onRetry: () => void }) {
+  return (
+    <div className="p-4">
+      <Notice
+        tone="bad"
+        title="This did not load"
+        action={
+          <Button small onClick={onRetry}>
+            Try again
+          </Button>
+        }
+      >
+        <p>{message}</p>
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import { useState } from "react";
+import { Icon } from "./icon.tsx";
+
+const themes = ["device", "light", "dark"] as const;
+type Theme = (typeof themes)[number];
+const icons = { device: "device", light: "sun", dark: "moon" } as const;
+const names = { device: "as the device", light: "light", dark: "dark" };
+
+const chosen = (): Theme =>
+  themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
+
+/** Goes round: as the device, light, dark. public/theme.js reads the choice before first paint. */
+export function ThemeButton() {
+  const [theme, setTheme] = useState<Theme>(chosen);
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
+  const change = () => {
+    if (next === "device") {
+      delete document.documentElement.dataset.theme;
+      localStorage.removeItem("theme");
+    } else {
+      document.documentElement.dataset.theme = next;
+      localStorage.setItem("theme", next);
+    }
+    setTheme(next);
+  };
+  return (
+    <button
+      type="button"
+      onClick={change}
+      aria-label={`Colours: ${names[theme]}. Change to ${names[next]}`}
+      title={`Colours: ${names[theme]}`}
+      className="button button-bare button-small"
+    >
+      <Icon name={icons[theme]} />
+    </button>
+  );
+}
