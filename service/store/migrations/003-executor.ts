@@ -87,6 +87,7 @@ export async function up(db: Kysely<ExecutorTables>, dialect: Dialect): Promise<
         reason text, detected_at bigint not null, detected_block bigint not null,
         primary key (chain_id, address))`,
     sql`create index executor_jobs_due on executor_jobs (chain_id, due_at)`,
+    sql`create index executor_jobs_purpose on executor_jobs (purpose_id)`,
     sql`create table executor_purposes (id text primary key not null, chain_id bigint not null,
         sender text not null, nonce bigint not null, kind text not null, data ${bytes} not null,
         gas bigint not null, state text not null, created_at bigint not null,

@@ -1,0 +1,84 @@
+// How far the sweeps have come. Each sweep's end is kept with its hash, so that after a reorg the
+// sweeps go on from the last end that still stands.
+
+import type { Hex } from "executable-address";
+import type { Kysely } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+import { type Sighting, wakeJobs } from "./jobs.ts";
+import { type Fence, fenced } from "./lease.ts";
+
+export type SweptBlock = { number: number; hash: Hex };
+
+/** Ends kept per chain. */
+const endsKept = 256;
+
+/** The newest end of a sweep, or the newest below `before`. */
+export async function findSweptBlock(
+  db: Kysely<Tables>,
+  chainId: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<SweptBlock | undefined> {
+  const row = await db
+    .selectFrom("executor_blocks")
+    .select(["number", "hash"])
+    .where("chain_id", "=", chainId)
+    .where("number", "<", before)
+    .orderBy("number", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row && { number: row.number, hash: row.hash as Hex };
+}
+
+/** The cursor and what was found on the way to it, in one commit: neither without the other. */
+export function saveSweep(
+  db: Kysely<Tables>,
+  fence: Fence,
+  end: SweptBlock,
+  sightings: readonly Sighting[],
+  now: number,
+): Promise<void> {
+  return fenced(db, fence, async (transaction) => {
+    await wakeJobs(transaction, fence.chainId, sightings, now);
+    await transaction
+      .insertInto("executor_blocks")
+      .values({ chain_id: fence.chainId, ...end })
+      .onConflict((conflict) =>
+        conflict.columns(["chain_id", "number"]).doUpdateSet({ hash: end.hash }),
+      )
+      .execute();
+    const kept = await transaction
+      .selectFrom("executor_blocks")
+      .select("number")
+      .where("chain_id", "=", fence.chainId)
+      .orderBy("number", "desc")
+      .offset(endsKept)
+      .limit(1)
+      .executeTakeFirst();
+    if (!kept) return;
+    await transaction
+      .deleteFrom("executor_blocks")
+      .where("chain_id", "=", fence.chainId)
+      .where("number", "<=", kept.number)
+      .execute();
+  });
+}
+
+/** Ends at or above `number` no longer stand. */
+export function forgetSweeps(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
+  return fenced(db, fence, async (transaction) => {
+    await transaction
+      .deleteFrom("executor_blocks")
+      .where("chain_id", "=", fence.chainId)
+      .where("number", ">=", number)
+      .execute();
+  });
+}
+
+/** When the oldest record was created, in seconds, if there is any: nothing was paid before it. */
+export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
+  const row = await db
+    .selectFrom("owners")
+    .select((select) => select.fn.min("created_at").as("oldest"))
+    .executeTakeFirst();
+  return row?.oldest == null ? undefined : Math.floor(Number(row.oldest) / 1000);
+}

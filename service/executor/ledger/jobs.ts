@@ -1,0 +1,167 @@
+// The addresses that have received money, and when each is to be looked at next. What is done per
+// pass grows with these, never with how many addresses were created.
+
+import type { Hex } from "executable-address";
+import type { Kysely, Transaction } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+import { type Fence, fenced } from "./lease.ts";
+import { toBytes, toHex } from "./match.ts";
+
+/** A vault on a chain. Times in seconds of that chain's clock. */
+export type Job = {
+  address: Hex;
+  terms: Hex;
+  notBefore: number;
+  failures: number;
+  paidFailures: number;
+  recoveryFailures: number;
+};
+
+/** What a look at a job ended with. Fields left out stay as they are. */
+export type JobUpdate = {
+  address: Hex;
+  state: "waiting" | "idle" | "given_up";
+  /** Null: when money comes. */
+  dueAt: number | null;
+  reason: string | null;
+  notBefore?: number;
+  failures?: number;
+  paidFailures?: number;
+  recoveryFailures?: number;
+};
+
+export type Sighting = { address: Hex; blockNumber: number };
+
+/** Jobs due at `now` with nothing in flight, those that waited longest first. */
+export async function findDueJobs(
+  db: Kysely<Tables>,
+  chainId: number,
+  now: number,
+  limit: number,
+): Promise<Job[]> {
+  const rows = await db
+    .selectFrom("executor_jobs as job")
+    .innerJoin("records", "records.address", "job.address")
+    .selectAll("job")
+    .select("records.terms")
+    .where("job.chain_id", "=", chainId)
+    .where("job.due_at", "<=", now)
+    .where("job.purpose_id", "is", null)
+    .orderBy("job.due_at")
+    .orderBy("job.address")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    address: toHex(row.address),
+    terms: toHex(row.terms),
+    notBefore: row.not_before,
+    failures: row.failures,
+    paidFailures: row.paid_failures,
+    recoveryFailures: row.recovery_failures,
+  }));
+}
+
+/** Money was seen: the job is due, though never before the backoff of its last failure ends. */
+export async function wakeJobs(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  sightings: readonly Sighting[],
+  now: number,
+): Promise<void> {
+  for (const { address, blockNumber } of sightings) {
+    await transaction
+      .insertInto("executor_jobs")
+      .values({
+        chain_id: chainId,
+        address: toBytes(address),
+        due_at: now,
+        not_before: 0,
+        purpose_id: null,
+        failures: 0,
+        paid_failures: 0,
+        recovery_failures: 0,
+        state: "waiting",
+        reason: null,
+        detected_at: now,
+        detected_block: blockNumber,
+      })
+      .onConflict((conflict) =>
+        conflict.columns(["chain_id", "address"]).doUpdateSet((row) => ({
+          due_at: row
+            .case()
+            .when("executor_jobs.not_before", ">", now)
+            .then(row.ref("executor_jobs.not_before"))
+            .else(now)
+            .end(),
+        })),
+      )
+      .execute();
+  }
+}
+
+export function updateJobs(
+  db: Kysely<Tables>,
+  fence: Fence,
+  updates: readonly JobUpdate[],
+): Promise<void> {
+  return fenced(db, fence, (transaction) => writeUpdates(transaction, fence.chainId, updates));
+}
+
+export async function writeUpdates(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  updates: readonly JobUpdate[],
+): Promise<void> {
+  for (const update of updates) {
+    await transaction
+      .updateTable("executor_jobs")
+      .set({
+        state: update.state,
+        due_at: update.dueAt,
+        reason: update.reason,
+        ...(update.notBefore === undefined ? {} : { not_before: update.notBefore }),
+        ...(update.failures === undefined ? {} : { failures: update.failures }),
+        ...(update.paidFailures === undefined ? {} : { paid_failures: update.paidFailures }),
+        ...(update.recoveryFailures === undefined
+          ? {}
+          : { recovery_failures: update.recoveryFailures }),
+      })
+      .where("chain_id", "=", chainId)
+      .where("address", "=", toBytes(update.address))
+      .execute();
+  }
+}
+
+/**
+ * An operator's word: look at it now, with nothing held against it. Only what is known is taken.
+ * @returns false where no record is held for `address`
+ */
+export async function retryJob(
+  db: Kysely<Tables>,
+  chainId: number,
+  address: Hex,
+): Promise<boolean> {
+  const bytes = toBytes(address);
+  const fresh = { due_at: 0, not_before: 0, failures: 0, paid_failures: 0, recovery_failures: 0 };
+  const known = await db
+    .selectFrom("records")
+    .select("address")
+    .where("address", "=", bytes)
+    .executeTakeFirst();
+  if (!known) return false;
+  await db
+    .insertInto("executor_jobs")
+    .values({
+      ...fresh,
+      chain_id: chainId,
+      address: bytes,
+      purpose_id: null,
+      state: "waiting",
+      reason: null,
+      detected_at: 0,
+      detected_block: 0,
+    })
+    .onConflict((conflict) => conflict.columns(["chain_id", "address"]).doUpdateSet(fresh))
+    .execute();
+  return true;
+}

@@ -1,0 +1,41 @@
+// Which of many addresses are ours, in one look-up each, whatever their number.
+
+import type { Hex } from "executable-address";
+import { type Kysely, sql } from "kysely";
+import type { Dialect, Tables } from "../../store/tables.ts";
+
+/**
+ * Those of `addresses` a record is held for. One statement; each address costs one probe of the
+ * primary key. Both dialects take the whole set as one parameter, so there is no limit on its size
+ * and no statement to prepare anew.
+ *
+ * @param addresses lower case, each once
+ */
+export async function matchAddresses(
+  db: Kysely<Tables>,
+  dialect: Dialect,
+  addresses: readonly Hex[],
+): Promise<Hex[]> {
+  if (addresses.length === 0) return [];
+  const asked =
+    dialect === "postgres"
+      ? sql`unnest(${addresses.map((address) => Buffer.from(address.slice(2), "hex"))}::bytea[])`
+      : sql`(select unhex(value) as a from json_each(${jsonOf(addresses)}))`;
+  // `cross join` keeps SQLite from walking the records and probing the set instead.
+  const rows = await sql<{ address: Buffer }>`
+    select r.address from ${asked} as asked${dialect === "postgres" ? sql`(a)` : sql``}
+    cross join records r where r.address = asked.a`.execute(db);
+  return rows.rows.map((row) => toHex(row.address));
+}
+
+function jsonOf(addresses: readonly Hex[]): string {
+  return JSON.stringify(addresses.map((address) => address.slice(2)));
+}
+
+export function toHex(bytes: Uint8Array): Hex {
+  return `0x${Buffer.from(bytes).toString("hex")}`;
+}
+
+export function toBytes(hex: Hex): Buffer {
+  return Buffer.from(hex.slice(2), "hex");
+}

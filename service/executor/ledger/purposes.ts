@@ -1,0 +1,204 @@
+// What nonces are spent on. A purpose, its first signed transaction and the jobs it is for are
+// stored in one commit, before anything is sent; from then on nothing else can happen to those jobs
+// or that nonce until the purpose is final.
+
+import type { Hex } from "executable-address";
+import type { Kysely, Transaction } from "kysely";
+import type { PurposeKind } from "../../store/migrations/003-executor.ts";
+import type { Tables } from "../../store/tables.ts";
+import type { Fee } from "../fees.ts";
+import { type Fence, fenced } from "./lease.ts";
+import { toBytes, toHex } from "./match.ts";
+
+/** `raw` as signed; times in seconds of the chain's clock. */
+export type SignedTransaction = {
+  hash: Hex;
+  raw: Hex;
+  fee: Fee;
+  signedAt: number;
+  signedBlock: number;
+};
+
+export type NewPurpose = {
+  sender: Hex;
+  nonce: number;
+  kind: PurposeKind;
+  data: Hex;
+  gas: number;
+  createdAt: number;
+  addresses: readonly Hex[];
+};
+
+/** `transactions` oldest first, never empty; any of them may be the one that is mined. */
+export type Purpose = NewPurpose & {
+  id: string;
+  blockNumber: number | null;
+  transactions: SignedTransaction[];
+};
+
+/** A job of this purpose has another one already, or is gone. */
+export class PurposeConflict extends Error {
+  override name = "PurposeConflict";
+}
+
+export function openPurpose(
+  db: Kysely<Tables>,
+  fence: Fence,
+  purpose: NewPurpose,
+  first: SignedTransaction,
+): Promise<string> {
+  const { sender, nonce, kind, gas } = purpose;
+  const id = `${fence.chainId}:${sender}:${nonce}`;
+  return fenced(db, fence, async (transaction) => {
+    await transaction
+      .insertInto("executor_purposes")
+      .values({
+        id,
+        chain_id: fence.chainId,
+        sender,
+        nonce,
+        kind,
+        gas,
+        data: toBytes(purpose.data),
+        state: "pending",
+        created_at: purpose.createdAt,
+        block_number: null,
+        transaction_hash: null,
+      })
+      .execute();
+    await insertTransaction(transaction, id, first);
+    for (const address of purpose.addresses) {
+      await transaction
+        .insertInto("executor_purpose_addresses")
+        .values({ purpose_id: id, address: toBytes(address) })
+        .execute();
+      const { numUpdatedRows } = await transaction
+        .updateTable("executor_jobs")
+        .set({ purpose_id: id, state: "sent" })
+        .where("chain_id", "=", fence.chainId)
+        .where("address", "=", toBytes(address))
+        .where("purpose_id", "is", null)
+        .executeTakeFirst();
+      if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
+    }
+    return id;
+  });
+}
+
+/** Another transaction for the same nonce, stored before it is sent. */
+export function addTransaction(
+  db: Kysely<Tables>,
+  fence: Fence,
+  purposeId: string,
+  signed: SignedTransaction,
+): Promise<void> {
+  return fenced(db, fence, (transaction) => insertTransaction(transaction, purposeId, signed));
+}
+
+async function insertTransaction(
+  transaction: Transaction<Tables>,
+  purposeId: string,
+  { hash, raw, fee, signedAt, signedBlock }: SignedTransaction,
+): Promise<void> {
+  await transaction
+    .insertInto("executor_transactions")
+    .values({
+      hash,
+      purpose_id: purposeId,
+      raw: toBytes(raw),
+      max_fee: fee.maxFee.toString(),
+      priority_fee: fee.priorityFee.toString(),
+      signed_at: signedAt,
+      signed_block: signedBlock,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Those not final, by nonce. */
+export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
+  return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
+}
+
+/** Those final at or above a nonce: there are some only after a reorg deeper than final. */
+export function findFinalFrom(
+  db: Kysely<Tables>,
+  chainId: number,
+  sender: Hex,
+  nonce: number,
+): Promise<Purpose[]> {
+  return findPurposes(db, chainId, sender, (query) =>
+    query.where("state", "<>", "pending").where("nonce", ">=", nonce),
+  );
+}
+
+type PurposeQuery = ReturnType<typeof purposeQuery>;
+
+function purposeQuery(db: Kysely<Tables>, chainId: number, sender: Hex) {
+  return db
+    .selectFrom("executor_purposes")
+    .selectAll()
+    .where("chain_id", "=", chainId)
+    .where("sender", "=", sender)
+    .orderBy("nonce");
+}
+
+async function findPurposes(
+  db: Kysely<Tables>,
+  chainId: number,
+  sender: Hex,
+  narrow: (query: PurposeQuery) => PurposeQuery,
+): Promise<Purpose[]> {
+  const rows = await narrow(purposeQuery(db, chainId, sender)).execute();
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const transactions = await db
+    .selectFrom("executor_transactions")
+    .selectAll()
+    .where("purpose_id", "in", ids)
+    .orderBy("signed_at")
+    .execute();
+  const addresses = await db
+    .selectFrom("executor_purpose_addresses")
+    .selectAll()
+    .where("purpose_id", "in", ids)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    sender,
+    nonce: row.nonce,
+    kind: row.kind,
+    data: toHex(row.data),
+    gas: row.gas,
+    createdAt: row.created_at,
+    blockNumber: row.block_number,
+    addresses: addresses
+      .filter((entry) => entry.purpose_id === row.id)
+      .map((entry) => toHex(entry.address)),
+    transactions: transactions
+      .filter((entry) => entry.purpose_id === row.id)
+      .map((entry) => ({
+        hash: entry.hash as Hex,
+        raw: toHex(entry.raw),
+        fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
+        signedAt: entry.signed_at,
+        signedBlock: entry.signed_block,
+      }))
+      .sort((a, b) => (a.fee.maxFee < b.fee.maxFee ? -1 : 1)),
+  }));
+}
+
+/** One above the highest nonce ever given out; undefined when none was. */
+export async function findNextNonce(
+  db: Kysely<Tables>,
+  chainId: number,
+  sender: Hex,
+): Promise<number> {
+  const row = await db
+    .selectFrom("executor_purposes")
+    .select((select) => select.fn.max("nonce").as("highest"))
+    .where("chain_id", "=", chainId)
+    .where("sender", "=", sender)
+    .executeTakeFirst();
+  return row?.highest == null ? 0 : Number(row.highest) + 1;
+}

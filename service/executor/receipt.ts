@@ -1,0 +1,100 @@
+// What a receipt says happened to vaults, by the factory's events alone.
+
+import type { Hex } from "executable-address";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { decodeErrorResult, decodeEventLog, size, toEventSelector } from "viem";
+import { hexData, quantity, RpcUnavailable } from "./rpc.ts";
+
+export type Log = { address: Hex; topics: Hex[]; data: Hex };
+
+export type Receipt = {
+  transactionHash: Hex;
+  blockHash: Hex;
+  blockNumber: number;
+  succeeded: boolean;
+  /** In wei: gas used times what it cost. */
+  paid: bigint;
+  logs: Log[];
+};
+
+/** Amounts in base units of `token`, lower case. Of an execution: held before and left after. */
+export type Outcome =
+  | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
+  | { kind: "recovered"; vault: Hex; token: Hex; amount: bigint }
+  | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
+  | { kind: "failed"; vault: Hex; reason: string };
+
+const known = new Set(
+  paymentFactoryAbi
+    .filter((item) => item.type === "event")
+    .map((event) => toEventSelector(event) as Hex),
+);
+
+/** @throws {RpcUnavailable} when it is not a receipt; null is undefined: not mined there */
+export function receiptOf(value: unknown): Receipt | undefined {
+  if (value === null) return undefined;
+  if (typeof value !== "object") throw new RpcUnavailable("wanted a receipt");
+  const receipt = value as Record<string, unknown>;
+  if (!Array.isArray(receipt.logs)) throw new RpcUnavailable("a receipt without logs");
+  return {
+    transactionHash: hexData(receipt.transactionHash),
+    blockHash: hexData(receipt.blockHash),
+    blockNumber: Number(quantity(receipt.blockNumber)),
+    succeeded: quantity(receipt.status) === 1n,
+    paid: quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice ?? "0x0"),
+    logs: receipt.logs.map(logOf),
+  };
+}
+
+export function logOf(value: Record<string, unknown>): Log {
+  const topics = Array.isArray(value.topics) ? value.topics.map(hexData) : [];
+  return { address: hexData(value.address), topics, data: hexData(value.data) };
+}
+
+/** @param factory lower case. Events of any other contract, whatever they look like, say nothing. */
+export function outcomesOf(receipt: Receipt, factory: Hex): Outcome[] {
+  return receipt.logs
+    .filter((log) => log.address === factory && known.has(log.topics[0] as Hex))
+    .map((log) => {
+      const { eventName, args } = decodeEventLog({
+        abi: paymentFactoryAbi,
+        topics: log.topics as [Hex, ...Hex[]],
+        data: log.data,
+      });
+      const vault = args.vault.toLowerCase() as Hex;
+      if (eventName === "ExecutionFailed") {
+        return { kind: "failed", vault, reason: explainRevert(args.reason) };
+      }
+      const token = args.token.toLowerCase() as Hex;
+      if (eventName === "Executed") {
+        return { kind: "executed", vault, token, amount: args.held, left: args.left };
+      }
+      if (eventName === "Recovered") {
+        return { kind: "recovered", vault, token, amount: args.amount };
+      }
+      return { kind: "recovery_failed", vault, token, reason: explainRevert(args.reason) };
+    });
+}
+
+/** A revert in words: the factory's error with its values, a `require` text, or its selector. */
+export function explainRevert(data: Hex): string {
+  if (size(data) === 0) return "no reason given";
+  try {
+    const decoded = decodeErrorResult({ abi: paymentFactoryAbi, data });
+    const errorName: string = decoded.errorName; // viem knows Error and Panic besides ours
+    const values = (decoded.args ?? []) as readonly unknown[];
+    const shown = values.map((value) => {
+      const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
+      return isBytes ? explainRevert(value as Hex) : String(value);
+    });
+    if (errorName === "Error") return printable(String(values[0]));
+    return printable(`${errorName}(${shown.join(", ")})`);
+  } catch {
+    return `reverted with ${data.slice(0, 10)}`;
+  }
+}
+
+/** Whoever wrote the contract chose the text: short, and nothing that moves a terminal's cursor. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+}
