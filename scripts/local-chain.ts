@@ -1,0 +1,104 @@
+// A chain on this machine with the factory, two tokens and a shop on it, for `npm start` and e2e.
+// Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
+
+import {
+  demoShop,
+  demoToken,
+  deterministicDeployer,
+  factoryAddress,
+  factoryCreationCode,
+} from "executable-address-contracts";
+import {
+  type Account,
+  concatHex,
+  createWalletClient,
+  encodeDeployData,
+  getContractAddress,
+  type Hex,
+  http,
+  numberToHex,
+  publicActions,
+} from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+
+/** anvil's own accounts, known to everybody: worth nothing anywhere else. */
+const mnemonic = "test test test test test test test test test test test junk";
+export const deployerAccount = mnemonicToAccount(mnemonic, { addressIndex: 0 });
+export const payerAccount = mnemonicToAccount(mnemonic, { addressIndex: 1 });
+export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
+
+/** As {@link mnemonicToAccount} derives it: 0x and 64 hex characters. */
+export const executorKey = `0x${Buffer.from(executorAccount.getHdKey().privateKey!).toString("hex")}`;
+
+export const localChainId: number = foundry.id;
+
+const tokens = [
+  { name: "Demo Dollar", symbol: "DUSD", decimals: 6 },
+  { name: "Demo Coin", symbol: "DEMO", decimals: 18 },
+] as const;
+
+/** Creation codes of the demo, in the order they are deployed. */
+const tokenCodes = tokens.map(({ name, symbol, decimals }) =>
+  encodeDeployData({ ...demoToken, args: [name, symbol, decimals] }),
+);
+
+const addressOf = (bytecode: Hex) =>
+  getContractAddress({
+    opcode: "CREATE2",
+    from: deterministicDeployer.address,
+    salt: numberToHex(0, { size: 32 }),
+    bytecode,
+  });
+
+/** The demo tokens as chains.json lists them. */
+export const demoTokens = tokens.map(({ symbol, decimals }, i) => ({
+  symbol,
+  address: addressOf(tokenCodes[i]!),
+  decimals,
+}));
+
+const shopCode = encodeDeployData({ ...demoShop, args: [demoTokens[0]!.address] });
+
+/** Takes payments of the first demo token. */
+export const shopAddress = addressOf(shopCode);
+
+/** A client that signs as one of the accounts above. */
+export const localWallet = (rpcUrl: string, account: Account) =>
+  createWalletClient({ account, chain: foundry, transport: http(rpcUrl) }).extend(publicActions);
+
+/** Puts on the chain what is not there yet. Repeating it changes nothing. */
+export async function deployDemo(rpcUrl: string): Promise<void> {
+  const wallet = localWallet(rpcUrl, deployerAccount);
+  const { address: deployer, sender, fundingWei, transaction } = deterministicDeployer;
+  if (!(await wallet.getCode({ address: deployer }))) {
+    const funding = await wallet.sendTransaction({ to: sender, value: fundingWei });
+    await wallet.waitForTransactionReceipt({ hash: funding });
+    const hash = await wallet.sendRawTransaction({ serializedTransaction: transaction });
+    await wallet.waitForTransactionReceipt({ hash });
+  }
+  for (const code of [factoryCreationCode, ...tokenCodes, shopCode]) await deploy(wallet, code);
+  if (!(await wallet.getCode({ address: factoryAddress }))) {
+    throw new Error(`the factory did not appear at ${factoryAddress}`);
+  }
+}
+
+async function deploy(wallet: ReturnType<typeof localWallet>, bytecode: Hex): Promise<void> {
+  if (await wallet.getCode({ address: addressOf(bytecode) })) return;
+  const hash = await wallet.sendTransaction({
+    to: deterministicDeployer.address,
+    data: concatHex([numberToHex(0, { size: 32 }), bytecode]),
+  });
+  await wallet.waitForTransactionReceipt({ hash });
+}
+
+/** What `CHAINS_FILE` holds for the local chain. */
+export const localChains = (rpcUrl: string) => [
+  {
+    chainId: localChainId,
+    name: "Local",
+    rpcUrls: [rpcUrl],
+    tokens: demoTokens,
+    confirmations: 0,
+  },
+];

@@ -1,0 +1,223 @@
+// npm start: a local chain with the contracts on it, an account with its credentials, the API, the
+// executor and the pages, on this machine alone. What is kept between starts lies in DATA_DIR.
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { startAnvil } from "executable-address-contracts/anvil";
+import { type Demo, demoFile } from "./demo.ts";
+import {
+  demoTokens,
+  deployDemo,
+  executorKey,
+  localChainId,
+  localChains,
+  payerAccount,
+  shopAddress,
+} from "./local-chain.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const host = process.env.HOST || "127.0.0.1";
+const port = portFrom("PORT", 8080);
+const chainPort = portFrom("CHAIN_PORT", 8545);
+const dataDir = resolve(process.env.DATA_DIR || join(root, ".data"));
+const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
+
+/** Something the person at the keyboard can mend: shown without a stack. */
+class Sentence extends Error {}
+
+type Stop = () => Promise<void>;
+const stops: Stop[] = [];
+let stopping: Promise<void> | undefined;
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop(0));
+try {
+  await start();
+} catch (error) {
+  console.error(error instanceof Sentence ? error.message : error);
+  await stop(1);
+}
+
+async function start(): Promise<void> {
+  prepareDataDir();
+  await requireFree(chainPort, "127.0.0.1", "CHAIN_PORT");
+  await requireFree(port, host, "PORT");
+
+  // A block for each transaction at once, and one every ten seconds so that the clock moves on.
+  const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
+  const mining = ["--mixed-mining", "--block-time", "10"];
+  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] });
+  stops.push(anvil.stop);
+  anvil.process.once("exit", () => void stop(1, "the local chain ended"));
+  await deployDemo(anvil.rpcUrl);
+
+  const env = serviceEnv(anvil.rpcUrl);
+  const demo: Demo = { baseUrl, rpcUrl: anvil.rpcUrl, ...demoAccount(env) };
+  writeFileSync(demoFile(dataDir), JSON.stringify(demo, null, 2), { mode: 0o600 });
+
+  const log = join(dataDir, "service.log");
+  const output = openSync(log, "a");
+  const service = spawn(process.execPath, [join(root, "service/main.ts")], {
+    env,
+    stdio: ["ignore", output, output],
+  });
+  stops.push(() => end(service));
+  service.once("exit", () => void stop(1, `the service ended; ${log} tells why:\n${tail(log)}`));
+  await answering(`${baseUrl}/chains`, service);
+  console.log(welcome(demo, log));
+}
+
+function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
+  const chainsFile = join(dataDir, "chains.json");
+  writeFileSync(chainsFile, JSON.stringify(localChains(rpcUrl), null, 2));
+  return {
+    ...process.env,
+    HOST: host,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    CHAINS_FILE: chainsFile,
+    ROLE: "all",
+    EXECUTOR_KEY: executorKey,
+  };
+}
+
+/** The demo's account, made at the first start. Its key is kept here, since the service cannot tell. */
+function demoAccount(env: NodeJS.ProcessEnv): Pick<Demo, "apiKey" | "clientId"> {
+  const email = "demo@localhost.localdomain";
+  const admin = (...args: string[]) =>
+    JSON.parse(
+      execFileSync(process.execPath, [join(root, "service/admin.ts"), ...args], {
+        env,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "inherit"],
+      }),
+    );
+  const file = demoFile(dataDir);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
+  return admin("account", "create", "--email", email);
+}
+
+function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
+  const token = demoTokens[0]!;
+  const calls = [
+    {
+      target: token.address,
+      function: "approve(address spender, uint256 amount)",
+      args: [shopAddress, "25000000"],
+    },
+    {
+      target: shopAddress,
+      function: "pay(uint256 orderId, uint256 amount)",
+      args: ["1", "25000000"],
+    },
+  ];
+  const intent = {
+    token: token.address,
+    amount: "25000000",
+    calls,
+    expirationTimestamp: 0,
+    recovery: payerAccount.address,
+    chainId: localChainId,
+  };
+  const body = JSON.stringify(intent).replace(
+    '"expirationTimestamp":0',
+    `"expirationTimestamp":'$(($(date +%s) + 3600))'`,
+  );
+  return `
+  API         ${baseUrl}
+  API key     ${apiKey}
+  client ID   ${clientId}
+  dashboard   ${new URL("/", baseUrl)}
+  chain       ${rpcUrl} (chain id ${localChainId}, ${token.symbol} ${token.address})
+  log         ${log}
+
+Paste these in another terminal, in this folder. Create an address that buys order 1 for 25 ${token.symbol}:
+
+ADDRESS=$(curl -sS ${baseUrl}/address/create -H 'Authorization: Bearer ${apiKey}' \
+-H 'Content-Type: application/json' -d '${body}' | tee /dev/stderr | grep -o '0x[0-9a-fA-F]*' | head -1)
+
+Pay it, as any wallet would; the executor does the rest:
+
+npm run --silent pay -- $ADDRESS
+
+Look it up, and watch what becomes of it:
+
+curl -sS ${baseUrl}/address/$ADDRESS; curl -sSN -m 20 ${baseUrl}/address/$ADDRESS/events
+
+Ctrl-C ends everything; the next start goes on with the same data.
+`;
+}
+
+/** Stops everything in the reverse order of its start, once, and leaves with `code`. */
+function stop(code: number, why?: string): Promise<void> {
+  stopping ??= (async () => {
+    if (why) console.error(why);
+    for (const end of stops.reverse()) await end();
+    process.exit(code);
+  })();
+  return stopping;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await gone;
+}
+
+/** Resolves when `url` answers 200; the caller is told if the service ends before. */
+async function answering(url: string, service: ChildProcess): Promise<void> {
+  while (service.exitCode === null) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function prepareDataDir(): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Sentence(
+      `${dataDir} cannot be written (${code}): set DATA_DIR to a folder that can.`,
+    );
+  }
+}
+
+function portFrom(name: "PORT" | "CHAIN_PORT", fallback: number): number {
+  const text = process.env[name] || String(fallback);
+  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) < 65_536) return Number(text);
+  console.error(`${name} is ${JSON.stringify(text)}: it must be a port from 1 to 65535.`);
+  process.exit(1);
+}
+
+/** @throws {Sentence} when something listens there */
+async function requireFree(port: number, host: string, name: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", ({ code }: NodeJS.ErrnoException) =>
+      reject(
+        new Sentence(
+          code === "EADDRINUSE"
+            ? `Port ${port} of ${host} is taken: stop what listens there, or set ${name} to another.`
+            : `Port ${port} of ${host} cannot be used (${code}): set ${name} to another.`,
+        ),
+      ),
+    );
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+const tail = (file: string) =>
+  readFileSync(file, "utf8").trimEnd().split("\n").slice(-5).join("\n");
