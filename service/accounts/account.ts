@@ -1,0 +1,72 @@
+// Accounts: who may hold credentials. Made by a sign-up or by an operator; never removed.
+
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+import { digestOf, newAccountId, newClientId } from "./credentials.ts";
+
+export type Account = { accountId: string; email: string; createdAtMs: number };
+
+/** @param email as typed; any letter case */
+export const normalizeEmail = (email: string) => email.trim().toLowerCase();
+
+/**
+ * Makes an account with its client ID and no API key: a key is made by the first rotation, so that
+ * it is shown exactly once. Repeating it with the same id changes nothing.
+ * @param accountId for a sign-up, whose user has it already
+ * @returns undefined when another account has this email
+ */
+export async function createAccount(
+  db: Kysely<Tables>,
+  email: string,
+  actor: Actor,
+  accountId: string = newAccountId(),
+): Promise<Account | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const inserted = await transaction
+      .insertInto("accounts")
+      .values({ id: accountId, email: normalizeEmail(email), created_at: actor.atMs })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    if (inserted.numInsertedOrUpdatedRows) {
+      const clientId = newClientId();
+      const digest = digestOf(clientId);
+      await transaction
+        .insertInto("client_ids")
+        .values({ account_id: accountId, digest, client_id: clientId, created_at: actor.atMs })
+        .execute();
+      await appendAudit(transaction, accountId, "account_created", actor);
+    }
+    return findAccount(transaction, { accountId });
+  });
+}
+
+export async function findAccount(
+  db: Kysely<Tables>,
+  by: { accountId: string } | { email: string },
+): Promise<Account | undefined> {
+  const query = db.selectFrom("accounts").select(["id", "email", "created_at"]);
+  const found = await ("accountId" in by
+    ? query.where("id", "=", by.accountId)
+    : query.where("email", "=", normalizeEmail(by.email))
+  ).executeTakeFirst();
+  if (!found) return undefined;
+  return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
+}
+
+/** What a dashboard may show of an account's credentials: never a key, never a digest. */
+export async function findCredentials(db: Kysely<Tables>, accountId: string) {
+  const [apiKey, clientId] = await Promise.all([
+    db
+      .selectFrom("api_keys")
+      .select(["prefix", "created_at", "rotated_at", "last_used_at", "seen_in_browser_at"])
+      .where("account_id", "=", accountId)
+      .executeTakeFirst(),
+    db
+      .selectFrom("client_ids")
+      .select(["client_id", "created_at", "rotated_at", "last_used_at"])
+      .where("account_id", "=", accountId)
+      .executeTakeFirst(),
+  ]);
+  return { apiKey, clientId };
+}

@@ -1,0 +1,78 @@
+// The audit log of an account: what changed its credentials, origins or sign-in, when and from
+// where. Rows are only ever added.
+
+import { randomBytes } from "node:crypto";
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+
+export type AuditEvent =
+  | "account_created"
+  | "signed_in"
+  | "signed_out"
+  | "password_changed"
+  | "password_reset"
+  | "reset_link_made"
+  | "api_key_created"
+  | "api_key_rotated"
+  | "client_id_rotated"
+  | "origin_added"
+  | "origin_removed"
+  | "origins_set";
+
+/** Who does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
+export type Actor = { ip?: string | undefined; atMs: number };
+
+export type AuditEntry = {
+  id: string;
+  atMs: number;
+  event: AuditEvent;
+  ip: string | null;
+  detail: string | null;
+};
+
+/**
+ * Adds one entry; within a transaction when `db` is one.
+ * @param detail never a secret: a prefix, a client ID or an origin
+ */
+export async function appendAudit(
+  db: Kysely<Tables>,
+  accountId: string,
+  event: AuditEvent,
+  actor: Actor,
+  detail?: string,
+): Promise<void> {
+  await db
+    .insertInto("audit")
+    .values({
+      id: auditId(actor.atMs),
+      account_id: accountId,
+      at: actor.atMs,
+      event,
+      ip: actor.ip ?? null,
+      detail: detail ?? null,
+    })
+    .execute();
+}
+
+/** Sorts by time: 13 digits of milliseconds, then 8 random hex digits. */
+const auditId = (atMs: number) =>
+  `${String(Math.trunc(atMs)).padStart(13, "0")}-${randomBytes(4).toString("hex")}`;
+
+/** Newest first, those before `cursor`, the `id` of the last entry of the page before. */
+export async function listAudit(
+  db: Kysely<Tables>,
+  accountId: string,
+  page: { cursor?: string | undefined; limit: number },
+): Promise<AuditEntry[]> {
+  let query = db
+    .selectFrom("audit")
+    .select(["id", "at", "event", "ip", "detail"])
+    .where("account_id", "=", accountId);
+  if (page.cursor !== undefined) query = query.where("id", "<", page.cursor);
+  const rows = await query.orderBy("id", "desc").limit(page.limit).execute();
+  return rows.map(({ at, event, ...row }) => ({
+    ...row,
+    atMs: Number(at),
+    event: event as AuditEvent,
+  }));
+}

@@ -1,0 +1,111 @@
+// The origins an account allows for its client ID: at most 20, in canonical form (origins.ts).
+
+import { InvalidError, type Issue } from "executable-address";
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+import { canonicalList, judgeOrigin, originsMax } from "./origins.ts";
+
+export type AllowedOrigin = { origin: string; createdAtMs: number };
+
+/** In the order in which they were added. */
+export async function listOrigins(db: Kysely<Tables>, accountId: string): Promise<AllowedOrigin[]> {
+  const rows = await db
+    .selectFrom("origins")
+    .select(["origin", "created_at"])
+    .where("account_id", "=", accountId)
+    .orderBy("created_at")
+    .orderBy("origin")
+    .execute();
+  return rows.map((row) => ({ origin: row.origin, createdAtMs: Number(row.created_at) }));
+}
+
+/**
+ * Allows one more origin, in any spelling that judgeOrigin accepts. One that is there stays.
+ * @throws {InvalidError} when the entry is refused, or would be the 21st
+ */
+export async function addOrigin(
+  db: Kysely<Tables>,
+  accountId: string,
+  entry: unknown,
+  actor: Actor,
+): Promise<AllowedOrigin[]> {
+  const verdict = judgeOrigin(entry);
+  if (!("canonical" in verdict)) throw new InvalidError([{ path: ["origin"], ...verdict }]);
+  return change(db, accountId, async (transaction) => {
+    const held = await listOrigins(transaction, accountId);
+    if (held.some(({ origin }) => origin === verdict.canonical)) return;
+    if (held.length >= originsMax) throw new InvalidError([tooMany(held.length)]);
+    await insert(transaction, accountId, [verdict.canonical], actor);
+    await appendAudit(transaction, accountId, "origin_added", actor, verdict.canonical);
+  });
+}
+
+/** Allows `origin`, in canonical form, no longer. One that is not there stays away. */
+export async function removeOrigin(
+  db: Kysely<Tables>,
+  accountId: string,
+  origin: string,
+  actor: Actor,
+): Promise<AllowedOrigin[]> {
+  return change(db, accountId, async (transaction) => {
+    const deleted = await transaction
+      .deleteFrom("origins")
+      .where("account_id", "=", accountId)
+      .where("origin", "=", origin)
+      .executeTakeFirst();
+    if (deleted.numDeletedRows === 0n) return;
+    await appendAudit(transaction, accountId, "origin_removed", actor, origin);
+  });
+}
+
+/**
+ * Replaces the whole list.
+ * @throws {InvalidError} naming every refused entry by its place; nothing is changed then
+ */
+export async function setOrigins(
+  db: Kysely<Tables>,
+  accountId: string,
+  entries: readonly unknown[],
+  actor: Actor,
+): Promise<AllowedOrigin[]> {
+  const list = canonicalList(entries);
+  if (list.issues) throw new InvalidError(list.issues);
+  return change(db, accountId, async (transaction) => {
+    await transaction.deleteFrom("origins").where("account_id", "=", accountId).execute();
+    await insert(transaction, accountId, list.origins, actor);
+    await appendAudit(transaction, accountId, "origins_set", actor, list.origins.join(" "));
+  });
+}
+
+/**
+ * Runs `work` alone for this account, on every server. The account's row is the lock; writing it
+ * first also takes SQLite's one write lock before anything is read.
+ */
+async function change(
+  db: Kysely<Tables>,
+  accountId: string,
+  work: (transaction: Kysely<Tables>) => Promise<void>,
+): Promise<AllowedOrigin[]> {
+  return db.transaction().execute(async (transaction) => {
+    await transaction
+      .updateTable("accounts")
+      .set((eb) => ({ created_at: eb.ref("created_at") }))
+      .where("id", "=", accountId)
+      .execute();
+    await work(transaction);
+    return listOrigins(transaction, accountId);
+  });
+}
+
+async function insert(db: Kysely<Tables>, accountId: string, origins: string[], actor: Actor) {
+  if (origins.length === 0) return;
+  const rows = origins.map((origin) => ({ account_id: accountId, origin, created_at: actor.atMs }));
+  await db.insertInto("origins").values(rows).execute();
+}
+
+const tooMany = (held: number): Issue => ({
+  path: ["origin"],
+  code: "too_many",
+  message: `the account allows ${held} origins already, and at most ${originsMax}: remove one first`,
+});

@@ -1,0 +1,177 @@
+// When credentials were used and how often: counted in memory, written in batches, so that no
+// request waits for it. A crash loses the last seconds; a close loses nothing.
+
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import type { CredentialKind } from "./credentials.ts";
+
+const hourMs = 3_600_000;
+const flushMs = 5_000;
+/** Rows of one statement: SQLite takes 32,766 parameters, a row has five. */
+const rowsMax = 1_000;
+
+/** One credential at one use. `digest` SHA-256 of its text, 32 bytes. */
+export type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
+
+export type Usage = {
+  /** `created`: the request was served. `refused`: the limit, the origin or the body stopped it. */
+  count(use: Use, outcome: "created" | "refused"): void;
+  /** This API key came with an `Origin`. */
+  seenInBrowser(digest: Buffer, atMs: number): void;
+  /** Writes what was counted; keeps it when the store refuses. */
+  flush(): Promise<void>;
+  /** Stops the timer and flushes once more. */
+  close(): Promise<void>;
+};
+
+type Hour = { accountId: string; hour: number; kind: CredentialKind } & Counts;
+type Counts = { created: number; refused: number };
+type Seen = { digest: Buffer; atMs: number };
+
+type Batch = {
+  hours: Map<string, Hour>;
+  lastUsed: Record<CredentialKind, Map<string, Seen>>;
+  inBrowser: Map<string, Seen>;
+};
+
+const emptyBatch = (): Batch => ({
+  hours: new Map(),
+  lastUsed: { apiKey: new Map(), clientId: new Map() },
+  inBrowser: new Map(),
+});
+
+/** @param onFault told of each flush that failed; what it held is tried again with the next */
+export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void): Usage {
+  let batch = emptyBatch();
+  let flushing = Promise.resolve();
+
+  const flushOnce = async () => {
+    const full = batch;
+    batch = emptyBatch();
+    try {
+      await write(db, full);
+    } catch (error) {
+      merge(batch, full);
+      onFault(error);
+    }
+  };
+  const flush = () => {
+    flushing = flushing.then(flushOnce);
+    return flushing;
+  };
+  const timer = setInterval(flush, flushMs).unref();
+
+  return {
+    count({ accountId, kind, digest, atMs }, outcome) {
+      const counts = { created: 0, refused: 0 };
+      counts[outcome] = 1;
+      addHour(batch, { accountId, hour: atMs - (atMs % hourMs), kind, ...counts });
+      keepLatest(batch.lastUsed[kind], { digest, atMs });
+    },
+    seenInBrowser(digest, atMs) {
+      keepLatest(batch.inBrowser, { digest, atMs });
+    },
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+function addHour(batch: Batch, hour: Hour): void {
+  const key = `${hour.accountId} ${hour.hour} ${hour.kind}`;
+  const held = batch.hours.get(key);
+  if (!held) return void batch.hours.set(key, hour);
+  held.created += hour.created;
+  held.refused += hour.refused;
+}
+
+function keepLatest(map: Map<string, Seen>, seen: Seen): void {
+  const key = seen.digest.toString("latin1");
+  const held = map.get(key);
+  if (!held || held.atMs < seen.atMs) map.set(key, seen);
+}
+
+function merge(into: Batch, from: Batch): void {
+  for (const hour of from.hours.values()) addHour(into, hour);
+  for (const seen of from.lastUsed.apiKey.values()) keepLatest(into.lastUsed.apiKey, seen);
+  for (const seen of from.lastUsed.clientId.values()) keepLatest(into.lastUsed.clientId, seen);
+  for (const seen of from.inBrowser.values()) keepLatest(into.inBrowser, seen);
+}
+
+/** One transaction; rows in the order of their keys, so that two servers never wait in a circle. */
+async function write(db: Kysely<Tables>, batch: Batch): Promise<void> {
+  const { hours, lastUsed, inBrowser } = batch;
+  if (hours.size + lastUsed.apiKey.size + lastUsed.clientId.size + inBrowser.size === 0) return;
+  await db.transaction().execute(async (transaction) => {
+    await writeHours(transaction, inOrder(hours));
+    for (const { digest, atMs } of inOrder(lastUsed.apiKey)) {
+      await transaction
+        .updateTable("api_keys")
+        .set({ last_used_at: atMs })
+        .where("digest", "=", digest)
+        .where((eb) => eb.or([eb("last_used_at", "is", null), eb("last_used_at", "<", atMs)]))
+        .execute();
+    }
+    for (const { digest, atMs } of inOrder(inBrowser)) {
+      await transaction
+        .updateTable("api_keys")
+        .set({ seen_in_browser_at: atMs })
+        .where("digest", "=", digest)
+        .execute();
+    }
+    for (const { digest, atMs } of inOrder(lastUsed.clientId)) {
+      await transaction
+        .updateTable("client_ids")
+        .set({ last_used_at: atMs })
+        .where("digest", "=", digest)
+        .where((eb) => eb.or([eb("last_used_at", "is", null), eb("last_used_at", "<", atMs)]))
+        .execute();
+    }
+  });
+}
+
+const inOrder = <Value>(map: Map<string, Value>): Value[] =>
+  [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+
+async function writeHours(db: Kysely<Tables>, hours: Hour[]): Promise<void> {
+  for (let from = 0; from < hours.length; from += rowsMax) {
+    const rows = hours
+      .slice(from, from + rowsMax)
+      .map(({ accountId, ...row }) => ({ account_id: accountId, ...row }));
+    await db
+      .insertInto("usage")
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(["account_id", "hour", "kind"]).doUpdateSet((eb) => ({
+          created: eb("usage.created", "+", eb.ref("excluded.created")),
+          refused: eb("usage.refused", "+", eb.ref("excluded.refused")),
+        })),
+      )
+      .execute();
+  }
+}
+
+/** The hours since `sinceMs` in which there was anything, oldest first. */
+export async function listUsage(
+  db: Kysely<Tables>,
+  accountId: string,
+  sinceMs: number,
+): Promise<{ hourMs: number; apiKey: Counts; clientId: Counts }[]> {
+  const rows = await db
+    .selectFrom("usage")
+    .select(["hour", "kind", "created", "refused"])
+    .where("account_id", "=", accountId)
+    .where("hour", ">", sinceMs - hourMs)
+    .orderBy("hour")
+    .execute();
+  const byHour = new Map<number, { hourMs: number; apiKey: Counts; clientId: Counts }>();
+  for (const { hour, kind, created, refused } of rows) {
+    const none = () => ({ created: 0, refused: 0 });
+    const entry = byHour.get(hour) ?? { hourMs: hour, apiKey: none(), clientId: none() };
+    entry[kind] = { created, refused };
+    byHour.set(hour, entry);
+  }
+  return [...byHour.values()];
+}
