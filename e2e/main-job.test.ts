@@ -1,0 +1,229 @@
+// The main job on a real chain: an intent becomes an address, is paid, and does what it says; all
+// other money comes back. The executor stays off: each step here is one that anyone may take.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { encodeExecution, toHex, verifyRecord } from "executable-address";
+import {
+  demoShop,
+  demoToken,
+  factoryAddress,
+  paymentFactoryAbi,
+} from "executable-address-contracts";
+import {
+  type ContractFunctionArgs,
+  decodeFunctionData,
+  type Hex,
+  parseEther,
+  parseEventLogs,
+  zeroAddress,
+} from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import {
+  demoTokens,
+  executorAccount,
+  localChainId,
+  localWallet,
+  payerAccount,
+  shopAddress,
+} from "../scripts/local-chain.ts";
+import { type Running, startService } from "./service.ts";
+
+const [dollar, coin] = demoTokens.map((token) => token.address) as [Hex, Hex];
+const amount = 25_000_000n;
+
+let running: Running;
+let payer: ReturnType<typeof localWallet>;
+let executor: ReturnType<typeof localWallet>;
+let nextOrder = 1n;
+
+before(async () => {
+  running = await startService();
+  payer = localWallet(running.anvil.rpcUrl, payerAccount);
+  executor = localWallet(running.anvil.rpcUrl, executorAccount);
+});
+after(() => running.stop());
+
+/** Creates an address that buys an order of its own, over HTTP, and verifies the answer. */
+async function createOrder(expirySeconds = 3600) {
+  const recovery = privateKeyToAccount(generatePrivateKey()).address;
+  const orderId = nextOrder++;
+  const { timestamp } = await payer.getBlock();
+  const response = await fetch(`${running.baseUrl}/address/create`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${running.apiKey}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({
+      token: dollar,
+      amount: String(amount),
+      calls: [
+        {
+          target: dollar,
+          function: "approve(address spender, uint256 amount)",
+          args: [shopAddress, String(amount)],
+        },
+        {
+          target: shopAddress,
+          function: "pay(uint256 orderId, uint256 amount)",
+          args: [String(orderId), String(amount)],
+        },
+      ],
+      expirationTimestamp: Number(timestamp) + expirySeconds,
+      recovery,
+      chainId: localChainId,
+    }),
+  });
+  const body = await response.json();
+  assert.equal(response.status, 200, JSON.stringify(body));
+  return { ...verifyRecord(body, { factory: factoryAddress }), orderId };
+}
+
+type Order = Awaited<ReturnType<typeof createOrder>>;
+
+const settled = async (hash: Hex) => {
+  const receipt = await payer.waitForTransactionReceipt({ hash });
+  assert.equal(receipt.status, "success");
+  return receipt;
+};
+
+const pay = async (to: Hex, value: bigint, token = dollar) =>
+  settled(
+    await payer.writeContract({
+      address: token,
+      abi: demoToken.abi,
+      functionName: "mint",
+      args: [to, value],
+    }),
+  );
+
+const execute = async ({ intent }: Order) =>
+  settled(
+    await executor.sendTransaction({ to: factoryAddress, data: toHex(encodeExecution(intent)) }),
+  );
+
+/** The intent as the contract's ABI has it. */
+const structOf = (intent: Order["intent"]) => {
+  const data = toHex(encodeExecution(intent));
+  const call = decodeFunctionData({ abi: paymentFactoryAbi, data });
+  assert.equal(call.functionName, "execute");
+  return call.args[0] as ContractFunctionArgs<typeof paymentFactoryAbi, "nonpayable", "execute">[0];
+};
+
+const recover = async ({ intent }: Order, tokens: Hex[]) =>
+  settled(
+    await executor.writeContract({
+      address: factoryAddress,
+      abi: paymentFactoryAbi,
+      functionName: "recover",
+      args: [structOf(intent), tokens],
+    }),
+  );
+
+const balanceOf = (account: Hex, token = dollar) =>
+  payer.readContract({
+    address: token,
+    abi: demoToken.abi,
+    functionName: "balanceOf",
+    args: [account],
+  });
+
+/** What the shop says it received for the order. */
+const paidFor = async (order: Order) => {
+  const logs = await payer.getContractEvents({
+    address: shopAddress,
+    abi: demoShop.abi,
+    eventName: "Paid",
+    args: { orderId: order.orderId },
+    fromBlock: 0n,
+  });
+  return logs.reduce((sum, { args }) => sum + (args.amount ?? 0n), 0n);
+};
+
+const expire = async () => {
+  await payer.request({ method: "evm_increaseTime" as never, params: [7200] as never });
+  await payer.request({ method: "evm_mine" as never });
+};
+
+describe("a paid address", () => {
+  test("cannot execute before it holds the amount", async () => {
+    const order = await createOrder();
+    await pay(order.address, amount - 1n);
+    await assert.rejects(execute(order));
+    assert.equal(await paidFor(order), 0n);
+    assert.equal(await balanceOf(order.address), amount - 1n);
+  });
+
+  test("executes once, whoever sends it, and the shop has the money", async () => {
+    const order = await createOrder();
+    await pay(order.address, amount);
+    const { logs } = await execute(order);
+    const [event] = parseEventLogs({ abi: paymentFactoryAbi, logs, eventName: "Executed" });
+    assert.deepEqual(event?.args, { vault: order.address, token: dollar, held: amount, left: 0n });
+    assert.equal(await paidFor(order), amount);
+    await assert.rejects(execute(order));
+    assert.equal(await paidFor(order), amount);
+  });
+
+  test("gives surplus, late money and other tokens to recovery after it executed", async () => {
+    const order = await createOrder();
+    await pay(order.address, amount + 7n);
+    await pay(order.address, 5n, coin);
+    await execute(order);
+    await pay(order.address, 11n);
+    await settled(await payer.sendTransaction({ to: order.address, value: parseEther("0.5") }));
+    await recover(order, [dollar, coin, zeroAddress]);
+    const { recovery } = order.intent;
+    assert.equal(await balanceOf(recovery), 18n);
+    assert.equal(await balanceOf(recovery, coin), 5n);
+    assert.equal(await payer.getBalance({ address: recovery }), parseEther("0.5"));
+    assert.equal(await paidFor(order), amount);
+  });
+
+  test("keeps a wrong token until it executed or expired", async () => {
+    const order = await createOrder();
+    await pay(order.address, 5n, coin);
+    await assert.rejects(recover(order, [coin]));
+    await expire();
+    await recover(order, [coin]);
+    assert.equal(await balanceOf(order.intent.recovery, coin), 5n);
+  });
+
+  test("gives everything back once it expired, and never executes", async () => {
+    const order = await createOrder();
+    await pay(order.address, amount);
+    await expire();
+    await assert.rejects(execute(order));
+    await recover(order, [dollar]);
+    assert.equal(await balanceOf(order.intent.recovery), amount);
+    await pay(order.address, amount);
+    await assert.rejects(execute(order));
+    await recover(order, [dollar]);
+    assert.equal(await balanceOf(order.intent.recovery), 2n * amount);
+    assert.equal(await paidFor(order), 0n);
+  });
+});
+
+describe("the record of a created address", () => {
+  test("404 not_found for an address nobody created", async () => {
+    const response = await fetch(`${running.baseUrl}/address/${payerAccount.address}`);
+    assert.equal(response.status, 404);
+    assert.equal(((await response.json()) as { error: { code: string } }).error.code, "not_found");
+  });
+
+  test("is found by anyone, in any letter case, and agrees with the contract", async () => {
+    const { address, terms } = await createOrder();
+    const upper = `0x${address.slice(2).toUpperCase()}`;
+    const response = await fetch(`${running.baseUrl}/address/${upper}`);
+    const record = verifyRecord(await response.json(), { factory: factoryAddress });
+    assert.equal(record.terms, terms);
+    const derived = await payer.readContract({
+      address: factoryAddress,
+      abi: paymentFactoryAbi,
+      functionName: "addressOf",
+      args: [terms],
+    });
+    assert.equal(derived, address);
+  });
+});

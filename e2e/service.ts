@@ -1,0 +1,88 @@
+// A chain with the demo on it and the service as a process of its own, on free ports, for e2e tests.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { type Anvil, freePort, startAnvil } from "executable-address-contracts/anvil";
+import { deployDemo, localChains } from "../scripts/local-chain.ts";
+
+const root = resolve(import.meta.dirname, "..");
+
+export type Running = {
+  anvil: Anvil;
+  baseUrl: string;
+  apiKey: string;
+  clientId: string;
+  stop(): Promise<void>;
+};
+
+/** @param env more variables for the service, such as `DATABASE_URL` or `ROLE` */
+export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const dataDir = await mkdtemp(join(tmpdir(), "executable-address-"));
+  const anvil = await startAnvil();
+  await deployDemo(anvil.rpcUrl);
+  const chainsFile = join(dataDir, "chains.json");
+  await writeFile(chainsFile, JSON.stringify(localChains(anvil.rpcUrl)));
+  const port = await freePort();
+  const all = {
+    ...process.env,
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    CHAINS_FILE: chainsFile,
+    ROLE: "api",
+    ...env,
+  };
+  const account = await admin(all, "account", "create", "--email", "shop@example.com");
+  const service = spawn(process.execPath, [join(root, "service/main.ts")], {
+    env: all,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  await answering(`${baseUrl}/chains`, service);
+  return {
+    anvil,
+    baseUrl,
+    apiKey: String(account.apiKey),
+    clientId: String(account.clientId),
+    stop: async () => {
+      await end(service, "SIGTERM");
+      await anvil.stop();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** What an operator's command printed. */
+export async function admin(
+  env: NodeJS.ProcessEnv,
+  ...args: string[]
+): Promise<Record<string, unknown>> {
+  const command = [join(root, "service/admin.ts"), ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env });
+  return JSON.parse(stdout);
+}
+
+/** @throws with what the process said, when it ends before `url` answers */
+export async function answering(url: string, child: ChildProcess): Promise<void> {
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk) => {
+      said = (said + chunk).slice(-4000);
+    });
+  }
+  while (child.exitCode === null) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
+    await new Promise((next) => setTimeout(next, 50));
+  }
+  throw new Error(`the process ended with ${child.exitCode}: ${said}`);
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((next) => child.once("exit", next));
+  child.kill(signal);
+  await gone;
+}

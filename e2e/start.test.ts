@@ -1,0 +1,92 @@
+// `npm start` as a newcomer meets it: the lines it prints work when pasted into a shell.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { freePort } from "executable-address-contracts/anvil";
+import { end } from "./service.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const run = promisify(execFile);
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "executable-address-start-"));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+const environment = async (dataDir: string) => ({
+  ...process.env,
+  PORT: String(await freePort()),
+  CHAIN_PORT: String(await freePort()),
+  DATA_DIR: dataDir,
+});
+
+/** Starts as `npm start` does and waits for what it prints, or for its end. */
+async function start(env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [join(root, "scripts/start.js")], { env });
+  let said = "";
+  await new Promise<void>((next) => {
+    child.once("exit", () => next());
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        said += chunk;
+        if (said.includes("Ctrl-C ends everything")) next();
+      });
+    }
+  });
+  return { child, said };
+}
+
+/** The printed commands, each as pasted. */
+const commandsOf = (said: string) =>
+  said
+    .replaceAll("\\\n", "")
+    .split("\n")
+    .filter((line) => /^(ADDRESS=|npm run|curl)/.test(line));
+
+describe("npm start", () => {
+  test("says in a sentence that a port is taken", async () => {
+    const env = await environment(join(folder, "taken"));
+    const taken = createServer().listen(Number(env.PORT), "127.0.0.1");
+    const { child, said } = await start(env);
+    taken.close();
+    assert.equal(child.exitCode, 1);
+    assert.match(said, /^Port \d+ of 127\.0\.0\.1 is taken: .*set PORT to another\.\n$/);
+  });
+
+  test("says in a sentence that its folder cannot be written", async () => {
+    const { child, said } = await start(await environment("/dev/null/data"));
+    assert.equal(child.exitCode, 1);
+    assert.match(said, /cannot be written \(ENOTDIR\): set DATA_DIR/);
+  });
+
+  test("prints lines that work as pasted, and goes on with its data at the next start", async () => {
+    const env = await environment(join(folder, "data"));
+    const first = await start(env);
+    const pasted = `${commandsOf(first.said).join("\n")}\necho "$ADDRESS" >&2`;
+    const { stdout, stderr } = await run("bash", ["-euo", "pipefail", "-c", pasted], {
+      env,
+      cwd: root,
+    });
+    const address = stderr.trim().split("\n").at(-1);
+    assert.match(String(address), /^0x[0-9a-fA-F]{40}$/);
+    assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
+    assert.match(stdout, /"state":"executed"/);
+    await end(first.child, "SIGINT");
+    assert.equal(first.child.exitCode, 0);
+
+    const second = await start(env);
+    const base = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
+    assert.equal((await fetch(base)).status, 200);
+    const status = (await (await fetch(`${base}/status`)).json()) as { state: string };
+    assert.equal(status.state, "executed");
+    assert.match(second.said, new RegExp(/API key +(\S+)/.exec(first.said)![1]!));
+    await end(second.child, "SIGINT");
+  });
+});
