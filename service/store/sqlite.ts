@@ -158,6 +158,7 @@ function startCheckpoints(
 ): { stop(): Promise<void> } {
   const worker = new Worker(new URL("./checkpoint-worker.ts", import.meta.url), {
     workerData: { file },
+    execArgv: [], // those of the program may not fit a worker
   });
   worker.unref();
   worker.on("error", onError);

@@ -1,0 +1,205 @@
+// What an acknowledgement is worth: what becomes of it when the process dies, the disk is full, or
+// PostgreSQL gives up on its standby.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import Database from "better-sqlite3";
+import pg from "pg";
+import { openStore } from "./open.ts";
+import { startPostgres, type TestPostgres } from "./postgres-for-tests.ts";
+import { UnavailableError } from "./store.ts";
+
+const rounds = Number(process.env.DURABILITY_ROUNDS ?? 6);
+const directory = mkdtempSync(join(tmpdir(), "durability-"));
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres({ fsync: "on" });
+});
+after(async () => {
+  await postgres.stop();
+  rmSync(directory, { recursive: true });
+});
+
+/** A record that can be told from its number alone. */
+function rowOf(number: number) {
+  const terms = createHash("sha512").update(String(number)).digest();
+  const address = createHash("sha1").update(terms).digest();
+  return { address, terms, accountId: "acc_1", createdAtMs: 1_790_000_000_000 + number };
+}
+
+/** Saves records from `first` on, 32 at a time, and prints the number of each acknowledged one. */
+function startWriter(config: object, first: number): ChildProcess {
+  const script = `
+    import { createHash } from "node:crypto";
+    import { openStore } from "${new URL("open.ts", import.meta.url)}";
+    ${rowOf}
+    const store = await openStore(${JSON.stringify(config)});
+    let next = ${first};
+    const write = async () => {
+      for (;;) {
+        const number = next++;
+        await store.saveRecord(rowOf(number));
+        process.stdout.write(number + "\\n");
+      }
+    };
+    for (let i = 0; i < 32; i++) write();`;
+  return spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+async function killWhileWriting(config: object, first: number): Promise<number[]> {
+  const writer = startWriter(config, first);
+  const acknowledged: number[] = [];
+  const lines = createInterface({ input: writer.stdout! });
+  lines.on("line", (line) => acknowledged.push(Number(line)));
+  await once(lines, "line");
+  await sleep(20 + Math.random() * 150);
+  writer.kill("SIGKILL");
+  await once(lines, "close");
+  return acknowledged;
+}
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  test(`every create acknowledged before kill -9 is there after it, on ${dialect}`, async () => {
+    const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
+    const config = { dataDirectory: directory, databaseUrl };
+    let first = 0;
+    for (let round = 0; round < rounds; round++) {
+      const acknowledged = await killWhileWriting(config, first);
+      const store = await openStore(config);
+      for (const number of acknowledged) {
+        const { address, terms } = rowOf(number);
+        const held = await store.findTerms(address);
+        assert.ok(held && terms.equals(held), `record ${number} of round ${round} is lost`);
+      }
+      await store.close();
+      first = Math.max(...acknowledged) + 1000;
+    }
+    assert.ok(first > rounds * 1000, "nothing was acknowledged");
+  });
+}
+
+describe("UnavailableError, and nothing is acknowledged", () => {
+  test("on SQLite after a write has failed, until a restart reads the file anew", async () => {
+    const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
+    const script = `
+      import { createHash } from "node:crypto";
+      import { openStore } from "${new URL("open.ts", import.meta.url)}";
+      ${rowOf}
+      process.on("SIGXFSZ", () => {});
+      const store = await openStore(${JSON.stringify(config)}, false);
+      let number = 0;
+      const failures = [];
+      while (failures.length < 3) {
+        const save = store.saveRecord(rowOf(number++));
+        await save.catch((error) => failures.push(error.name + ": " + error.message));
+        if (failures.length === 0) console.log(number - 1);
+      }
+      await store.check().catch((error) => failures.push(error.name + ": " + error.message));
+      console.log(JSON.stringify(failures));
+      process.exit();`;
+    // No file may grow past 1 MiB: the disk's own failure, without a disk of our own.
+    const limited = 'ulimit -f 1024; exec "$0" --input-type=module -e "$1"';
+    const child = spawn("bash", ["-c", limited, process.execPath, script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) lines.push(line);
+    const failures = JSON.parse(lines.pop()!) as string[];
+    assert.equal(failures.length, 4);
+    for (const failure of failures) assert.match(failure, /^UnavailableError: /);
+    for (const failure of failures.slice(1))
+      assert.match(failure, /no write is acknowledged since/);
+
+    const store = await openStore(config);
+    assert.ok(lines.length > 10);
+    for (const line of lines) {
+      const { address, terms } = rowOf(Number(line));
+      assert.ok(terms.equals((await store.findTerms(address))!), `record ${line} is lost`);
+    }
+    await store.saveRecord(rowOf(1_000_000));
+    await store.close();
+  });
+
+  test("on SQLite while another process holds the write lock too long; then they pass", async () => {
+    const dataDirectory = mkdtempSync(join(directory, "busy-"));
+    const store = await openStore({ dataDirectory });
+    const other = new Database(join(dataDirectory, "service.db"));
+    other.exec("begin immediate");
+    const waiting = store.saveRecord(rowOf(1));
+    await assert.rejects(waiting, isUnavailable);
+    const patient = store.saveRecord(rowOf(2));
+    await sleep(100);
+    other.exec("rollback");
+    await patient;
+    assert.equal(await store.findTerms(rowOf(1).address), undefined);
+    other.close();
+    await store.close();
+  });
+
+  test("on PostgreSQL when the wait for a synchronous standby is cancelled", async () => {
+    const databaseUrl = await postgres.newDatabase();
+    const store = await openStore({ dataDirectory: directory, databaseUrl });
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    await operator.query("alter system set synchronous_standby_names = 'nobody'");
+    await operator.query("select pg_reload_conf()");
+    await sleep(200);
+    const isSaved = assert.rejects(store.saveRecord(rowOf(1)), isUnavailable);
+    for (let cancelled = 0; cancelled === 0; await sleep(20)) {
+      const { rowCount } = await operator.query(
+        "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
+      );
+      cancelled = rowCount ?? 0;
+    }
+    await isSaved;
+    await operator.query("alter system reset synchronous_standby_names");
+    await operator.query("select pg_reload_conf()");
+    await operator.end();
+    await sleep(200);
+    await store.saveRecord(rowOf(1));
+    await store.close();
+  });
+
+  test("on PostgreSQL when its connections break; then they pass", async () => {
+    const databaseUrl = await postgres.newDatabase();
+    const store = await openStore({ dataDirectory: directory, databaseUrl });
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    await operator.query("begin");
+    await operator.query("lock table records");
+    const isSaved = assert.rejects(store.saveRecord(rowOf(1)), isUnavailable);
+    await sleep(100);
+    await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where pid <> pg_backend_pid() and application_name = 'executable-address'`);
+    await isSaved;
+    await operator.end();
+    await store.saveRecord(rowOf(2));
+    assert.equal(await store.findTerms(rowOf(1).address), undefined);
+    await store.close();
+  });
+
+  test("a PostgreSQL that answers commits before they are on disk is refused at start", async () => {
+    const databaseUrl = await postgres.newDatabase();
+    const operator = new pg.Client(databaseUrl);
+    await operator.connect();
+    await operator.query("alter role postgres set synchronous_commit = off");
+    await assert.rejects(
+      openStore({ dataDirectory: directory, databaseUrl }),
+      /synchronous_commit/,
+    );
+    await operator.query("alter role postgres reset synchronous_commit");
+    await operator.end();
+  });
+});
+
+const isUnavailable = (error: unknown) => error instanceof UnavailableError;
