@@ -1,13 +1,13 @@
 // Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
 
 import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults } from "./errors.ts";
-import { toHex, writeHex } from "./hex.ts";
+import { digitPairs, pairsToText, writeHex } from "./hex.ts";
 import type { Hex } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { type Memory, memoryOf, remember } from "./memory.ts";
+import { type Memory, memoryOf, slotOf } from "./memory.ts";
 
-/** An address both ways: `text` in EIP-55 case, `bytes` 20. */
-export type Address = { readonly text: Hex; readonly bytes: Uint8Array };
+/** An address as it was `given`, its `text` in EIP-55 case and its 20 `bytes`. */
+export type Address = { readonly given: string; readonly text: Hex; readonly bytes: Uint8Array };
 
 /**
  * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
@@ -26,18 +26,21 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
 
 /** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
 export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
-  const lower = toHex(bytes);
-  const codes = new Uint8Array(40);
-  for (let i = 0; i < 40; i++) codes[i] = lower.charCodeAt(i + 2);
-  const hash = keccak(codes);
-  for (let i = 0; i < 40; i++) {
-    const nibble = i % 2 === 0 ? hash[i >> 1]! >> 4 : hash[i >> 1]! & 15;
-    if (nibble >= 8 && codes[i]! >= lowerA) codes[i]! -= lowerA - upperA;
+  const pairs = new Uint16Array(21);
+  const codes = new Uint8Array(pairs.buffer);
+  codes[0] = 0x30;
+  codes[1] = 0x78;
+  for (let i = 0; i < 20; i++) pairs[i + 1] = digitPairs[bytes[i]!]!;
+  const hash = keccak(codes.subarray(2));
+  for (let i = 0; i < 20; i++) {
+    const bits = hash[i]!;
+    if (bits & 0x80 && codes[2 * i + 2]! >= lowerA) codes[2 * i + 2]! -= caseDistance;
+    if (bits & 0x08 && codes[2 * i + 3]! >= lowerA) codes[2 * i + 3]! -= caseDistance;
   }
-  return `0x${String.fromCharCode.apply(null, codes as unknown as number[])}`;
+  return pairsToText(pairs, 20);
 }
 const lowerA = 97;
-const upperA = 65;
+const caseDistance = 32;
 
 /** The address `text` spells, or undefined and a fault. */
 export function readAddress(faults: Faults, text: unknown, memory: Memory): Address | undefined {
@@ -45,8 +48,9 @@ export function readAddress(faults: Faults, text: unknown, memory: Memory): Addr
     refuse(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
     return undefined;
   }
-  const known = memory.addresses.get(text);
-  if (known) return known;
+  const slot = slotOf(text);
+  const known = memory.addresses[slot];
+  if (known?.given === text) return known;
   const bytes = new Uint8Array(20);
   if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, bytes, 0)) {
     refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
@@ -58,5 +62,7 @@ export function readAddress(faults: Faults, text: unknown, memory: Memory): Addr
     refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
     return undefined;
   }
-  return remember(memory.addresses, text, { text: right, bytes });
+  const address = { given: text, text: right, bytes };
+  memory.addresses[slot] = address;
+  return address;
 }

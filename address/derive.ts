@@ -32,15 +32,17 @@ export function deriveAddress(
     const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
     throw new InvalidError([{ path: ["terms"], code: "terms_too_long", message }]);
   }
-  const initCode = new Uint8Array(prefix.length + terms.length);
-  initCode.set(prefix);
   initCode.set(terms, prefix.length);
-  const preimage = new Uint8Array(85);
-  preimage[0] = 0xff;
   preimage.set(factoryBytes(options.factory, keccak), 1);
-  preimage.set(keccak(initCode), 53);
+  preimage.set(keccak(initCode.subarray(0, prefix.length + terms.length)), 53);
   return keccak(preimage).slice(12);
 }
+
+// Both are written anew each time: memory of their size is dear to ask for and to give back.
+const initCode = new Uint8Array(prefix.length + termsBytesMax);
+initCode.set(prefix);
+const preimage = new Uint8Array(85);
+preimage[0] = 0xff;
 
 const defaultFactory = fromHex(factoryAddress);
 

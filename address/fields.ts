@@ -4,7 +4,7 @@
 
 import { type Faults, kindOf, refuse } from "./errors.ts";
 
-/** Fields as found: what is missing or of the wrong kind is undefined, and a fault. */
+/** Fields as found. A list of the wrong kind is undefined, and a fault. */
 export type RawIntent = {
   token: unknown;
   amount: unknown;
@@ -25,70 +25,89 @@ export const callsMax = 32;
 /** No function whose arguments fit has more parameters. */
 const argsMax = 768;
 
-const intentFields = [
-  "token",
-  "amount",
-  "calls",
-  "expirationTimestamp",
-  "recovery",
-  "salt",
-  "chainId",
-] as const;
-const callFields = ["target", "function", "args"] as const;
+const intentFields = "token amount calls expirationTimestamp recovery salt chainId".split(" ");
+const callFields = ["target", "function", "args"];
 
-/** @param salt stands in where the intent has none */
+/** @param drawSalt gives the salt where the intent has none */
 export function readFields(
   faults: Faults,
   value: unknown,
-  salt?: () => string,
+  drawSalt?: () => string,
 ): RawIntent | undefined {
-  const drawn = salt ? { salt } : {};
-  const fields = ownFields(faults, value, intentFields, drawn);
-  return (
-    fields && { ...fields, calls: readList(faults, "calls", fields.calls, callsMax, readCall) }
-  );
+  if (!isObject(faults, value)) return undefined;
+  const raw: RawIntent = {
+    token: undefined,
+    amount: undefined,
+    calls: undefined,
+    expirationTimestamp: undefined,
+    recovery: undefined,
+    salt: undefined,
+    chainId: undefined,
+  };
+  let calls: unknown;
+  for (const key of Object.keys(value)) {
+    if (key === "token") raw.token = value.token;
+    else if (key === "amount") raw.amount = value.amount;
+    else if (key === "calls") calls = value.calls;
+    else if (key === "expirationTimestamp") raw.expirationTimestamp = value.expirationTimestamp;
+    else if (key === "recovery") raw.recovery = value.recovery;
+    else if (key === "salt") raw.salt = value.salt;
+    else if (key === "chainId") raw.chainId = value.chainId;
+    else refuseUnknown(faults, key, intentFields);
+  }
+  if (raw.salt === undefined) raw.salt = drawSalt?.();
+  require(faults, "token", raw.token);
+  require(faults, "amount", raw.amount);
+  require(faults, "calls", calls);
+  require(faults, "expirationTimestamp", raw.expirationTimestamp);
+  require(faults, "recovery", raw.recovery);
+  require(faults, "salt", raw.salt);
+  require(faults, "chainId", raw.chainId);
+  raw.calls = readList(faults, "calls", calls, callsMax, readCall);
+  return raw;
 }
 
 function readCall(faults: Faults, value: unknown): RawCall | undefined {
-  const fields = ownFields(faults, value, callFields, {});
-  return (
-    fields && {
-      target: fields.target,
-      function: readString(faults, fields.function, "function"),
-      args: readList(faults, "args", fields.args, argsMax, readString),
-    }
-  );
+  if (!isObject(faults, value)) return undefined;
+  let target: unknown;
+  let name: unknown;
+  let args: unknown;
+  for (const key of Object.keys(value)) {
+    if (key === "target") target = value.target;
+    else if (key === "function") name = value.function;
+    else if (key === "args") args = value.args;
+    else refuseUnknown(faults, key, callFields);
+  }
+  require(faults, "target", target);
+  require(faults, "function", name);
+  require(faults, "args", args);
+  if (name !== undefined && typeof name !== "string") {
+    refuse(faults, "wrong_type", `expected a string, found ${kindOf(name)}`, "function");
+    name = undefined;
+  }
+  return {
+    target,
+    function: name as string | undefined,
+    args: readList(faults, "args", args, argsMax, readArg),
+  };
 }
 
-function readString(faults: Faults, value: unknown, ...deeper: string[]): string | undefined {
+function readArg(faults: Faults, value: unknown): string | undefined {
   if (typeof value === "string") return value;
-  if (value === undefined && deeper.length > 0) return undefined;
   const plain = typeof value === "number" || typeof value === "boolean";
   const instead = plain ? `: write "${value}"` : "";
-  refuse(faults, "wrong_type", `expected a string, found ${kindOf(value)}${instead}`, ...deeper);
+  refuse(faults, "wrong_type", `expected a string, found ${kindOf(value)}${instead}`);
   return undefined;
 }
 
-/** The own fields `names` of `value`; says what is missing and what nobody asked for. */
-function ownFields<Name extends string>(
-  faults: Faults,
-  value: unknown,
-  names: readonly Name[],
-  defaults: { [name in Name]?: () => unknown },
-): Record<Name, unknown> | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    refuse(faults, "wrong_type", `expected an object, found ${kindOf(value)}`);
-    return undefined;
-  }
-  const fields = {} as Record<Name, unknown>;
-  for (const name of names) {
-    const own = Object.hasOwn(value, name) ? (value as Record<Name, unknown>)[name] : undefined;
-    fields[name] = own === undefined ? defaults[name]?.() : own;
-    if (fields[name] === undefined) refuse(faults, "missing", `${name} is required`, name);
-  }
-  for (const key of Object.keys(value))
-    if (!(names as readonly string[]).includes(key)) refuseUnknown(faults, key, names);
-  return fields;
+function isObject(faults: Faults, value: unknown): value is Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
+  refuse(faults, "wrong_type", `expected an object, found ${kindOf(value)}`);
+  return false;
+}
+
+function require(faults: Faults, name: string, value: unknown): void {
+  if (value === undefined) refuse(faults, "missing", `${name} is required`, name);
 }
 
 function refuseUnknown(faults: Faults, key: string, names: readonly string[]): void {
@@ -108,19 +127,21 @@ function readList<T>(
   read: (faults: Faults, item: unknown) => T,
 ): T[] | undefined {
   if (value === undefined) return undefined;
-  faults.path.push(name);
-  let items: T[] | undefined;
   if (!Array.isArray(value)) {
-    refuse(faults, "wrong_type", `expected an array, found ${kindOf(value)}`);
-  } else if (value.length > lengthMax) {
-    refuse(faults, "too_many", `expected at most ${lengthMax} ${name}, found ${value.length}`);
-  } else {
-    items = [];
-    for (let i = 0; i < value.length; i++) {
-      faults.path.push(i);
-      items.push(read(faults, value[i]));
-      faults.path.pop();
-    }
+    refuse(faults, "wrong_type", `expected an array, found ${kindOf(value)}`, name);
+    return undefined;
+  }
+  if (value.length > lengthMax) {
+    const message = `expected at most ${lengthMax} ${name}, found ${value.length}`;
+    refuse(faults, "too_many", message, name);
+    return undefined;
+  }
+  const items: T[] = [];
+  faults.path.push(name);
+  for (let i = 0; i < value.length; i++) {
+    faults.path.push(i);
+    items.push(read(faults, value[i]));
+    faults.path.pop();
   }
   faults.path.pop();
   return items;

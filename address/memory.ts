@@ -8,8 +8,8 @@ import type { Keccak } from "./keccak.ts";
 
 export type Memory = {
   readonly keccak: Keccak;
-  /** By the text as it was given, in whatever letter case. */
-  readonly addresses: Map<string, Address>;
+  /** One to a slot, whichever came last: {@link slotOf}. */
+  readonly addresses: (Address | undefined)[];
   /** By function text. */
   readonly functions: Map<string, AbiFunction>;
   /** The text, if any, by signature and names as terms carry them. */
@@ -17,13 +17,19 @@ export type Memory = {
 };
 
 const memories = new WeakMap<Keccak, Memory>();
+const slots = 1024;
 const entriesMax = 1024;
 const keyLengthMax = 512;
 
 export function memoryOf(keccak: Keccak): Memory {
   let memory = memories.get(keccak);
   if (!memory) {
-    memory = { keccak, addresses: new Map(), functions: new Map(), carried: new Map() };
+    memory = {
+      keccak,
+      addresses: new Array(slots).fill(undefined),
+      functions: new Map(),
+      carried: new Map(),
+    };
     memories.set(keccak, memory);
   }
   return memory;
@@ -35,4 +41,11 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
   if (map.size >= entriesMax) map.delete(map.keys().next().value!);
   map.set(key, value);
   return value;
+}
+
+/** Where an address is remembered, by its last digits: new addresses are too many for a map. */
+export function slotOf(text: string): number {
+  const { length } = text;
+  const high = text.charCodeAt(length - 3) * 31 + text.charCodeAt(length - 4) * 961;
+  return ((text.charCodeAt(length - 1) + text.charCodeAt(length - 2) * 7 + high) % slots) | 0;
 }

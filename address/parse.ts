@@ -1,13 +1,13 @@
 // From anything at all to an intent, or to every fault it has. The rules are spec/terms.md §1. One
 // walk both checks and encodes, so an intent that passes is one that has terms, of a fit length.
 
-import { readAddress } from "./checksum.ts";
+import { parseAddress } from "./checksum.ts";
 import { factoryAddress } from "./deployment.ts";
 import { InvalidError, type Issue, noFaults, throwFaults } from "./errors.ts";
 import { readFields } from "./fields.ts";
 import type { Hex, Intent } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { type Memory, memoryOf } from "./memory.ts";
+import { memoryOf } from "./memory.ts";
 import { writeIntent } from "./write-intent.ts";
 import { withWriter } from "./writer.ts";
 
@@ -25,41 +25,47 @@ export type ParseOptions = {
 export type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * The intent that `value` is.
+ * The intent that `value` is. Its terms are worked out with it; as long as it is the last intent
+ * parsed, {@link encodeTerms} and {@link makeRecord} need not do so again.
  *
- * @returns a frozen copy, addresses in EIP-55 case and other hex in lower case
+ * @returns a copy, frozen to its depth, addresses in EIP-55 case and other hex in lower case
  * @throws {InvalidError} with every fault found, up to 100
  */
 export function parseIntent(value: unknown, options: ParseOptions = {}): Intent {
-  return encodeIntent(value, options).intent;
+  const encoded = encodeIntent(value, options);
+  const { intent } = encoded;
+  for (const call of intent.calls) {
+    Object.freeze(call.args);
+    Object.freeze(call);
+  }
+  Object.freeze(intent.calls);
+  last = { encoded, factory: options.factory, keccak: options.keccak ?? keccak256 };
+  return Object.freeze(intent);
 }
 
-/** Intents that have passed, with their terms and what they passed under. */
-const passed = new WeakMap<object, { encoded: Encoded; factory: string; memory: Memory }>();
+/** The last intent that {@link parseIntent} gave, with what it was parsed under. */
+let last: { encoded: Encoded; factory: Hex | undefined; keccak: Keccak } | undefined;
 
-/** {@link parseIntent} with the terms. An intent that has passed before is not walked again. */
+/** {@link parseIntent} with the terms, and without the freezing. */
 export function encodeIntent(value: unknown, options: ParseOptions): Encoded {
-  const memory = memoryOf(options.keccak ?? keccak256);
-  const factory = parseFactory(options.factory ?? factoryAddress, memory);
-  const known = options.check ? undefined : passed.get(value as object);
-  if (known && known.factory === factory && known.memory === memory) return known.encoded;
+  const { factory, keccak = keccak256, check, drawSalt } = options;
+  if (
+    last &&
+    last.encoded.intent === value &&
+    last.factory === factory &&
+    last.keccak === keccak &&
+    !check
+  )
+    return last.encoded;
+  const memory = memoryOf(keccak);
+  const trusted = parseAddress(factory ?? factoryAddress, { path: ["factory"], keccak });
   const faults = noFaults();
-  const raw = readFields(faults, value, options.drawSalt);
+  const raw = readFields(faults, value, drawSalt);
   if (!raw) throw new InvalidError(faults.issues);
-  const encoded = withWriter((writer) => {
-    const fields = writeIntent({ faults, writer, memory }, raw, factory);
-    for (const issue of options.check?.(fields) ?? []) faults.issues.push(issue);
+  return withWriter((writer) => {
+    const fields = writeIntent({ faults, writer, memory }, raw, trusted);
+    for (const issue of check?.(fields) ?? []) faults.issues.push(issue);
     throwFaults(faults);
-    return { intent: Object.freeze(fields as Intent), terms: writer.bytes.slice(0, writer.at) };
+    return { intent: fields as Intent, terms: writer.bytes.slice(0, writer.at) };
   });
-  passed.set(encoded.intent, { encoded, factory, memory });
-  return encoded;
-}
-
-/** The caller's own word, so a fault in it stands apart from the intent's. */
-function parseFactory(factory: Hex, memory: Memory): Hex {
-  const faults = noFaults(["factory"]);
-  const address = readAddress(faults, factory, memory);
-  throwFaults(faults);
-  return address!.text;
 }

@@ -171,7 +171,7 @@ function writeCalls(
     refuse(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, "calls");
   }
   const right = written.length === calls.length && faults.issues.length === before;
-  return right ? Object.freeze(written) : undefined;
+  return right ? written : undefined;
 }
 
 function writeCall(context: Context, raw: RawCall): Call | undefined {
@@ -190,7 +190,7 @@ function writeCall(context: Context, raw: RawCall): Call | undefined {
   writer.view.setUint32(start + callPlaces.args + 28, writer.at - start);
   const args = raw.args && writeArguments(context, found.parameters, raw.args, found.headBytes);
   if (!target || !args) return undefined;
-  return Object.freeze({ target: target.text, function: found.text, args });
+  return { target: target.text, function: found.text, args };
 }
 
 /** Below 2^16: the zero address and where chains keep precompiles, which "succeed" at anything. */
@@ -233,5 +233,5 @@ function writeArguments(
   faults.path.pop();
   writer.view.setUint32(length, writer.at - base);
   const right = written.length === args.length && faults.issues.length === before;
-  return right ? Object.freeze(written) : undefined;
+  return right ? written : undefined;
 }
