@@ -1,26 +1,52 @@
-// What the HTTP service needs of accounts at every create: the limiter and the counters.
+// What the HTTP service needs of accounts: who may create addresses, and who sits at the dashboard.
 
 import type { Store } from "../store/store.ts";
+import { type Attempts, limitAttempts } from "./attempts.ts";
 import { type Limiter, memoryLimiter, withLocalFallback } from "./limits.ts";
 import { postgresLimiter } from "./limits-postgres.ts";
+import { findOrDrawSecret } from "./secret.ts";
+import { openSignIn, type SignIn } from "./sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";
 
 export type Accounts = {
   limiter: Limiter;
   usage: Usage;
+  signIn: SignIn;
+  attempts: Attempts;
+  signup: "open" | "closed";
   /** Writes what was counted. The store must still be open. */
   close(): Promise<void>;
+};
+
+export type AccountsConfig = {
+  /** Where browsers reach the service. */
+  publicUrl: string;
+  signup: "open" | "closed";
+  /** Left out: drawn at the first start and kept in the store. At least 32 characters. */
+  sessionSecret?: string | undefined;
 };
 
 /** Faults that are survived, for the caller to count and log. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
-export function openAccounts(store: Pick<Store, "db" | "dialect">, faults: Faults): Accounts {
+export async function openAccounts(
+  store: Pick<Store, "db" | "dialect">,
+  { publicUrl, signup, sessionSecret }: AccountsConfig,
+  faults: Faults,
+): Promise<Accounts> {
+  const secret = sessionSecret ?? (await findOrDrawSecret(store.db));
   const limiter =
     store.dialect === "postgres"
       ? withLocalFallback(postgresLimiter(store.db), faults.onLimiterFault)
       : memoryLimiter();
   const usage = countUsage(store.db, faults.onUsageFault);
-  return { limiter, usage, close: () => usage.close() };
+  return {
+    limiter,
+    usage,
+    signIn: openSignIn(store, { publicUrl, signup, secret }),
+    attempts: limitAttempts(limiter, secret),
+    signup,
+    close: () => usage.close(),
+  };
 }

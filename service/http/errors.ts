@@ -23,6 +23,15 @@ const statuses = {
   internal_error: 500,
   service_unavailable: 503,
   chain_unavailable: 503,
+  // Of the dashboard's sign-in alone.
+  invalid_email: 400,
+  invalid_password: 400,
+  password_too_short: 400,
+  password_too_long: 400,
+  invalid_token: 400,
+  invalid_email_or_password: 401,
+  signup_closed: 403,
+  user_already_exists: 409,
 } as const;
 
 export type Code = keyof typeof statuses;

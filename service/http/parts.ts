@@ -2,12 +2,14 @@
 
 import type { Hex } from "executable-address";
 import type { Logger } from "pino";
+import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type Parts = {
   store: Store;
+  accounts: Accounts;
   chains: Chains;
   /** EIP-55; the same on every chain. */
   factory: Hex;

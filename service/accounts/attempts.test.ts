@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { limitAttempts, networkOf } from "./attempts.ts";
+import { memoryLimiter } from "./limits.ts";
+
+const email = "ada@example.com";
+
+function open() {
+  let now = 0;
+  const attempts = limitAttempts(
+    memoryLimiter(() => now),
+    "a secret of tests",
+  );
+  /** Tries until refused; how many were admitted. */
+  const spend = async (attempt: { ip: string; email?: string; deviceCookie?: string }) => {
+    for (let admitted = 0; ; admitted++) {
+      const whole = { email, deviceCookie: undefined, ...attempt };
+      if ((await attempts.trySignIn(whole)) > 0) return admitted;
+    }
+  };
+  const wait = (ms: number) => {
+    now += ms;
+  };
+  return { attempts, spend, wait };
+}
+
+describe("attempts to sign in", () => {
+  test("the 11th at one account from one address is refused, and told to wait a minute", async () => {
+    const { attempts, spend } = open();
+    assert.equal(await spend({ ip: "192.0.2.1" }), 10);
+    const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
+    assert.equal(await attempts.trySignIn(again), 60_000);
+  });
+
+  test("the 21st from one address is refused, whatever the account", async () => {
+    const { attempts } = open();
+    const tryNext = (i: number) =>
+      attempts.trySignIn({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
+    for (let i = 0; i < 20; i++) assert.equal(await tryNext(i), 0);
+    assert.ok((await tryNext(20)) > 0);
+  });
+
+  test("the 101st at one account is refused, from however many addresses", async () => {
+    const { spend } = open();
+    let admitted = 0;
+    for (let i = 0; i < 30; i++) admitted += await spend({ ip: `192.0.2.${i}` });
+    assert.equal(admitted, 100);
+  });
+
+  test("a cookie of another account, a forged one and a malformed one change nothing", async () => {
+    const { attempts, spend } = open();
+    await spend({ ip: "192.0.2.1" });
+    const other = attempts.newDeviceCookie("eve@example.com");
+    const forged = attempts.newDeviceCookie(email).replace(/.$/, (c) => (c === "0" ? "1" : "0"));
+    for (const deviceCookie of [other, forged, "", "x", `${"0".repeat(32)}.`]) {
+      assert.equal(await spend({ ip: "192.0.2.1", deviceCookie }), 0, deviceCookie);
+    }
+  });
+
+  test("a stranger from one address leaves everybody else's attempts alone", async () => {
+    const { spend } = open();
+    for (let i = 0; i < 50; i++) await spend({ ip: "192.0.2.1" });
+    assert.equal(await spend({ ip: "198.51.100.1" }), 10);
+  });
+
+  test("a browser that has signed in is not locked out by strangers from everywhere", async () => {
+    const { attempts, spend } = open();
+    for (let i = 0; i < 30; i++) await spend({ ip: `192.0.2.${i}` });
+    assert.equal(await spend({ ip: "192.0.2.0" }), 0);
+    const deviceCookie = attempts.newDeviceCookie(email);
+    assert.equal(await spend({ ip: "192.0.2.0", deviceCookie }), 10);
+  });
+
+  test("one a minute is always admitted", async () => {
+    const { attempts, spend, wait } = open();
+    await spend({ ip: "192.0.2.1" });
+    for (let i = 0; i < 100; i++) {
+      wait(60_000);
+      const attempt = { ip: "192.0.2.1", email, deviceCookie: undefined };
+      assert.equal(await attempts.trySignIn(attempt), 0);
+    }
+  });
+});
+
+describe("the network of an address", () => {
+  const networks: [ip: string, network: string][] = [
+    ["192.0.2.1", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:DB8:1:2::6", "2001:db8:1:2::/64"],
+    ["2001:db8::6", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+  ];
+  for (const [ip, network] of networks) {
+    test(`${ip} belongs to ${network}`, () => assert.equal(networkOf(ip), network));
+  }
+});

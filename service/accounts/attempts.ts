@@ -1,0 +1,90 @@
+// How often somebody may try a password, without a stranger being able to lock anybody out.
+//
+// Three limits for a browser that has never signed in to the account: per address, per address and
+// account, and per account. The last one is what stops a guesser with many addresses, and it is
+// also what such a stranger could use up on purpose. So a browser that has signed in before holds a
+// signed cookie that says so, and is judged by a limit of its own alone.
+
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isIPv6 } from "node:net";
+import { normalizeEmail } from "./account.ts";
+import type { Limiter, LimitVerdict, Policy } from "./limits.ts";
+
+const minuteMs = 60_000;
+const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
+const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
+/** 2,400 guesses a day from everywhere, at passwords of at least 12 characters. */
+const perAccount: Policy = { name: "sign-in-account", intervalMs: 36_000, burst: 100 };
+const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
+const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
+
+/** `deviceCookie` as the browser sent it, if it did. */
+export type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
+
+export type Attempts = {
+  /** Milliseconds to wait before trying again; 0 when this attempt may go on, and is spent. */
+  trySignIn(attempt: Attempt): Promise<number>;
+  /** The same for sign-ups, and for links to set a password: per address alone. */
+  trySignUp(ip: string): Promise<number>;
+  /** For a browser that has just signed in to the account with this email. */
+  newDeviceCookie(email: string): string;
+};
+
+/** @param secret as for sessions */
+export function limitAttempts(limiter: Limiter, secret: string): Attempts {
+  const sign = (nonce: string, email: string) =>
+    createHmac("sha256", secret)
+      .update(`device ${nonce} ${normalizeEmail(email)}`)
+      .digest("hex");
+
+  const knownDevice = ({ deviceCookie, email }: Attempt): string | undefined => {
+    const [, nonce, signature] = /^([0-9a-f]{32})\.([0-9a-f]{64})$/.exec(deviceCookie ?? "") ?? [];
+    if (nonce === undefined || signature === undefined) return undefined;
+    const wanted = Buffer.from(sign(nonce, email));
+    return timingSafeEqual(wanted, Buffer.from(signature)) ? nonce : undefined;
+  };
+
+  return {
+    async trySignIn(attempt) {
+      const device = knownDevice(attempt);
+      if (device) return retryMs(await take(limiter, perDevice, device));
+      const email = normalizeEmail(attempt.email);
+      const network = networkOf(attempt.ip);
+      // The narrow limits first: what they refuse is not spent from the account's.
+      for (const [policy, key] of [
+        [perAddress, network],
+        [perPair, `${network} ${email}`],
+        [perAccount, email],
+      ] as const) {
+        const wait = retryMs(await take(limiter, policy, key));
+        if (wait > 0) return wait;
+      }
+      return 0;
+    },
+    async trySignUp(ip) {
+      return retryMs(await take(limiter, perSignUpAddress, networkOf(ip)));
+    },
+    newDeviceCookie(email) {
+      const nonce = randomBytes(16).toString("hex");
+      return `${nonce}.${sign(nonce, email)}`;
+    },
+  };
+}
+
+const take = (limiter: Limiter, policy: Policy, key: string) =>
+  limiter.take(`${policy.name} ${key.slice(0, 400)}`, policy);
+
+const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retryMs);
+
+/** An IPv4 address, or the 64 bits of an IPv6 address that one customer is usually given. */
+export function networkOf(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped) return mapped;
+  if (!isIPv6(ip)) return ip;
+  const [head = "", tail] = ip.toLowerCase().split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail ? tail.split(":") : [];
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}

@@ -1,0 +1,247 @@
+// Who sits at the dashboard: sign-up, sign-in, sessions and passwords. The one file that knows
+// better-auth; whatever keeps the promises of SignIn can take its place.
+//
+// Only its functions are used, never its own HTTP routes: they would answer session tokens in
+// bodies and have many paths nobody here needs. Its writes are single statements: a transaction
+// held open over them would fail in SQLite whenever a create commits in between.
+
+import { randomBytes } from "node:crypto";
+import { APIError, betterAuth } from "better-auth";
+import type { Kysely } from "kysely";
+import { sql } from "kysely";
+import type { Store } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
+import { type Account, createAccount, findAccount, normalizeEmail } from "./account.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+import { newAccountId } from "./credentials.ts";
+
+/** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
+type Cookies = { cookie: string | undefined };
+type SetCookies = { setCookies: string[] };
+type Login = { email: string; password: string };
+
+export type SignIn = {
+  /** @throws {SignInError} `signup_closed`, `user_already_exists`, or why email or password won't do */
+  signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
+  /** @throws {SignInError} `invalid_email_or_password`, whichever it was */
+  signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
+  /** Ends the session of these cookies, if there is one. */
+  signOut(cookies: Cookies, actor: Actor): Promise<SetCookies>;
+  /** Every other session of the account ends. @throws {SignInError} `invalid_password` */
+  changePassword(
+    cookies: Cookies,
+    change: { currentPassword: string; newPassword: string },
+    actor: Actor,
+  ): Promise<SetCookies>;
+  /** Every session of the account ends. @throws {SignInError} `invalid_token` */
+  resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
+  /** Reads the store each time: a session that ended is ended everywhere. */
+  findSession(cookies: Cookies): Promise<(SetCookies & { account: Account }) | undefined>;
+  /** A token for one resetPassword within a day; also for an account that never had a password. */
+  makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
+};
+
+const signInErrors = {
+  INVALID_EMAIL_OR_PASSWORD: "invalid_email_or_password",
+  INVALID_EMAIL: "invalid_email",
+  INVALID_PASSWORD: "invalid_password",
+  PASSWORD_TOO_SHORT: "password_too_short",
+  PASSWORD_TOO_LONG: "password_too_long",
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "user_already_exists",
+  FAILED_TO_CREATE_USER: "user_already_exists", // by the other of two at once
+  INVALID_TOKEN: "invalid_token",
+  USER_NOT_FOUND: "invalid_token",
+  CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
+} as const;
+
+export type SignInErrorCode =
+  | (typeof signInErrors)[keyof typeof signInErrors]
+  | "signup_closed"
+  | "unauthorized";
+
+export class SignInError extends Error {
+  override name = "SignInError";
+  readonly code: SignInErrorCode;
+
+  constructor(code: SignInErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+export const passwordCharactersMin = 12;
+export const passwordCharactersMax = 128;
+const sessionSeconds = 7 * 24 * 3600;
+const resetTokenMs = 24 * 3600 * 1000;
+
+export type SignInOptions = {
+  /** Where browsers reach the service; on https the cookie is Secure and named `__Host-`. */
+  publicUrl: string;
+  signup: "open" | "closed";
+  /** Signs session cookies; the same on every server. At least 32 random bytes. */
+  secret: string;
+};
+
+export function openSignIn(
+  store: Pick<Store, "db" | "dialect">,
+  { publicUrl, signup, secret }: SignInOptions,
+): SignIn {
+  const { db } = store;
+  const auth = configure(store, publicUrl, secret);
+
+  const accountOf = async (user: { id: string; email: string }, actor: Actor) =>
+    // A crash between the two writes of a sign-up leaves a user without an account.
+    (await findAccount(db, { accountId: user.id })) ??
+    (await createAccount(db, user.email, actor, user.id));
+
+  return {
+    async signUp({ email, password }, actor) {
+      if (signup === "closed") throw new SignInError("signup_closed");
+      // An operator's account must not be claimed by whoever types its email first.
+      if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
+      const body = { name: email, email: normalizeEmail(email), password };
+      const { headers, response } = await translate(
+        auth.api.signUpEmail({ body, returnHeaders: true }),
+      );
+      const account = await createAccount(db, email, actor, response.user.id);
+      if (!account) {
+        await db.deleteFrom("auth_users").where("id", "=", response.user.id).execute();
+        throw new SignInError("user_already_exists");
+      }
+      return { account, setCookies: headers.getSetCookie() };
+    },
+
+    async signIn({ email, password }, actor) {
+      const body = { email: normalizeEmail(email), password };
+      const { headers, response } = await translate(
+        auth.api.signInEmail({ body, returnHeaders: true }),
+      );
+      const account = await accountOf(response.user, actor);
+      if (!account) throw new SignInError("invalid_email_or_password");
+      await appendAudit(db, account.accountId, "signed_in", actor);
+      return { account, setCookies: headers.getSetCookie() };
+    },
+
+    async signOut({ cookie }, actor) {
+      const found = await auth.api.getSession({ headers: cookieHeaders(cookie) });
+      const { headers } = await auth.api.signOut({
+        headers: cookieHeaders(cookie),
+        returnHeaders: true,
+      });
+      if (found) await appendAudit(db, found.user.id, "signed_out", actor);
+      return { setCookies: headers.getSetCookie() };
+    },
+
+    async changePassword({ cookie }, change, actor) {
+      const { headers, response } = await translate(
+        auth.api.changePassword({
+          body: { ...change, revokeOtherSessions: true },
+          headers: cookieHeaders(cookie),
+          returnHeaders: true,
+        }),
+      );
+      await appendAudit(db, response.user.id, "password_changed", actor);
+      return { setCookies: headers.getSetCookie() };
+    },
+
+    async resetPassword({ token, newPassword }, actor) {
+      const { internalAdapter } = await auth.$context;
+      const held = await internalAdapter.findVerificationValue(resetIdentifier(token));
+      await translate(auth.api.resetPassword({ body: { token, newPassword } }));
+      if (held) await appendAudit(db, held.value, "password_reset", actor);
+    },
+
+    async findSession({ cookie }) {
+      if (cookie === undefined) return undefined;
+      const { headers, response } = await auth.api.getSession({
+        headers: cookieHeaders(cookie),
+        returnHeaders: true,
+      });
+      if (!response) return undefined;
+      const account = await accountOf(response.user, { atMs: Date.now() });
+      return account && { account, setCookies: headers.getSetCookie() };
+    },
+
+    async makeResetToken(email, actor) {
+      const account = await findAccount(db, { email });
+      if (!account) return undefined;
+      await ensureUser(db, account);
+      const token = randomBytes(24).toString("base64url");
+      const { internalAdapter } = await auth.$context;
+      await internalAdapter.createVerificationValue({
+        value: account.accountId,
+        identifier: resetIdentifier(token),
+        expiresAt: new Date(Date.now() + resetTokenMs),
+      });
+      await appendAudit(db, account.accountId, "reset_link_made", actor);
+      return token;
+    },
+  };
+}
+
+function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, secret: string) {
+  const isSecure = new URL(url).protocol === "https:";
+  const cookie = (name: string) => ({
+    name: isSecure ? `__Host-${name}` : name,
+    attributes: { secure: isSecure, httpOnly: true, sameSite: "lax" as const, path: "/" },
+  });
+  return betterAuth({
+    baseURL: url,
+    secret,
+    database: { db, type: dialect },
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: passwordCharactersMin,
+      maxPasswordLength: passwordCharactersMax,
+      revokeSessionsOnPasswordReset: true,
+    },
+    user: { modelName: "auth_users" },
+    session: { modelName: "auth_sessions", expiresIn: sessionSeconds },
+    account: { modelName: "auth_passwords" },
+    verification: { modelName: "auth_tokens", storeIdentifier: "hashed" },
+    advanced: {
+      // Or it would put `__Secure-` in front of the names below, which promises less.
+      useSecureCookies: false,
+      cookies: { session_token: cookie("session"), dont_remember: cookie("session-only") },
+      database: {
+        generateId: ({ model }) => (model === "user" ? newAccountId() : randomHex(16)),
+      },
+      ipAddress: { disableIpTracking: true },
+    },
+    // Attempts are limited before it is asked, see attempts.ts.
+    rateLimit: { enabled: false },
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+  });
+}
+
+const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
+
+/** As its resetPassword looks for it. */
+const resetIdentifier = (token: string) => `reset-password:${token}`;
+
+function cookieHeaders(cookie: string | undefined): Headers {
+  return new Headers(cookie === undefined ? {} : { cookie });
+}
+
+/** Its refusals in our words; any other error is a fault and passes through. */
+async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error;
+    const code = signInErrors[error.body?.code as keyof typeof signInErrors];
+    if (code) throw new SignInError(code);
+    if (error.statusCode === 401) throw new SignInError("unauthorized");
+    throw error;
+  }
+}
+
+/** For an account that an operator made: better-auth's user of the same id, without a password. */
+async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
+  const now = new Date().toISOString();
+  await sql`insert into auth_users
+      ("id", "name", "email", "emailVerified", "createdAt", "updatedAt")
+    values (${accountId}, ${email}, ${email}, false, ${now}, ${now})
+    on conflict do nothing`.execute(db);
+}
