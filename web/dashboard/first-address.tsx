@@ -7,6 +7,9 @@ import { samplesFor } from "./samples.ts";
 
 /** Nobody has its key: an example paid by mistake is lost, which the hint says. */
 const nobody = "0x000000000000000000000000000000000000dEaD";
+const walletHint =
+  "Receives the money in this example. Until you fill it in, pay nothing: nobody owns the " +
+  "address that stands there.";
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
 
 /** The examples, filled in with what this server and account have. */
@@ -50,7 +53,7 @@ export function FirstAddress(props: {
         error={
           wallet.trim() !== "" && !given ? "An address is 0x and 40 hex characters." : undefined
         }
-        hint="Receives the money in this example. Until you fill it in, pay nothing: nobody owns the address that stands there."
+        hint={walletHint}
       />
       <Snippet samples={samples} label="Examples by language" />
       <p className="text-sm text-soft">

@@ -1,6 +1,8 @@
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import { CopyButton } from "./copy.tsx";
 
+const tab = "button button-bare button-small";
+
 export type Sample = { name: string; text: string };
 
 /** Code to copy, in one or more languages under tabs. */
@@ -33,7 +35,7 @@ export function Snippet({ samples, label }: { samples: readonly Sample[]; label:
               tabIndex={index === at ? 0 : -1}
               onClick={() => setAt(index)}
               onKeyDown={move}
-              className={`button button-bare button-small ${index === at ? "bg-sunken !text-ink" : ""}`}
+              className={`${tab} ${index === at ? "bg-sunken !text-ink" : ""}`}
             >
               {name}
             </button>

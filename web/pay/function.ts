@@ -1,0 +1,39 @@
+// A verified function string taken apart for display. verifyRecord has checked its grammar.
+
+export type Parameter = { type: string; name: string };
+export type FunctionParts = { name: string; parameters: Parameter[] };
+
+/** @param text `name(type name, type name)`, as a verified intent has it */
+export function partsOf(text: string): FunctionParts {
+  const open = text.indexOf("(");
+  const inner = text.slice(open + 1, -1);
+  return {
+    name: text.slice(0, open),
+    parameters: inner === "" ? [] : splitOutermost(inner).map(parameterOf),
+  };
+}
+
+/** The types alone, as the selector is made of: `transfer(address,uint256)`. */
+export function signatureOf({ name, parameters }: FunctionParts): string {
+  return `${name}(${parameters.map(({ type }) => type).join(",")})`;
+}
+
+const parameterOf = (text: string): Parameter => {
+  const at = text.lastIndexOf(" ");
+  return { type: text.slice(0, at), name: text.slice(at + 1) };
+};
+
+const splitOutermost = (list: string): string[] => {
+  const parts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < list.length; at++) {
+    if (list[at] === "(") depth++;
+    else if (list[at] === ")") depth--;
+    else if (depth === 0 && list.startsWith(", ", at)) {
+      parts.push(list.slice(start, at));
+      start = at + 2;
+    }
+  }
+  return [...parts, list.slice(start)];
+};

@@ -1,0 +1,22 @@
+import { inertPieces } from "./inert.ts";
+
+/** A stranger's text: nothing in it acts, and what would not be seen is written out. */
+export function InertText({ text }: { text: string }) {
+  return (
+    <bdi className="break-all">
+      {inertPieces(text).map((piece, index) =>
+        piece.hidden ? (
+          <span
+            key={index.toString()}
+            className="rounded bg-warn-wash px-1 text-warn"
+            title="A character that would not show"
+          >
+            {piece.text}
+          </span>
+        ) : (
+          piece.text
+        ),
+      )}
+    </bdi>
+  );
+}

@@ -1,0 +1,32 @@
+// Text from an intent was written by a stranger. It may hold characters that hide, reorder or
+// imitate what stands around them, so those are written out as their code points.
+
+/** A stretch of text to show as it is, or one character to show by its code point: "U+202E". */
+export type Piece = { text: string; hidden: boolean };
+
+/** Controls, bidi and format marks, separators, private use, unassigned, and what takes no ink. */
+const hidden = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
+const combining = /\p{M}/u;
+
+/** Vowel signs and accents need at most two; more of them climb over the lines around. */
+const combiningMax = 2;
+
+export function inertPieces(text: string): Piece[] {
+  const pieces: Piece[] = [];
+  let joined = combiningMax;
+  for (const character of text) {
+    joined = combining.test(character) ? joined + 1 : 0;
+    const isHidden = hidden.test(character) || joined > combiningMax;
+    const last = pieces.at(-1);
+    if (!isHidden && last && !last.hidden) last.text += character;
+    else pieces.push({ text: isHidden ? codePoint(character) : character, hidden: isHidden });
+    // A mark must have a letter of its own to sit on, never a written-out code point.
+    if (isHidden) joined = combiningMax;
+  }
+  return pieces;
+}
+
+export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
+
+const codePoint = (character: string) =>
+  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;

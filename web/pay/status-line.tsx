@@ -1,0 +1,32 @@
+import type { ServiceStatus } from "executable-address/status";
+import { Badge } from "../ui/notice.tsx";
+import { sayAmount, type Token } from "./reading.ts";
+import { type Following, stateNames } from "./status.ts";
+
+type Props = { following: Following; token: Token | undefined };
+
+/** The present state, read out when it changes. */
+export function StatusLine({ following: { status, live }, token }: Props) {
+  const [tone, name] = status ? stateNames[status.state] : (["plain", "State unknown"] as const);
+  return (
+    <div role="status" className="mt-5 border-t border-line pt-4">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Badge tone={tone}>{name}</Badge>
+        {status && <span className="text-sm text-soft">{sayEvidence(status, token)}</span>}
+        {status && !live && (
+          <span className="text-sm text-warn">Connection lost; this may be old</span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const sayEvidence = (status: ServiceStatus, token: Token | undefined): string => {
+  if (status.execution) {
+    const { transactionHash, blockNumber } = status.execution;
+    return `in block ${blockNumber}, transaction ${transactionHash.slice(0, 10)}…`;
+  }
+  const holds =
+    status.balance === "0" ? "holds nothing" : `holds ${sayAmount(status.balance, token)}`;
+  return `${holds} at block ${status.block.number}`;
+};
