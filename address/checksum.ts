@@ -1,7 +1,7 @@
 // Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
 
 import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults } from "./errors.ts";
-import { digitPairs, pairsToText, writeHex } from "./hex.ts";
+import { digitPairs, writeHex } from "./hex.ts";
 import type { Hex } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
 import { type Memory, memoryOf, slotOf } from "./memory.ts";
@@ -26,21 +26,25 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
 
 /** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
 export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
-  const pairs = new Uint16Array(21);
-  const codes = new Uint8Array(pairs.buffer);
-  codes[0] = 0x30;
-  codes[1] = 0x78;
   for (let i = 0; i < 20; i++) pairs[i + 1] = digitPairs[bytes[i]!]!;
-  const hash = keccak(codes.subarray(2));
+  const hash = keccak(digits);
   for (let i = 0; i < 20; i++) {
     const bits = hash[i]!;
-    if (bits & 0x80 && codes[2 * i + 2]! >= lowerA) codes[2 * i + 2]! -= caseDistance;
-    if (bits & 0x08 && codes[2 * i + 3]! >= lowerA) codes[2 * i + 3]! -= caseDistance;
+    if (bits & 0x80 && digits[2 * i]! >= lowerA) digits[2 * i]! -= caseDistance;
+    if (bits & 0x08 && digits[2 * i + 1]! >= lowerA) digits[2 * i + 1]! -= caseDistance;
   }
-  return pairsToText(pairs, 20);
+  return ascii.decode(text) as Hex;
 }
 const lowerA = 97;
 const caseDistance = 32;
+
+// One piece of memory under three views: `0x` and 40 digits. Asking for it each time costs more
+// than the hash.
+const pairs = new Uint16Array(21);
+const text = new Uint8Array(pairs.buffer);
+const digits = text.subarray(2);
+const ascii = new TextDecoder();
+text.set([0x30, 0x78]);
 
 /** The address `text` spells, or undefined and a fault. */
 export function readAddress(faults: Faults, text: unknown, memory: Memory): Address | undefined {

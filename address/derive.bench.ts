@@ -144,10 +144,10 @@ const contenders: Record<string, (intent: Intent) => unknown> = {
 
 for (const calls of [1, 2, 5]) {
   const intents = samples(calls);
-  const figures: Record<string, number[]> = {};
+  const figures: Record<string, number[]> = { viem: [], noble: [], wasm: [], parsed: [] };
   for (let round = 0; round < rounds; round++)
     for (const [name, run] of Object.entries(contenders))
-      (figures[name] ??= []).push(perSecond(run, intents));
+      figures[name]!.push(perSecond(run, intents));
   const viem = median(figures.viem!);
   const told = Object.entries(figures).map(([name, values]) => {
     const rate = median(values);

@@ -33,12 +33,7 @@ function newPairs(bytes: number): Uint16Array<ArrayBuffer> {
 export function toHex(bytes: Uint8Array): Hex {
   const pairs = bytes.length < scratch.length ? scratch : newPairs(bytes.length);
   for (let i = 0; i < bytes.length; i++) pairs[i + 1] = digitPairs[bytes[i]!]!;
-  return pairsToText(pairs, bytes.length);
-}
-
-/** The text of `0x`, which is there already, and of `count` pairs after it. */
-export function pairsToText(pairs: Uint16Array<ArrayBuffer>, count: number): Hex {
-  return ascii.decode(new Uint8Array(pairs.buffer, 0, 2 * count + 2)) as Hex;
+  return ascii.decode(pairs.subarray(0, bytes.length + 1)) as Hex;
 }
 
 /**

@@ -32,40 +32,42 @@ export type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
  * @throws {InvalidError} with every fault found, up to 100
  */
 export function parseIntent(value: unknown, options: ParseOptions = {}): Intent {
-  const encoded = encodeIntent(value, options);
-  const { intent } = encoded;
+  const { intent, terms } = encodeIntent(value, options);
   for (const call of intent.calls) {
     Object.freeze(call.args);
     Object.freeze(call);
   }
   Object.freeze(intent.calls);
-  last = { encoded, factory: options.factory, keccak: options.keccak ?? keccak256 };
+  const { factory = factoryAddress, keccak = keccak256 } = options;
+  last = { intent, terms, factory, keccak };
   return Object.freeze(intent);
 }
 
 /** The last intent that {@link parseIntent} gave, with what it was parsed under. */
-let last: { encoded: Encoded; factory: Hex | undefined; keccak: Keccak } | undefined;
+let last: (Encoded & { readonly factory: Hex; readonly keccak: Keccak }) | undefined;
 
 /** {@link parseIntent} with the terms, and without the freezing. */
 export function encodeIntent(value: unknown, options: ParseOptions): Encoded {
-  const { factory, keccak = keccak256, check, drawSalt } = options;
-  if (
-    last &&
-    last.encoded.intent === value &&
-    last.factory === factory &&
-    last.keccak === keccak &&
-    !check
-  )
-    return last.encoded;
-  const memory = memoryOf(keccak);
-  const trusted = parseAddress(factory ?? factoryAddress, { path: ["factory"], keccak });
+  return useIntent(value, options, (intent, terms) => ({ intent, terms: terms.slice() }));
+}
+
+/** What `use` makes of the intent and of its terms, which it must not keep. */
+export function useIntent<T>(
+  value: unknown,
+  options: ParseOptions,
+  use: (intent: Intent, terms: Uint8Array) => T,
+): T {
+  const { factory = factoryAddress, keccak = keccak256, check, drawSalt } = options;
+  if (last && last.intent === value && last.factory === factory && last.keccak === keccak && !check)
+    return use(last.intent, last.terms);
+  const trusted = parseAddress(factory, { path: ["factory"], keccak });
   const faults = noFaults();
   const raw = readFields(faults, value, drawSalt);
   if (!raw) throw new InvalidError(faults.issues);
   return withWriter((writer) => {
-    const fields = writeIntent({ faults, writer, memory }, raw, trusted);
+    const fields = writeIntent({ faults, writer, memory: memoryOf(keccak) }, raw, trusted);
     for (const issue of check?.(fields) ?? []) faults.issues.push(issue);
     throwFaults(faults);
-    return { intent: fields as Intent, terms: writer.bytes.slice(0, writer.at) };
+    return use(fields as Intent, writer.bytes.subarray(0, writer.at));
   });
 }

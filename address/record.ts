@@ -7,7 +7,7 @@ import { type Faults, InvalidError, kindOf, noFaults, refuse, throwFaults } from
 import { toHex } from "./hex.ts";
 import type { AddressRecord, Hex, Intent } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { encodeIntent } from "./parse.ts";
+import { useIntent } from "./parse.ts";
 
 /**
  * The record of `intent` under `factory`.
@@ -19,11 +19,12 @@ export function makeRecord(
   intent: Intent,
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): AddressRecord {
-  const keccak = options.keccak ?? keccak256;
-  const encoded = encodeIntent(intent, options);
+  const { keccak = keccak256 } = options;
   const factory = parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak });
-  const address = formatAddress(deriveAddress(encoded.terms, { factory, keccak }), keccak);
-  return { address, factory, intent: encoded.intent, terms: toHex(encoded.terms) };
+  return useIntent(intent, { factory, keccak }, (intent, terms) => {
+    const address = formatAddress(deriveAddress(terms, { factory, keccak }), keccak);
+    return { address, factory, intent, terms: toHex(terms) };
+  });
 }
 
 /**
