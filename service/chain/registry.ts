@@ -1,6 +1,13 @@
-// Which of the known chains are listed now: all but those whose RPC contradicted the file.
+// Which of the known chains are listed now: all but those that were found to contradict the file.
+//
+// A chain whose RPC does not answer is listed: an address is pure arithmetic, and an RPC's bad hour
+// must not stop creates on a chain that was right all along. It is asked again until it answers.
 
+import type { Logger } from "pino";
+import type { PublicClient } from "viem";
 import type { Chain } from "./chains.ts";
+import { checkChain, type Factory, type Verdict } from "./check.ts";
+import { createClient } from "./client.ts";
 
 export type Chains = {
   /** Every chain of the file, in its order, listed or not. */
@@ -10,4 +17,79 @@ export type Chains = {
   /** A known chain, listed or not: an address outlives its chain's listing. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
+  /** One client for each known chain. Throws for an unknown one. */
+  clientOf(chainId: number): PublicClient;
+  /** Stops asking. */
+  close(): void;
 };
+
+/** Chains that are right are asked again now and then: a token may be upgraded to other decimals. */
+const recheckMs = { right: 3_600_000, wrong: 60_000, unknown: 60_000 };
+
+/**
+ * Resolves when each chain was asked once, or after `waitMs`, whichever is first.
+ * @param waitMs how long the start may wait for RPCs
+ */
+export async function openChains(
+  known: Chain[],
+  factory: Factory,
+  log: Pick<Logger, "info" | "warn" | "error">,
+  waitMs = 5_000,
+): Promise<Chains> {
+  const clients = new Map(known.map((chain) => [chain.chainId, createClient(chain)]));
+  const unlisted = new Set<number>();
+  const timers = new Map<number, NodeJS.Timeout>();
+  let isClosed = false;
+
+  const clientOf = (chainId: number): PublicClient => {
+    const client = clients.get(chainId);
+    if (!client) throw new Error(`chain ${chainId} is not known`);
+    return client;
+  };
+
+  const check = async (chain: Chain) => {
+    const verdict = await checkChain(chain, clientOf(chain.chainId), factory);
+    if (verdict.kind === "wrong") unlisted.add(chain.chainId);
+    if (verdict.kind === "right") unlisted.delete(chain.chainId);
+    report(chain, verdict, log);
+    if (isClosed) return;
+    const timer = setTimeout(check, recheckMs[verdict.kind], chain);
+    timers.set(chain.chainId, timer.unref());
+  };
+
+  const first = Promise.all(known.map(check));
+  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
+
+  const isListed = (chainId: number) => clients.has(chainId) && !unlisted.has(chainId);
+  return {
+    known,
+    listed: () => known.filter(({ chainId }) => isListed(chainId)),
+    find: (chainId) => known.find((chain) => chain.chainId === chainId),
+    isListed,
+    clientOf,
+    close() {
+      isClosed = true;
+      for (const timer of timers.values()) clearTimeout(timer);
+    },
+  };
+}
+
+function report(
+  { chainId, name }: Chain,
+  verdict: Verdict,
+  log: Pick<Logger, "info" | "warn" | "error">,
+): void {
+  if (verdict.kind === "right") {
+    log.info({ chainId, name }, "chain checked and listed");
+  } else if (verdict.kind === "wrong") {
+    log.error(
+      { chainId, name, faults: verdict.faults },
+      "chain NOT LISTED: it contradicts the file",
+    );
+  } else {
+    log.warn(
+      { chainId, name, reason: verdict.reason },
+      "chain unchecked: no RPC answers; will ask again",
+    );
+  }
+}

@@ -3,15 +3,17 @@
 // Every /v1 answer, whatever its status, carries CORS `*` and X-Request-Id; every refusal, the
 // framework's own included, has the shape of spec/service.md §7.
 
+import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
 import { create } from "./create.ts";
+import { mountDashboard } from "./dashboard.ts";
 import { apiHeaders, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
-import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
+import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
@@ -36,6 +38,10 @@ export function buildApp(parts: Parts): FastifyInstance {
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
+  app.server.on("checkExpectation", refuseExpectation);
+  // Known to the router, every method is told 405 and what the path takes.
+  const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
+  for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
   app.addHook("onRequest", commonHeaders);
@@ -43,6 +49,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
   app.register(async (scope) => mountApi(scope, parts), { prefix: "/v1" });
+  mountDashboard(app, parts);
   return app;
 }
 

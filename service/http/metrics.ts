@@ -31,6 +31,11 @@ export function createMetrics() {
       help: "Reads of a record that does not derive its address; never served",
       registers,
     }),
+    limiterFaults: new Counter({
+      name: "limiter_faults_total",
+      help: "Requests limited by this server alone because the shared limiter did not answer",
+      registers,
+    }),
     shed: new Counter({
       name: "http_shed_total",
       help: "Requests refused at once because too many were under way",

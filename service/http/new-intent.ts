@@ -1,83 +1,53 @@
 // What create asks of an intent beyond the library's rules: what the service lists, and when it
-// expires. Every fault of both kinds is reported at once.
+// expires. Faults of both kinds are reported together.
 
-import { type Intent, InvalidError, type Issue, parseIntent, toHex } from "executable-address";
+import { randomBytes } from "node:crypto";
+import { type Hex, type Intent, type Issue, parseIntent } from "executable-address";
 import type { Chains } from "../chain/registry.ts";
 import type { Parts } from "./parts.ts";
 
+type IntentParts = Pick<Parts, "chains" | "factory" | "keccak" | "limits" | "now">;
+
 /**
- * @param body any JSON value; without a `salt` it gets one of its own
- * @param newSalt 32 random bytes
- * @throws {InvalidError}
+ * @param body any JSON value; an intent without `salt` gets one of its own
+ * @throws {InvalidError} with every fault
  */
-export function parseNewIntent(
-  body: unknown,
-  parts: Pick<Parts, "chains" | "factory" | "keccak" | "limits" | "now">,
-  newSalt: () => Uint8Array,
-): Intent {
-  const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
-  const value =
-    isObject && !Object.hasOwn(body, "salt") ? { ...body, salt: toHex(newSalt()) } : body;
-  const issues: Issue[] = [];
-  let intent: Intent | undefined;
-  try {
-    intent = parseIntent(value, parts);
-  } catch (error) {
-    if (!(error instanceof InvalidError)) throw error;
-    issues.push(...error.issues);
-  }
-  const fields: Partial<Record<keyof Intent, unknown>> = intent ?? (isObject ? body : {});
-  const isWellFormed = (field: string) => !issues.some((issue) => issue.path[0] === field);
-  const found: Issue[] = [];
-  if (isWellFormed("chainId")) {
-    found.push(...listing(fields, isWellFormed("token"), parts.chains));
-  }
-  if (isWellFormed("expirationTimestamp")) {
-    found.push(...expiry(fields.expirationTimestamp, parts));
-  }
-  issues.push(...found);
-  if (intent === undefined || issues.length > 0) throw new InvalidError(issues);
-  return intent;
+export function parseNewIntent(body: unknown, parts: IntentParts): Intent {
+  return parseIntent(body, {
+    factory: parts.factory,
+    keccak: parts.keccak,
+    drawSalt: () => `0x${randomBytes(32).toString("hex")}` satisfies Hex,
+    check: (fields) => [...listing(fields, parts.chains), ...expiry(fields, parts)],
+  });
 }
 
 /** spec §4.3: the chain must be listed, and the token among those of that chain. */
-function listing(
-  { chainId, token }: Partial<Record<keyof Intent, unknown>>,
-  isTokenWellFormed: boolean,
-  chains: Chains,
-): Issue[] {
-  if (typeof chainId !== "number") return [];
+function listing({ chainId, token }: Partial<Intent>, chains: Chains): Issue[] {
+  if (chainId === undefined) return [];
   const chain = chains.isListed(chainId) ? chains.find(chainId) : undefined;
   if (!chain) {
-    const listed = chains
-      .listed()
-      .map((each) => each.chainId)
-      .join(", ");
-    const message = `chain ${chainId} is not listed; listed are: ${listed || "none"}`;
+    const ids = chains.listed().map((each) => each.chainId);
+    const message = `chain ${chainId} is not listed; listed are: ${ids.join(", ") || "none"}`;
     return [{ path: ["chainId"], code: "chain_not_listed", message }];
   }
-  if (!isTokenWellFormed || typeof token !== "string") return [];
-  const wanted = token.toLowerCase();
-  if (chain.tokens.some(({ address }) => address.toLowerCase() === wanted)) return [];
+  if (token === undefined || chain.tokens.some(({ address }) => address === token)) return [];
   const listed = chain.tokens.map(({ symbol, address }) => `${symbol} ${address}`).join(", ");
   const message = `not listed for chain ${chainId} (${chain.name}), which lists: ${listed}`;
   return [{ path: ["token"], code: "token_not_listed", message }];
 }
 
 /** Near expiry a late payer's money would go to the creator's `recovery`, so it must lie ahead. */
-function expiry(expiresAt: unknown, { limits, now }: Pick<Parts, "limits" | "now">): Issue[] {
-  if (typeof expiresAt !== "number") return [];
+function expiry({ expirationTimestamp }: Partial<Intent>, { limits, now }: IntentParts): Issue[] {
+  if (expirationTimestamp === undefined) return [];
   const nowSeconds = Math.floor(now() / 1000);
   const earliest = nowSeconds + limits.expirySecondsMin;
   const latest = nowSeconds + limits.expirySecondsMax;
-  if (expiresAt >= earliest && expiresAt <= latest) return [];
-  const [code, fault] =
-    expiresAt < earliest ? ["expires_too_soon", "too soon"] : ["expires_too_late", "too late"];
-  const asSeconds = Math.floor(expiresAt / 1000);
-  const hint =
-    asSeconds >= earliest && asSeconds <= latest
-      ? `; it looks like milliseconds: write ${asSeconds}`
-      : "";
-  const message = `${fault}: expected Unix seconds from ${earliest} to ${latest}${hint}`;
+  if (expirationTimestamp >= earliest && expirationTimestamp <= latest) return [];
+  const isEarly = expirationTimestamp < earliest;
+  const asSeconds = Math.floor(expirationTimestamp / 1000);
+  const isMilliseconds = asSeconds >= earliest && asSeconds <= latest;
+  const hint = isMilliseconds ? `; it looks like milliseconds: write ${asSeconds}` : "";
+  const message = `expected Unix seconds from ${earliest} to ${latest}${hint}`;
+  const code = isEarly ? "expires_too_soon" : "expires_too_late";
   return [{ path: ["expirationTimestamp"], code, message }];
 }

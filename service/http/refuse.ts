@@ -1,5 +1,6 @@
 // How a refusal leaves: through a reply where there is one, or straight into the socket.
 
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal, toAnswer } from "./errors.ts";
@@ -37,6 +38,22 @@ export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, 
 
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
+/** Node's own answer to an Expect it does not know has no body. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const refusal = new Refusal("expectation_failed", "the only Expect served is 100-continue");
+  const { status, body } = toAnswer(refusal);
+  response.writeHead(status, { ...socketHeaders, "Content-Length": Buffer.byteLength(body) });
+  response.end(body);
+}
+
+/** Of answers that no route and no hook had a hand in. */
+const socketHeaders = {
+  "Content-Type": "application/json; charset=utf-8",
+  "Cache-Control": "no-store",
+  Connection: "close",
+  ...corsHeaders,
+};
+
 /** What Node's parser refuses, of which there is no request and often no path. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
@@ -45,13 +62,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
       ? error
       : new Refusal("invalid_request", "this is not an HTTP/1.1 request"),
   );
-  const headers = Object.entries({
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": Buffer.byteLength(body),
-    "Cache-Control": "no-store",
-    Connection: "close",
-    ...corsHeaders,
-  });
+  const headers = Object.entries({ ...socketHeaders, "Content-Length": Buffer.byteLength(body) });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines}\r\n${body}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
 }

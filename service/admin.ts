@@ -1,0 +1,70 @@
+// Operators' commands: npm run --silent admin -- account create --email E
+//
+// The answer is JSON on stdout and nothing else; a refusal is one sentence on stderr and exit code
+// 1. They work on the store itself, while the server runs or not.
+
+import { parseArgs } from "node:util";
+import { accountCommands } from "./accounts/admin.ts";
+import { type Config, readConfig } from "./config.ts";
+import { sentenceOf } from "./sentence.ts";
+import type { Command, Given } from "./store/command.ts";
+import { openStore } from "./store/open.ts";
+
+const commands: Command[] = [...accountCommands];
+
+try {
+  const { command, given } = find(process.argv.slice(2));
+  const answer = await run(command, given, readConfig(process.env));
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
+
+async function run(command: Command, given: Given, config: Config): Promise<unknown> {
+  const store = await openStore(config, false).catch((error) => {
+    throw new Error(sentenceOf(error, config), { cause: error });
+  });
+  try {
+    const { publicUrl, dataDirectory } = config;
+    return await command.run({ store, publicUrl, dataDirectory }, given);
+  } finally {
+    await store.close();
+  }
+}
+
+/** @throws an error that is the usage, of one command where it is known */
+function find(words: string[]): { command: Command; given: Given } {
+  const text = words.join(" ");
+  const command = commands.find((each) => text === each.words || text.startsWith(`${each.words} `));
+  if (!command) {
+    const usages = commands.map((each) => `  ${usage(each)}`).join("\n");
+    throw new Error(`${text ? "no such command; " : ""}the commands are:\n${usages}`);
+  }
+  return { command, given: parse(command, words.slice(command.words.split(" ").length)) };
+}
+
+function parse(command: Command, args: string[]): Given {
+  const { options = {}, optional = [] } = command;
+  const isRequired = (name: string) => !optional.includes(name);
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: Object.fromEntries(Object.keys(options).map((name) => [name, { type: "string" }])),
+      allowPositionals: command.rest !== undefined,
+    });
+    const missing = Object.keys(options).find((name) => isRequired(name) && !values[name]);
+    if (missing) throw new Error(`--${missing} is missing`);
+    return { options: values as Record<string, string>, rest: positionals };
+  } catch (error) {
+    const fault = (error as Error).message.split(". ")[0];
+    throw new Error(`${fault}; expected: ${usage(command)}`);
+  }
+}
+
+function usage({ words, options = {}, optional = [], rest }: Command): string {
+  const flags = Object.entries(options).map(([name, value]) =>
+    optional.includes(name) ? `[--${name} ${value}]` : `--${name} ${value}`,
+  );
+  return [words, ...flags, rest].filter(Boolean).join(" ");
+}

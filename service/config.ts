@@ -1,0 +1,128 @@
+// Everything an operator sets, read from the environment once, at start.
+//
+// A new setting is one line of `readConfig`: a reader below says what is right, and what a refusal
+// says when it is not. Defaults are for development; secrets have none.
+
+import { fileURLToPath } from "node:url";
+
+export type Role = "api" | "executor" | "all";
+export type Config = ReturnType<typeof readConfig>;
+
+/** The environment asks for what cannot be; each line names a variable, what it is and should be. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+/** @throws {ConfigError} naming every variable at fault */
+export function readConfig(environment: NodeJS.ProcessEnv) {
+  const faults: string[] = [];
+  const read = <Value>(name: string, reader: Reader<Value>, fallback: string): Value => {
+    const text = environment[name] || fallback;
+    try {
+      return reader.parse(text);
+    } catch {
+      faults.push(`${name} is ${JSON.stringify(text)}; expected ${reader.expected}`);
+      return undefined as Value;
+    }
+  };
+  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined =>
+    environment[name] ? read(name, reader, "") : undefined;
+  const secret = (name: string, reader: Reader<string>): string | undefined => {
+    try {
+      return environment[name] ? reader.parse(environment[name]) : undefined;
+    } catch {
+      faults.push(`${name} is not shown here, being secret; expected ${reader.expected}`);
+      return undefined;
+    }
+  };
+
+  const host = read("HOST", text("a host name or address to listen on"), "127.0.0.1");
+  const port = read("PORT", portNumber, "8080");
+  const config = {
+    host,
+    port,
+    dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
+    databaseUrl: secret("DATABASE_URL", postgresUrl),
+    chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
+    publicUrl: read("PUBLIC_URL", baseUrl, `http://${hostInUrl(host)}:${port}`),
+    role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
+    signup: read("SIGNUP", oneOf(["open", "closed"]), "open"),
+    sessionSecret: secret("SESSION_SECRET", text32),
+    metricsHost: read("METRICS_HOST", text("a host name or address to listen on"), "127.0.0.1"),
+    metricsPort: optional("METRICS_PORT", portNumber),
+    logLevel: read("LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "info"),
+    drainSeconds: read("DRAIN_SECONDS", wholeNumber(0, 3600), "10"),
+    expirySecondsMin: read("EXPIRY_SECONDS_MIN", wholeNumber(1, 31_622_400), "300"),
+    expirySecondsMax: read("EXPIRY_SECONDS_MAX", wholeNumber(1, 31_622_400), "31622400"),
+    createsInFlightMax: read("CREATES_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "1024"),
+    lookupsInFlightMax: read("LOOKUPS_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "4096"),
+    lookupCacheBytesMax: read("LOOKUP_CACHE_BYTES", wholeNumber(0, 2 ** 40), String(32 * 2 ** 20)),
+  };
+  if (config.expirySecondsMin > config.expirySecondsMax) {
+    faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  return config;
+}
+
+const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));
+
+/** `parse` throws where the text is not what is `expected`, which continues "expected …". */
+export type Reader<Value> = { expected: string; parse: (text: string) => Value };
+
+function text(expected: string): Reader<string> {
+  return { expected, parse: (value) => value };
+}
+
+const text32: Reader<string> = {
+  expected: "32 random characters or more; without it one is drawn and kept in the database",
+  parse(value) {
+    if (value.length < 32) throw new Error("short");
+    return value;
+  },
+};
+
+function oneOf<const Choice extends string>(choices: Choice[]): Reader<Choice> {
+  return {
+    expected: `one of ${choices.join(", ")}`,
+    parse(value) {
+      const choice = choices.find((each) => each === value);
+      if (!choice) throw new Error("not a choice");
+      return choice;
+    },
+  };
+}
+
+function wholeNumber(min: number, max: number): Reader<number> {
+  return {
+    expected: `a whole number from ${min} to ${max}`,
+    parse(value) {
+      const number = Number(value);
+      if (!/^\d+$/.test(value) || number < min || number > max) throw new Error("out of range");
+      return number;
+    },
+  };
+}
+
+const portNumber = wholeNumber(0, 65_535);
+
+const baseUrl: Reader<string> = {
+  expected:
+    "an http or https URL without path, query or trailing slash, such as https://pay.example",
+  parse(value) {
+    const url = new URL(value);
+    if (!/^https?:$/.test(url.protocol) || url.origin !== value) throw new Error("not a base");
+    return value;
+  },
+};
+
+const postgresUrl: Reader<string> = {
+  expected: "a URL such as postgres://user:password@host:5432/database",
+  parse(value) {
+    const url = new URL(value);
+    if (!/^postgres(ql)?:$/.test(url.protocol) || url.pathname.length < 2) throw new Error("no");
+    return value;
+  },
+};
+
+const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host);

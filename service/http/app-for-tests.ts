@@ -1,0 +1,125 @@
+// The whole HTTP service on a store of its own, for tests: real requests, and nothing stood in for.
+
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { factoryAddress, type Hex } from "executable-address";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { createAccount } from "../accounts/account.ts";
+import { openAccounts } from "../accounts/open.ts";
+import { rotateApiKey } from "../accounts/rotate.ts";
+import { parseChains } from "../chain/chains.ts";
+import { createClient } from "../chain/client.ts";
+import type { Chains } from "../chain/registry.ts";
+import { openStore } from "../store/open.ts";
+import { buildApp } from "./app.ts";
+import { createWasmKeccak } from "./keccak.ts";
+import { createMetrics } from "./metrics.ts";
+import { defaultLimits, type Limits, type Parts } from "./parts.ts";
+
+export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+const known = parseChains(
+  [
+    {
+      chainId: 1,
+      name: "Ethereum",
+      rpcUrls: ["http://127.0.0.1:9"],
+      tokens: [{ symbol: "USDC", address: token, decimals: 6 }],
+    },
+    {
+      chainId: 10,
+      name: "Left out",
+      rpcUrls: ["http://127.0.0.1:9"],
+      tokens: [{ symbol: "USDC", address: token, decimals: 6 }],
+    },
+  ],
+  "the test",
+);
+
+/** Chain 1 is listed; chain 10 is known and not listed. */
+export const testChains: Chains = {
+  known,
+  listed: () => known.slice(0, 1),
+  find: (chainId) => known.find((chain) => chain.chainId === chainId),
+  isListed: (chainId) => chainId === 1,
+  clientOf: (chainId) => createClient(known.find((chain) => chain.chainId === chainId)!),
+  close: () => {},
+};
+
+/** An intent that passes, unlike any other. Expires in an hour. */
+export function newIntent() {
+  return {
+    token,
+    amount: "25000000",
+    calls: [
+      {
+        target: token as string,
+        function: "transfer(address to, uint256 value)",
+        args: ["0x1111111111111111111111111111111111111111", "25000000"],
+      },
+    ],
+    expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
+    recovery: "0x2222222222222222222222222222222222222222",
+    salt: `0x${randomBytes(32).toString("hex")}`,
+    chainId: 1,
+  };
+}
+
+export type TestApp = {
+  app: FastifyInstance;
+  parts: Parts;
+  /** Lines logged so far. */
+  logged: string[];
+  newKey(): Promise<{ accountId: string; apiKey: string }>;
+  close(): Promise<void>;
+};
+
+export async function startApp(
+  more: { limits?: Partial<Limits>; databaseUrl?: string } & Partial<Omit<Parts, "limits">> = {},
+): Promise<TestApp> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "app-"));
+  const store = await openStore({ dataDirectory, databaseUrl: more.databaseUrl });
+  const publicUrl = "http://127.0.0.1:8080";
+  const accounts = await openAccounts(
+    store,
+    { publicUrl, signup: "open" },
+    { onLimiterFault: () => {}, onUsageFault: () => {} },
+  );
+  const logged: string[] = [];
+  const parts: Parts = {
+    store,
+    accounts,
+    chains: testChains,
+    factory: factoryAddress,
+    keccak: await createWasmKeccak(),
+    publicUrl,
+    metrics: createMetrics(),
+    log: pino({ level: "debug" }, { write: (line: string) => logged.push(line) }),
+    now: Date.now,
+    draining: new AbortController().signal,
+    ...more,
+    limits: { ...defaultLimits, ...more.limits },
+  };
+  const app = buildApp(parts);
+  await app.ready();
+  return {
+    app,
+    parts,
+    logged,
+    async newKey() {
+      const email = `${randomBytes(6).toString("hex")}@example.com`;
+      const account = await createAccount(store.db, email, { atMs: Date.now() });
+      const { accountId } = account!;
+      const key = await rotateApiKey(store.db, accountId, null, { atMs: Date.now() });
+      return { accountId, apiKey: key!.apiKey };
+    },
+    async close() {
+      await app.close();
+      await accounts.close();
+      await store.close();
+      rmSync(dataDirectory, { recursive: true });
+    },
+  };
+}

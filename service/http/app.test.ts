@@ -1,0 +1,220 @@
+// What is true of every answer, the framework's and the parser's own included.
+
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newIntent, startApp, type TestApp } from "./app-for-tests.ts";
+
+let service: TestApp;
+let port: number;
+before(async () => {
+  service = await startApp();
+  await service.app.listen({ host: "127.0.0.1", port: 0 });
+  port = (service.app.server.address() as { port: number }).port;
+});
+after(() => service.close());
+
+/** What comes back for these bytes until the server closes or `ms` have passed. */
+async function raw(text: string, to = port, ms = 1000): Promise<string> {
+  const socket = connect(to, "127.0.0.1");
+  let answer = "";
+  socket.on("data", (chunk) => {
+    answer += chunk;
+  });
+  socket.on("error", () => {});
+  socket.write(text, "latin1");
+  await Promise.race([new Promise((resolve) => socket.once("close", resolve)), sleep(ms)]);
+  socket.destroy();
+  return answer;
+}
+
+function assertShape(answer: string, status: number, code: string): void {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+  assert.match(head, /content-type: application\/json/i);
+  assert.match(head, /access-control-allow-origin: \*/i);
+  const { error } = JSON.parse(body);
+  assert.equal(error.code, code);
+  assert.equal(typeof error.message, "string");
+  assert.ok(Array.isArray(error.issues));
+}
+
+const closing = "Host: x\r\nConnection: close\r\n";
+
+describe("every refusal has the shape of spec §7, and CORS", () => {
+  test("400 where the path is badly percent-encoded", async () => {
+    for (const path of ["/v1/address/%zz", "/v1/%", "/v1/address/%E0%A4%A"]) {
+      assertShape(await raw(`GET ${path} HTTP/1.1\r\n${closing}\r\n`), 400, "invalid_request");
+    }
+  });
+
+  test("404 where there is nothing, whatever the method, media type or body", async () => {
+    for (const path of [
+      "/v1",
+      "/v1/",
+      "/v1/nothing",
+      "/v1/address/",
+      "/v1/chains/",
+      "/v2/chains",
+    ]) {
+      if (path === "/v1/address/") continue; // a look-up of nothing: 400
+      for (const method of ["GET", "POST", "DELETE"] as const) {
+        const response = await service.app.inject({
+          method,
+          url: path,
+          headers: method === "POST" ? { "content-type": "text/plain" } : {},
+          ...(method === "POST" ? { payload: "x" } : {}),
+        });
+        assert.equal(response.statusCode, 404, `${method} ${path}`);
+        assert.equal(response.json().error.code, "not_found");
+        const cors = response.headers["access-control-allow-origin"];
+        assert.equal(cors, path.startsWith("/v1") ? "*" : undefined);
+      }
+    }
+  });
+
+  test("405 with Allow where the path takes other methods, before any body is read", async () => {
+    const cases = [
+      ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
+      ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
+      ["DELETE", "/v1/chains", "GET, HEAD, OPTIONS"],
+      ["PATCH", "/v1/chains", "GET, HEAD, OPTIONS"],
+      ["TRACE", "/v1/chains", "GET, HEAD, OPTIONS"],
+      ["PROPFIND", "/v1/chains", "GET, HEAD, OPTIONS"],
+    ] as const;
+    for (const [method, path, allow] of cases) {
+      const body = method === "TRACE" ? "" : "Content-Type: text/plain\r\nContent-Length: 1\r\n";
+      const request = `${method} ${path} HTTP/1.1\r\n${closing}${body}\r\n${body && "x"}`;
+      const answer = await raw(request);
+      assertShape(answer, 405, "method_not_allowed");
+      assert.ok(answer.toLowerCase().includes(`allow: ${allow.toLowerCase()}\r\n`), answer);
+    }
+  });
+
+  test("431 above 64 headers, and where they are larger than 16 KiB", async () => {
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
+    const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;
+    assertShape(await raw(request(many(63))), 431, "headers_too_large");
+    assert.match(await raw(request(many(62))), /^HTTP\/1.1 200/);
+    assertShape(await raw(request(`X: ${"x".repeat(17_000)}\r\n`)), 431, "headers_too_large");
+    assertShape(await raw(request(many(3000))), 431, "headers_too_large");
+  });
+
+  test("400 for what is not HTTP", async () => {
+    for (const text of ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\x16\x03\x01\x00\xee\x01"]) {
+      assertShape(await raw(text), 400, "invalid_request");
+    }
+    const twoLengths = `Host: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n`;
+    const smuggled = `POST /v1/address/create HTTP/1.1\r\n${twoLengths}\r\n0\r\n\r\n`;
+    assertShape(await raw(smuggled), 400, "invalid_request");
+  });
+
+  test("417 for an expectation that is not 100-continue", async () => {
+    const answer = await raw(`GET /v1/chains HTTP/1.1\r\n${closing}Expect: wonders\r\n\r\n`);
+    assertShape(answer, 417, "expectation_failed");
+  });
+
+  test("503 with Retry-After beyond what may be under way, and the rest is untouched", async () => {
+    const busy = await startApp({ limits: { createsInFlightMax: 2 } });
+    await busy.app.listen({ host: "127.0.0.1", port: 0 });
+    const { port: busyPort } = busy.app.server.address() as { port: number };
+    const { apiKey } = await busy.newKey();
+    const head = `POST /v1/address/create HTTP/1.1\r\n${closing}Authorization: Bearer ${apiKey}\r\n`;
+    const body = JSON.stringify(newIntent());
+    const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const slow = [1, 2].map(() => connect(busyPort, "127.0.0.1").setEncoding("utf8"));
+    for (const socket of slow) socket.write(head + json + body.slice(0, 10));
+    await sleep(100);
+    // No body is sent: it is refused without one having been waited for.
+    const refused = await raw(head + json, busyPort);
+    assertShape(refused, 503, "service_unavailable");
+    assert.match(refused, /retry-after: 1\r\n/i);
+    assert.match(
+      await raw(`GET /v1/chains HTTP/1.1\r\n${closing}\r\n`, busyPort),
+      /^HTTP\/1.1 200/,
+    );
+    for (const socket of slow) {
+      socket.write(body.slice(10));
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      assert.match(answer, /^HTTP\/1.1 200/);
+    }
+    assert.match(await raw(head + json + body, busyPort), /^HTTP\/1.1 200/);
+    await busy.close();
+  });
+});
+
+describe("every answer", () => {
+  test("carries an X-Request-Id of ours, unlike any other, and not the client's", async () => {
+    const seen = new Set();
+    for (const url of ["/v1/chains", "/v1/chains", "/v1/nothing", "/v1/address/%zz", "/livez"]) {
+      const response = await service.app.inject({ url, headers: { "x-request-id": "mine" } });
+      const id = response.headers["x-request-id"];
+      assert.ok(typeof id === "string" && id.length > 8 && id !== "mine", url);
+      seen.add(id);
+    }
+    assert.equal(seen.size, 5);
+  });
+
+  test("204 to a preflight on any /v1 path, allowing what spec §5 asks a page to send", async () => {
+    for (const url of [
+      "/v1/address/create",
+      `/v1/address/0x${"1".repeat(40)}`,
+      "/v1/chains",
+      "/v1/x",
+    ]) {
+      const response = await service.app.inject({
+        method: "OPTIONS",
+        url,
+        headers: {
+          origin: "https://shop.example",
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "content-type,x-client-id",
+        },
+      });
+      assert.equal(response.statusCode, 204, url);
+      assert.equal(response.body, "");
+      assert.equal(response.headers["access-control-allow-origin"], "*");
+      const allowed = String(response.headers["access-control-allow-headers"]);
+      for (const name of ["Authorization", "Content-Type", "X-Client-Id"]) {
+        assert.ok(allowed.includes(name));
+      }
+      assert.match(String(response.headers["access-control-allow-methods"]), /GET|POST/);
+    }
+  });
+
+  test("lets a page read the rate, the request's id and when to retry", async () => {
+    const { headers } = await service.app.inject({ url: "/v1/chains" });
+    const exposed = String(headers["access-control-expose-headers"]);
+    for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]) {
+      assert.ok(exposed.split(", ").includes(name), name);
+    }
+  });
+});
+
+describe("GET /livez and /readyz", () => {
+  test("503 from readyz while draining, 200 from livez", async () => {
+    const draining = await startApp({ draining: AbortSignal.abort() });
+    assert.equal((await draining.app.inject({ url: "/readyz" })).statusCode, 503);
+    assert.equal((await draining.app.inject({ url: "/livez" })).statusCode, 200);
+    await draining.close();
+  });
+
+  test("200 from both, without CORS", async () => {
+    for (const url of ["/livez", "/readyz"]) {
+      const response = await service.app.inject({ url });
+      assert.equal(response.statusCode, 200);
+      assert.equal(response.headers["access-control-allow-origin"], undefined);
+    }
+  });
+});
+
+test("metrics count answers by route and status, and name no address", async () => {
+  await service.app.inject({ url: `/v1/address/0x${"12".repeat(20)}` });
+  const text = await service.parts.metrics.registry.metrics();
+  assert.match(text, /http_responses_total\{route="\/v1\/address\/:address",status="404"\} \d+/);
+  assert.match(text, /http_response_seconds_count\{route="\/v1\/address\/:address"\} \d+/);
+  assert.ok(!text.includes("121212"));
+});

@@ -1,0 +1,116 @@
+// The program: reads its configuration, opens what it needs, listens, and leaves in good order.
+
+import type { AddressInfo } from "node:net";
+import { factoryAddress } from "executable-address";
+import { factoryCodeHash } from "executable-address-contracts";
+import type { FastifyInstance } from "fastify";
+import { type Logger, pino } from "pino";
+import { type Accounts, openAccounts } from "./accounts/open.ts";
+import { readChains } from "./chain/chains.ts";
+import { openChains } from "./chain/registry.ts";
+import { type Config, readConfig } from "./config.ts";
+import { buildApp } from "./http/app.ts";
+import { createWasmKeccak } from "./http/keccak.ts";
+import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
+import { sentenceOf } from "./sentence.ts";
+import { openStore } from "./store/open.ts";
+import type { Store } from "./store/store.ts";
+
+/** Undone last first, so that nothing is closed before those who use it. */
+type Stops = (() => unknown)[];
+
+try {
+  const config = readConfig(process.env);
+  await start(config).catch((error) => {
+    throw new Error(sentenceOf(error, config), { cause: error });
+  });
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exit(1);
+}
+
+async function start(config: Config): Promise<void> {
+  const log = pino({ level: config.logLevel, base: { role: config.role } });
+  const stops: Stops = [];
+  const draining = new AbortController();
+  const metrics = createMetrics();
+
+  const store = await openStore(config);
+  stops.push(() => store.close());
+  const accounts = await countedAccounts(store, config, metrics, log);
+  stops.push(() => accounts.close());
+  const factory = { address: factoryAddress, codeHash: factoryCodeHash };
+  const chains = await openChains(readChains(config.chainsFile), factory, log);
+  stops.push(() => chains.close());
+
+  if (config.metricsPort !== undefined) {
+    const server = await serveMetrics(metrics.registry, config.metricsHost, config.metricsPort);
+    stops.push(() => server.close());
+  }
+  if (config.role !== "executor") {
+    const app = buildApp({
+      store,
+      accounts,
+      chains,
+      factory: factoryAddress,
+      keccak: await createWasmKeccak(),
+      publicUrl: config.publicUrl,
+      limits: config,
+      metrics,
+      log,
+      now: Date.now,
+      draining: draining.signal,
+    });
+    await app.listen({ host: config.host, port: config.port });
+    stops.push(() => drain(app, config.drainSeconds, log));
+    const { address, port } = app.server.address() as AddressInfo;
+    log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+  }
+  stopOnSignal(stops, draining, log);
+}
+
+function countedAccounts(
+  store: Store,
+  config: Config,
+  metrics: Metrics,
+  log: Logger,
+): Promise<Accounts> {
+  return openAccounts(store, config, {
+    onLimiterFault(err) {
+      metrics.limiterFaults.inc();
+      log.error({ err }, "the shared limiter does not answer; this server limits by itself");
+    },
+    onUsageFault(err) {
+      log.error({ err }, "usage was not written; it will be tried again");
+    },
+  });
+}
+
+/** What is under way is answered, within a bound; then the rest is cut off. */
+async function drain(app: FastifyInstance, seconds: number, log: Logger): Promise<void> {
+  const cut = setTimeout(() => {
+    log.warn({ seconds }, "requests still under way after the drain were cut off");
+    app.server.closeAllConnections();
+  }, seconds * 1000);
+  await app.close();
+  clearTimeout(cut);
+}
+
+/** The first signal drains; a second one ends at once. */
+function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): void {
+  const stop = async (signal: string) => {
+    if (draining.signal.aborted) process.exit(1);
+    log.info({ signal }, "draining");
+    draining.abort();
+    try {
+      for (const each of stops.toReversed()) await each();
+    } catch (err) {
+      log.error({ err }, "not everything was closed in good order");
+      process.exit(1);
+    }
+    log.info("stopped");
+    process.exit(0);
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}

@@ -1,0 +1,30 @@
+// What an operator's command is. Each room names its own in its admin.ts; service/admin.ts runs
+// them beside the server, on the same store.
+
+import type { Store } from "./store.ts";
+
+export type Command = {
+  /** As typed, such as `account create`. */
+  words: string;
+  /** `--name VALUE`: the name without dashes, and what its value is, for the usage. */
+  options?: Record<string, string>;
+  /** Those of `options` that may be left out. */
+  optional?: string[];
+  /** What follows the options, such as `ORIGIN...`; without it nothing may. */
+  rest?: string;
+  /**
+   * @returns what is printed, as JSON
+   * @throws an error whose message is one sentence for the operator
+   */
+  run(context: CommandContext, given: Given): Promise<unknown>;
+};
+
+export type CommandContext = {
+  store: Store;
+  /** Where a browser reaches the service; no trailing slash. */
+  publicUrl: string;
+  dataDirectory: string;
+};
+
+/** `options` holds every required one. */
+export type Given = { options: Record<string, string>; rest: string[] };
