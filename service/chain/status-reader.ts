@@ -1,0 +1,137 @@
+// One chain, many readers: whoever asks for an address within one block shares one reading of it, and
+// addresses asked for in the same moment share the calls.
+
+import type { Hex } from "executable-address";
+import type { AddressStatus, BlockReference } from "executable-address/status";
+import { BaseError } from "viem";
+import { readStatuses, type Subject } from "./status.ts";
+import type { ChainAccess } from "./status-logs.ts";
+import { newPastMemory } from "./status-past.ts";
+import { StatusUnavailable } from "./status-unavailable.ts";
+import { findHead } from "./status-view.ts";
+
+export type StatusReader = {
+  /**
+   * The status at the chain's newest block, or one at most {@link headMsMax} older.
+   *
+   * @throws {StatusUnavailable} when the chain cannot be read: nothing is told from memory
+   */
+  read(subject: Subject): Promise<AddressStatus>;
+  /** The newest block, as fresh as `read` has it. @throws {StatusUnavailable} */
+  head(): Promise<BlockReference>;
+};
+
+/** How long a head is believed: ten look-ups a second at most, however many ask. */
+export const headMsMax = 100;
+/** Of one block. Those dropped are read again when asked for again. */
+const answersMax = 20_000;
+const attemptsMax = 3;
+
+type Waiting = {
+  subject: Subject;
+  resolve(status: AddressStatus): void;
+  reject(error: unknown): void;
+};
+
+/** @param now Unix milliseconds, or any clock that does not go back */
+export function openStatusReader(chain: ChainAccess, now: () => number = Date.now): StatusReader {
+  const memory = newPastMemory();
+  const head = sharedHead(chain, now);
+  let current: Reading | undefined;
+
+  return {
+    head: () => head.find().catch(refuse),
+    async read(subject) {
+      for (let attempt = 1; ; attempt++) {
+        const block = await head.find().catch(refuse);
+        if (current?.block.hash !== block.hash) current = openReading(chain, memory, block);
+        try {
+          return await current.read(subject);
+        } catch (error) {
+          // A reorganisation shows as any error at all; a newer head tells whether it was one.
+          head.forget();
+          const newer = await head.find().catch(refuse);
+          if (newer.hash === block.hash || attempt === attemptsMax) refuse(error);
+        }
+      }
+    },
+  };
+}
+
+function sharedHead(chain: ChainAccess, now: () => number) {
+  let pending: Promise<BlockReference> | undefined;
+  let foundAt = Number.NEGATIVE_INFINITY;
+  const find = () => {
+    if (pending && now() - foundAt < headMsMax) return pending;
+    foundAt = Number.POSITIVE_INFINITY;
+    const asked = findHead(chain);
+    pending = asked;
+    asked.then(
+      () => {
+        if (pending === asked) foundAt = now();
+      },
+      () => {
+        if (pending === asked) pending = undefined;
+      },
+    );
+    return asked;
+  };
+  const forget = () => {
+    if (foundAt !== Number.POSITIVE_INFINITY) pending = undefined;
+  };
+  return { find, forget };
+}
+
+type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressStatus> };
+
+/** The reading of one block, as far as anybody asked. */
+function openReading(
+  chain: ChainAccess,
+  memory: ReturnType<typeof newPastMemory>,
+  block: BlockReference,
+): Reading {
+  const answers = new Map<Hex, Promise<AddressStatus>>();
+  let waiting: Waiting[] = [];
+
+  const flush = async () => {
+    const batch = waiting;
+    waiting = [];
+    try {
+      const subjects = batch.map(({ subject }) => subject);
+      const statuses = await readStatuses(chain, memory, block, subjects);
+      batch.forEach(({ resolve, reject }, index) => {
+        const status = statuses[index]!;
+        if (status instanceof Error) reject(status);
+        else resolve(status);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  };
+
+  const ask = (subject: Subject) =>
+    new Promise<AddressStatus>((resolve, reject) => {
+      if (waiting.push({ subject, resolve, reject }) === 1) setImmediate(flush);
+    });
+
+  return {
+    block,
+    read(subject) {
+      const known = answers.get(subject.address);
+      if (known) return known;
+      const asked = ask(subject);
+      answers.set(subject.address, asked);
+      asked.catch(() => answers.delete(subject.address));
+      const oldest = answers.keys().next();
+      if (answers.size > answersMax && !oldest.done) answers.delete(oldest.value);
+      return asked;
+    },
+  };
+}
+
+/** viem's full messages carry the node's URL, which may carry its operator's key. */
+function refuse(error: unknown): never {
+  if (error instanceof StatusUnavailable) throw error;
+  const message = error instanceof BaseError ? error.shortMessage : String(error);
+  throw new StatusUnavailable(message, { cause: error });
+}
