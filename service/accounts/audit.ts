@@ -14,6 +14,7 @@ export type AuditEvent =
   | "reset_link_made"
   | "api_key_created"
   | "api_key_rotated"
+  | "client_id_created"
   | "client_id_rotated"
   | "origin_added"
   | "origin_removed"

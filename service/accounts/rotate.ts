@@ -49,30 +49,35 @@ export async function rotateApiKey(
 }
 
 /**
- * Replaces `expected`, the account's client ID.
+ * Replaces `expected`, the account's client ID, or makes the first one.
+ * @param expected null where the account is to have none yet
  * @returns undefined when the account has another one
  */
 export async function rotateClientId(
   db: Kysely<Tables>,
   accountId: string,
-  expected: string,
+  expected: string | null,
   actor: Actor,
 ): Promise<{ clientId: string } | undefined> {
   const clientId = newClientId();
+  const digest = digestOf(clientId);
   return db.transaction().execute(async (transaction) => {
-    const changed = await transaction
-      .updateTable("client_ids")
-      .set({
-        client_id: clientId,
-        digest: digestOf(clientId),
-        rotated_at: actor.atMs,
-        last_used_at: null,
-      })
-      .where("account_id", "=", accountId)
-      .where("client_id", "=", expected)
-      .executeTakeFirst();
+    const changed =
+      expected === null
+        ? await transaction
+            .insertInto("client_ids")
+            .values({ account_id: accountId, digest, client_id: clientId, created_at: actor.atMs })
+            .onConflict((conflict) => conflict.column("account_id").doNothing())
+            .executeTakeFirst()
+        : await transaction
+            .updateTable("client_ids")
+            .set({ client_id: clientId, digest, rotated_at: actor.atMs, last_used_at: null })
+            .where("account_id", "=", accountId)
+            .where("client_id", "=", expected)
+            .executeTakeFirst();
     if (rowsOf(changed) === 0) return undefined;
-    await appendAudit(transaction, accountId, "client_id_rotated", actor, clientId);
+    const event = expected === null ? "client_id_created" : "client_id_rotated";
+    await appendAudit(transaction, accountId, event, actor, clientId);
     return { clientId };
   });
 }

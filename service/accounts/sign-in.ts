@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
+import { z } from "zod";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, normalizeEmail } from "./account.ts";
@@ -16,7 +17,7 @@ import { type Actor, appendAudit } from "./audit.ts";
 import { newAccountId } from "./credentials.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
-type Cookies = { cookie: string | undefined };
+type Cookies = { cookie?: string | undefined };
 type SetCookies = { setCookies: string[] };
 type Login = { email: string; password: string };
 
@@ -68,6 +69,9 @@ export class SignInError extends Error {
     this.code = code;
   }
 }
+
+/** By better-auth's own measure: what passes here, it accepts. */
+export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;
@@ -183,7 +187,7 @@ function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, 
   const isSecure = new URL(url).protocol === "https:";
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
-    attributes: { secure: isSecure, httpOnly: true, sameSite: "lax" as const, path: "/" },
+    attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
   });
   return betterAuth({
     baseURL: url,

@@ -1,0 +1,134 @@
+// Operators' commands for accounts. They work on the store, beside the server, and take effect at
+// once: no server keeps credentials or origins.
+
+import { InvalidError } from "executable-address";
+import type { Kysely } from "kysely";
+import type { Command, Given } from "../store/command.ts";
+import type { Tables } from "../store/tables.ts";
+import { type Account, createAccount, findAccount, findCredentials } from "./account.ts";
+import type { Actor } from "./audit.ts";
+import { listOrigins, setOrigins } from "./origin-list.ts";
+import { rotateApiKey, rotateClientId } from "./rotate.ts";
+import { findOrDrawSecret } from "./secret.ts";
+import { isEmail, openSignIn } from "./sign-in.ts";
+
+const operator = (): Actor => ({ atMs: Date.now() });
+const account = { account: "ID" };
+const email = { email: "E" };
+
+export const accountCommands: Command[] = [
+  {
+    words: "account create",
+    options: email,
+    async run({ store: { db } }, { options }) {
+      if (!isEmail(options.email as string)) {
+        throw new Error(`--email is ${options.email}; expected an email address`);
+      }
+      const created = await createAccount(db, options.email as string, operator());
+      if (!created) throw new Error(`there is an account with the email ${options.email} already`);
+      const { accountId } = created;
+      const key = await rotateApiKey(db, accountId, null, operator());
+      const { clientId } = await findCredentials(db, accountId);
+      return { accountId, apiKey: key?.apiKey, clientId: clientId?.client_id };
+    },
+  },
+  {
+    words: "account list",
+    async run({ store: { db } }) {
+      const rows = await db.selectFrom("accounts").selectAll().orderBy("created_at").execute();
+      return rows.map((row) => shown({ ...row, accountId: row.id, createdAtMs: row.created_at }));
+    },
+  },
+  {
+    words: "account show",
+    options: { ...account, ...email },
+    optional: ["account", "email"],
+    async run({ store: { db } }, { options }) {
+      const found = await accountOf(db, options);
+      const { apiKey, clientId } = await findCredentials(db, found.accountId);
+      const origins = await listOrigins(db, found.accountId);
+      return {
+        ...shown(found),
+        apiKeyPrefix: apiKey?.prefix ?? null,
+        apiKeyLastUsedAt: iso(apiKey?.last_used_at),
+        apiKeySeenInBrowserAt: iso(apiKey?.seen_in_browser_at),
+        clientId: clientId?.client_id ?? null,
+        clientIdLastUsedAt: iso(clientId?.last_used_at),
+        origins: origins.map(({ origin }) => origin),
+      };
+    },
+  },
+  {
+    words: "account reset",
+    options: email,
+    async run({ store, publicUrl }, { options }) {
+      const secret = await findOrDrawSecret(store.db);
+      const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
+      const token = await signIn.makeResetToken(options.email as string, operator());
+      if (!token) throw new Error(`no account has the email ${options.email}`);
+      // After the #, where no server and no log sees it.
+      return { resetUrl: `${publicUrl}/reset#token=${token}` };
+    },
+  },
+  {
+    words: "key rotate",
+    options: account,
+    async run({ store: { db } }, { options }) {
+      const { accountId } = await accountOf(db, options);
+      const { apiKey } = await findCredentials(db, accountId);
+      const rotated = await rotateApiKey(db, accountId, apiKey?.prefix ?? null, operator());
+      if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
+      return { apiKey: rotated.apiKey };
+    },
+  },
+  {
+    words: "client-id rotate",
+    options: account,
+    async run({ store: { db } }, { options }) {
+      const { accountId } = await accountOf(db, options);
+      const { clientId } = await findCredentials(db, accountId);
+      const held = clientId?.client_id ?? null;
+      const rotated = await rotateClientId(db, accountId, held, operator());
+      if (!rotated) throw new Error("the client ID was rotated by somebody else meanwhile");
+      return rotated;
+    },
+  },
+  {
+    words: "origins set",
+    options: account,
+    rest: "O1 O2 ...",
+    async run({ store: { db } }, { options, rest }) {
+      const { accountId } = await accountOf(db, options);
+      try {
+        const origins = await setOrigins(db, accountId, rest, operator());
+        return { origins: origins.map(({ origin }) => origin) };
+      } catch (error) {
+        if (error instanceof InvalidError) throw new Error(sayRefused(error, rest));
+        throw error;
+      }
+    },
+  },
+];
+
+async function accountOf(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
+  const by = options.account ? { accountId: options.account } : { email: options.email ?? "" };
+  const found = await findAccount(db, by);
+  if (found) return found;
+  throw new Error(`no account has the ${options.account ? "id" : "email"} ${Object.values(by)[0]}`);
+}
+
+function sayRefused({ issues }: InvalidError, entries: string[]): string {
+  const lines = issues.map(({ path, message }) => {
+    const entry = entries[path[1] as number];
+    return entry === undefined ? message : `${entry}: ${message}`;
+  });
+  return `nothing was changed: ${lines.join("; ")}`;
+}
+
+const shown = ({ accountId, email, createdAtMs }: Account) => ({
+  accountId,
+  email,
+  createdAt: iso(createdAtMs),
+});
+
+const iso = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString());

@@ -1,0 +1,59 @@
+// The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the shape
+// of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
+
+import type { FastifyInstance } from "fastify";
+import { mountAccount } from "./dashboard-account.ts";
+import { mountAddresses } from "./dashboard-addresses.ts";
+import { mountOrigins } from "./dashboard-origins.ts";
+import { mountPages } from "./dashboard-pages.ts";
+import { ownWritesOnly, privateAnswer, requireSession } from "./dashboard-session.ts";
+import { mountSignIn } from "./dashboard-sign-in.ts";
+import type { Parts } from "./parts.ts";
+
+const bodyBytesMax = 16 * 1024;
+
+export function mountDashboard(app: FastifyInstance, parts: Parts): void {
+  const metered = (scope: FastifyInstance) =>
+    scope.addHook("onRoute", (route) => {
+      route.bodyLimit = bodyBytesMax;
+      route.onResponse = parts.metrics.countResponses(route.url);
+    });
+
+  app.register(
+    async (scope) => {
+      metered(scope);
+      scope.addHook("onRequest", privateAnswer);
+      scope.addHook("onRequest", ownWritesOnly(parts));
+      mountSignIn(scope, parts);
+    },
+    { prefix: "/auth" },
+  );
+
+  app.register(
+    async (scope) => {
+      metered(scope);
+      scope.addHook("onRequest", privateAnswer);
+      scope.get("/config", async () => config(parts));
+      scope.register(async (own) => {
+        own.addHook("onRequest", ownWritesOnly(parts));
+        own.addHook("onRequest", requireSession(parts));
+        mountAccount(own, parts);
+        mountOrigins(own, parts);
+        mountAddresses(own, parts);
+      });
+    },
+    { prefix: "/dashboard/api" },
+  );
+
+  app.register(async (scope) => mountPages(scope, parts));
+}
+
+/** What a page must know before anybody has signed in. */
+const config = ({ accounts, publicUrl, chains }: Parts) => ({
+  signup: accounts.signup,
+  publicUrl,
+  apiBase: `${publicUrl}/v1`,
+  chains: chains
+    .listed()
+    .map(({ chainId, name, explorer, tokens }) => ({ chainId, name, explorer, tokens })),
+});
