@@ -42,10 +42,10 @@ export function build(out: string): void {
   if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
 }
 
-/** What the compiler made of contract `name`, defined in `<name>.sol`. */
-export function readArtifact(out: string, name: string): Artifact {
-  const file = `${root}/${out}/${name}.sol/${name}.json`;
-  const { abi, bytecode, deployedBytecode } = JSON.parse(readFileSync(file, "utf8"));
+/** What the compiler made of contract `name`, defined in `<file>.sol`. */
+export function readArtifact(out: string, name: string, file = name): Artifact {
+  const path = `${root}/${out}/${file}.sol/${name}.json`;
+  const { abi, bytecode, deployedBytecode } = JSON.parse(readFileSync(path, "utf8"));
   const { object: runtime, immutableReferences: immutables = {} } = deployedBytecode;
   return { abi, bytecode: bytecode.object, runtime, immutables };
 }

@@ -54,17 +54,17 @@ function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex):
 function findPrefix(runtime: Hex): Hex {
   const at = runtime.indexOf("5f5f601c380380601c5f39");
   if (at < 0) throw new Error("no PREFIX in the code of PaymentFactory");
-  return `0x${runtime.slice(at, at + 56)}`;
+  return `0x${runtime.slice(at, at + 64)}`;
 }
 
 const constant = (name: string, value: unknown) =>
   `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`;
 
 if (import.meta.main) {
-  build("out");
+  build("out/deployed");
   const directory = `${import.meta.dirname}/snapshots`;
   mkdirSync(directory, { recursive: true });
-  for (const [name, text] of Object.entries(snapshotFiles("out"))) {
+  for (const [name, text] of Object.entries(snapshotFiles("out/deployed"))) {
     writeFileSync(`${directory}/${name}`, text);
   }
 }

@@ -605,6 +605,22 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "error",
+    "name": "NotCanonical",
+    "inputs": [
+      {
+        "name": "start",
+        "type": "uint256",
+        "internalType": "uint256"
+      },
+      {
+        "name": "end",
+        "type": "uint256",
+        "internalType": "uint256"
+      }
+    ]
+  },
+  {
+    "type": "error",
     "name": "NotRecoverable",
     "inputs": [
       {

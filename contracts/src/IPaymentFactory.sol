@@ -2,7 +2,8 @@
 pragma solidity 0.8.37;
 
 /// @notice One call of an intent. `approve(address spender, uint256 amount)` is carried as signature
-/// `approve(address,uint256)` and names `spender,amount`; tuples as `(to,amount)payments`.
+/// `approve(address,uint256)` and names `spender,amount`; tuples as `(to,amount)payments`. The
+/// selector is made from `signature` on chain; `names` are for people; `args` is their ABI encoding.
 struct Call {
     address target;
     string signature;
@@ -22,43 +23,107 @@ struct Intent {
     uint256 chainId;
 }
 
+/// @title PaymentFactory: addresses that know what money sent to them is for.
+///
+/// @notice An intent has one address, its vault, on every chain: the CREATE2 address under the
+/// factory of `PREFIX ‖ abi.encode(intent)`. A vault is in one of three states, told by the chain:
+///
+///     OPEN    no code, `chainId` is this chain, now <= expirationTimestamp     execute
+///     OVER    code                                                             recover, rescue
+///     CLOSED  no code, and expired or another chain                            recover, rescue
+///
+/// Executing makes OPEN OVER; recovering makes CLOSED OVER. There is no other way, and none back.
+/// Nobody owns the factory; it holds nothing, stores nothing and cannot change. Who calls chooses
+/// the moment, the gas and the tokens to sweep, and nothing else.
+///
+/// @dev What is assumed of the outside.
+///
+/// Without these, money may go where the intent does not say:
+/// - The intent's calls are what its payers agreed to. They run as the vault, with all it holds,
+///   not only `amount`, and a spender they approve keeps what allowance is left: it can take late
+///   money before `recover` does. Approve what is spent, no more.
+/// - A target gives the same effect whoever executes, whenever, with whatever gas. One that goes on
+///   after an inner call ran out of gas (`try`/`catch`, multicalls that tolerate failure) lets an
+///   executor choose gas at which the inner call fails. A swap without a bound can be sandwiched.
+/// - The token's balances are true, and change only by its own rules. A token that rebases, charges
+///   on transfer or is paused can leave less than `amount`: then the vault waits, and expires.
+/// - The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent on
+///   a wrong chain goes to that same address on that chain.
+///
+/// Without these, money may wait, but not go elsewhere:
+/// - Somebody executes before expiry, at a moment when every call succeeds.
+/// - The clock: a block's time may be some seconds off what people call now, and a chain that halts
+///   past the expiry closes the vault.
+/// - `recovery` can receive: else the token, or coin, stays in the vault, and other tokens leave.
+///   As `recovery`, a contract can still move it by {rescue}.
+///
+/// Not protected: a token other than the intent's, sent while OPEN, waits for execution or expiry.
+/// NFTs leave only by {rescue}. A creator with 2^80 work could find an intent whose vault is also
+/// an ordinary account.
+///
+/// The encoding is part of the address. Each function takes the intent as standard ABI encoders
+/// lay it out (arguments in order, nothing shared, nothing behind them); in any other layout it
+/// reverts or is another address, which nobody was told to pay. In particular no bytes may be added
+/// behind the calldata.
 interface IPaymentFactory {
-    /// @notice The calls of `vault` ran. `held` and `left`: its balance of the intent's token before and after.
+    /// @notice The calls of `vault` ran. `held` and `left` are its balance of the intent's token
+    /// before and after, as the token answered.
     event Executed(address indexed vault, address indexed token, uint256 held, uint256 left);
-    /// @notice An item of a batch could not execute; the others are untouched by it.
+    /// @notice An item of a batch did not execute this time; nothing of it remains, the others are
+    /// untouched. Too little gas is a reason as well, and then `reason` is mostly empty.
     event ExecutionFailed(address indexed vault, bytes reason);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its recovery address.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
-    /// @notice `token` could not be sent; the other tokens are untouched by it.
+    /// @notice `token` was there and could not be sent; the other tokens are untouched by it.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
 
     error WrongChain(uint256 wanted, uint256 found);
     error Expired(uint256 expirationTimestamp, uint256 found);
+    /// @notice Still open: `found` is the block's time.
     error NotRecoverable(address vault, uint256 expirationTimestamp, uint256 found);
     error AlreadyOver(address vault);
     error Underfunded(address vault, uint256 wanted, uint256 found);
+    /// @notice The call at `index` (from 0) was to an address without code.
     error NoCode(uint256 index, address target);
+    /// @notice The call at `index` reverted or, where it is ERC-20's transfer, transferFrom or approve,
+    /// answered anything but true. `reason` is what came back, of that the first 256 bytes.
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
     error CreationFailed(address vault);
     error NotRecovery(address wanted, address found);
+    /// @notice An intent starts at byte `start` of the calldata, and what follows it at byte `end`.
+    error NotCanonical(uint256 start, uint256 end);
 
     /// @notice Runs the calls of `intent`, once, from the address made for it. Anyone may.
+    /// @dev All or nothing. During the calls the vault has no code, as any ordinary account. Money
+    /// that they leave stays there for {recover}; nothing is pushed to `recovery`.
     function execute(Intent calldata intent) external returns (address vault);
 
     /// @notice Executes each intent by itself; one that fails emits {ExecutionFailed}.
+    /// @dev An item gets at most an equal share of the gas left, so that none can starve the others:
+    /// the transaction's limit should be the count times what the dearest item needs. A gas estimate
+    /// is too low, since failing items do not revert the batch.
+    /// @return vaults in order, the zero address where the item failed
     function executeBatch(Intent[] calldata intents) external returns (address[] memory vaults);
 
-    /// @notice Sends the whole balance of each token to `intent.recovery`, once the vault is over or closed. Anyone may.
-    function recover(Intent calldata intent, address[] calldata tokens) external returns (address vault);
+    /// @notice Sends the whole balance of each token, zero address for native coin, to
+    /// `intent.recovery`, once the vault is over or closed. Anyone may, any number of times.
+    /// @dev A token that cannot be sent emits {RecoveryFailed}; one without balance, nothing.
+    /// A token that burns all gas has to be left out.
+    function recover(Intent calldata intent, address[] calldata tokens)
+        external
+        returns (address vault);
 
     /// @notice Any call from a vault that is over or closed, by its recovery address alone.
+    /// @return result the first 256 bytes of what the target returned
     function rescue(Intent calldata intent, address target, uint256 value, bytes calldata data)
         external
         returns (bytes memory result);
 
+    /// @notice The vault of `intent`, whatever its state.
     function addressOf(Intent calldata intent) external view returns (address vault);
 
+    /// @notice The vault of the intent that `terms` encode, whether or not they encode one.
     /// @param terms `abi.encode(intent)`
     function addressOf(bytes calldata terms) external view returns (address vault);
 }

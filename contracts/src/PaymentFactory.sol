@@ -15,15 +15,18 @@ contract PaymentFactory is IPaymentFactory, Vault {
         vault = _addressOf(initCode);
         // Creating it again would fail as well, but burn all the gas.
         if (vault.code.length != 0) revert AlreadyOver(vault);
-        if (intent.chainId != block.chainid) revert WrongChain(intent.chainId, block.chainid);
-        if (!_isOpen(intent)) revert Expired(intent.expirationTimestamp, block.timestamp);
-        (, uint256 held) = _balanceOf(intent.token, vault);
+        if (!_isOpen(intent)) {
+            if (intent.chainId != block.chainid) revert WrongChain(intent.chainId, block.chainid);
+            revert Expired(intent.expirationTimestamp, block.timestamp);
+        }
+        address token = intent.token;
+        uint256 held = _balanceOf(token, vault);
         if (held < intent.amount) revert Underfunded(vault, intent.amount, held);
 
         _create(vault, initCode);
 
-        (, uint256 left) = _balanceOf(intent.token, vault);
-        emit Executed(vault, intent.token, held, left);
+        uint256 left = _balanceOf(token, vault);
+        emit Executed(vault, token, held, left);
     }
 
     /// @inheritdoc IPaymentFactory
@@ -33,6 +36,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         for (uint256 i = 0; i < count; ++i) {
             uint256 start = _start(intents[i]);
             uint256 end = i + 1 < count ? _start(intents[i + 1]) : msg.data.length;
+            if (end < start) revert NotCanonical(start, end);
             // A call of its own undoes all of an item that fails; an equal share of the gas left
             // keeps an item that burns all it gets from starving those after it.
             (bool ok, bytes memory reason) = _executeAlone(start, end, gasleft() / (count - i));
@@ -99,7 +103,9 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev The vault, its life over: it is so already, or it is closed, and made so without calls.
     /// @param end where the intent's encoding ends in the calldata
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
-        bytes memory initCode = _initCode(_start(intent), end);
+        uint256 start = _start(intent);
+        if (end < start) revert NotCanonical(start, end);
+        bytes memory initCode = _initCode(start, end);
         vault = _addressOf(initCode);
         if (vault.code.length != 0) return vault;
         if (_isOpen(intent)) {
@@ -112,17 +118,14 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// The amount is measured, so that neither fees nor lies of a transfer are taken at their word.
     function _sweep(address vault, address token, address recovery) private {
         bool native = token == address(0);
-        (bool known, uint256 held) = native ? (true, vault.balance) : _balanceOf(token, vault);
-        if (known && held == 0) return;
-        bool ok;
-        bytes memory reason;
-        if (known) {
-            (ok, reason) = native
-                ? _ask(vault, recovery, held, "")
-                : _ask(vault, token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
-        }
-        uint256 left;
-        if (ok) (ok, left) = native ? (true, vault.balance) : _balanceOf(token, vault);
+        uint256 held = native ? vault.balance : _balanceOf(token, vault);
+        if (held == 0) return;
+
+        (bool ok, bytes memory reason) = native
+            ? _ask(vault, recovery, held, "")
+            : _ask(vault, token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
+
+        uint256 left = native ? vault.balance : _balanceOf(token, vault);
         if (ok && left < held) emit Recovered(vault, token, held - left);
         else emit RecoveryFailed(vault, token, reason);
     }
@@ -133,43 +136,52 @@ contract PaymentFactory is IPaymentFactory, Vault {
         address created;
         assembly ("memory-safe") {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
-            if and(iszero(created), gt(returndatasize(), 0)) {
-                let reason := mload(0x40)
-                returndatacopy(reason, 0, returndatasize())
-                revert(reason, returndatasize())
-            }
         }
-        if (created != vault) revert CreationFailed(vault);
-    }
-
-    /// @dev `known` is false where the token has no code, reverts or answers short of a word.
-    function _balanceOf(address token, address vault)
-        private
-        view
-        returns (bool known, uint256 found)
-    {
-        bytes memory input = abi.encodeCall(IERC20.balanceOf, (vault));
+        if (created == vault) return;
+        bytes memory reason = _returned(REASON_BYTES_MAX);
+        if (reason.length == 0) revert CreationFailed(vault);
         assembly ("memory-safe") {
-            known := staticcall(gas(), token, add(input, 32), mload(input), 0, 32)
-            known := and(known, gt(returndatasize(), 31))
-            if known { found := mload(0) }
+            revert(add(reason, 32), mload(reason))
         }
     }
 
-    /// @dev EIP-1014, with salt zero.
-    function _addressOf(bytes memory initCode) private view returns (address vault) {
-        bytes32 hash = keccak256(initCode);
-        return address(
-            uint160(
-                uint256(keccak256(abi.encodePacked(bytes1(0xff), FACTORY, bytes32(0), hash)))
-            )
-        );
+    /// @dev Zero where the token has no code, reverts, or answers short of a word.
+    function _balanceOf(address token, address vault) private view returns (uint256 found) {
+        bytes4 selector = IERC20.balanceOf.selector;
+        assembly ("memory-safe") {
+            mstore(0, selector)
+            mstore(4, vault)
+            let ok := staticcall(gas(), token, 0, 36, 0, 32)
+            found := mul(mload(0), and(ok, gt(returndatasize(), 31)))
+        }
     }
 
-    /// @dev The terms are taken from the calldata as they came, from `start` to `end`: encoded in
-    /// any other way they belong to another address, which nobody was told to pay.
-    function _initCode(uint256 start, uint256 end) private pure returns (bytes memory) {
-        return abi.encodePacked(PREFIX, uint256(32), msg.data[start:end]);
+    /// @dev EIP-1014, with salt zero: 0xff, factory, salt, hash of the init code.
+    function _addressOf(bytes memory initCode) private view returns (address vault) {
+        address factory = FACTORY;
+        assembly ("memory-safe") {
+            let free := mload(0x40)
+            mstore8(free, 0xff)
+            mstore(add(free, 1), shl(96, factory))
+            mstore(add(free, 21), 0)
+            mstore(add(free, 53), keccak256(add(initCode, 32), mload(initCode)))
+            vault := and(keccak256(free, 85), sub(shl(160, 1), 1))
+        }
+    }
+
+    /// @dev The terms are taken from the calldata as they came: from `start` to `end`, behind the
+    /// offset 32 that terms begin with. Any other encoding belongs to another address, which nobody
+    /// was told to pay. `start` is not beyond `end`.
+    function _initCode(uint256 start, uint256 end) private pure returns (bytes memory code) {
+        assembly ("memory-safe") {
+            let bytesOfIntent := sub(end, start)
+            code := mload(0x40)
+            mstore(code, add(64, bytesOfIntent))
+            mstore(add(code, 32), PREFIX)
+            mstore(add(code, 64), 32)
+            calldatacopy(add(code, 96), start, bytesOfIntent)
+            mstore(0x40, add(add(code, 96), and(add(bytesOfIntent, 31), not(31))))
+        }
     }
 
     function _start(Intent calldata intent) private pure returns (uint256 start) {

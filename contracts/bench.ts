@@ -1,0 +1,13 @@
+// What executions cost: receipt gas on anvil under Prague's rules, beside the limit, which is the
+// same calls compiled straight to init code without any check. Receivers hold tokens before, as
+// shops do, and each vault is paid the exact amount. Run as `npm run bench -w contracts`.
+
+import { writeFileSync } from "node:fs";
+import { measure } from "./bench/scenarios.ts";
+
+const figures = await measure();
+console.table(figures);
+if (process.argv.includes("--write")) {
+  const file = `${import.meta.dirname}/snapshots/gas.json`;
+  writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
+}

@@ -1,0 +1,169 @@
+// The intents that are measured, and how each is run.
+
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  parseAbi,
+  slice,
+  toHex,
+} from "viem";
+import { readArtifact, runForge } from "../build.ts";
+import { demoShop, demoToken, deterministicDeployer, factoryAddress } from "../index.ts";
+import {
+  addressOf,
+  type CallTerms,
+  type Chain,
+  type IntentTerms,
+  openChain,
+  toFactory,
+} from "./chain.ts";
+import { limitCalldata } from "./limit.ts";
+
+export type Figures = Record<string, Record<string, number>>;
+
+const erc20 = parseAbi([
+  "function mint(address to, uint256 amount)",
+  "function transfer(address to, uint256 amount)",
+  "function approve(address spender, uint256 amount)",
+]);
+const recovery = "0x00000000000000000000000000000000000c0ffe";
+const unit = 1_000_000n;
+let salt = 0n;
+
+/** Gas by scenario and token. */
+export async function measure(): Promise<Figures> {
+  const built = runForge("test", ["build"]);
+  if (built.exitCode !== 0) throw new Error(built.output);
+  const chain = await openChain();
+  try {
+    await chain.deployFactory();
+    const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
+    const tokens = { plain, proxied: await deployProxied(chain) };
+    const figures: Figures = {};
+    for (const [name, token] of Object.entries(tokens)) {
+      const shop = await chain.deploy(demoShop.abi, demoShop.bytecode, [token]);
+      const column = await measureToken(chain, token, shop);
+      for (const [row, gas] of Object.entries(column))
+        figures[row] = { ...figures[row], [name]: gas };
+    }
+    return figures;
+  } finally {
+    await chain.anvil.stop();
+  }
+}
+
+async function deployProxied(chain: Chain): Promise<Address> {
+  const code = (name: string) => readArtifact("out/test", name, "FiatToken");
+  const { abi, bytecode } = code("FiatToken");
+  const implementation = await chain.deploy(abi, bytecode);
+  const proxy = code("FiatTokenProxy");
+  return chain.deploy(proxy.abi, proxy.bytecode, [implementation, recovery]);
+}
+
+async function measureToken(chain: Chain, token: Address, shop: Address) {
+  const shops = Array.from({ length: 5 }, (_, i) => `0x${`${i + 1}5`.repeat(20)}` as Address);
+  for (const holder of [...shops, shop, recovery] as Address[])
+    await mint(chain, token, holder, unit);
+  const one = [transfer(token, shops[0]!, unit)];
+  const payShop = [
+    call(token, "approve(address,uint256)", "spender,amount", ["address", "uint256"], [shop, unit]),
+    call(shop, "pay(uint256,uint256)", "orderId,amount", ["uint256", "uint256"], [7n, unit]),
+  ];
+  const five = shops.map((to) => transfer(token, to, unit / 5n));
+  const gas: Record<string, number> = {};
+  for (const [name, calls] of Object.entries({
+    "one call": one,
+    "approve+pay": payShop,
+    "five calls": five,
+  })) {
+    gas[name] = await execution(chain, token, calls);
+    gas[`${name}, limit`] = await limit(chain, token, calls);
+  }
+  for (const count of [1, 5, 20]) {
+    gas[`batch of ${count}, each`] = await batch(chain, token, one, count);
+  }
+  gas["late sweep"] = await lateSweep(chain, token, one);
+  gas["refund, expired"] = await refund(chain, token, one);
+  return gas;
+}
+
+const call = (
+  target: Address,
+  signature: string,
+  names: string,
+  types: string[],
+  values: unknown[],
+): CallTerms => ({
+  target,
+  signature,
+  names,
+  args: encodeAbiParameters(
+    types.map((type) => ({ type })),
+    values,
+  ),
+});
+
+const transfer = (token: Address, to: Address, amount: bigint) =>
+  call(token, "transfer(address,uint256)", "to,amount", ["address", "uint256"], [to, amount]);
+
+async function mint(chain: Chain, token: Address, to: Address, amount: bigint) {
+  const data = encodeFunctionData({ abi: erc20, functionName: "mint", args: [to, amount] });
+  await chain.send(token, data);
+}
+
+/** A new intent, its vault paid. */
+async function funded(chain: Chain, token: Address, calls: CallTerms[], expired = false) {
+  const now = (await chain.client.getBlock()).timestamp;
+  const intent: IntentTerms = {
+    token,
+    amount: unit,
+    calls,
+    expirationTimestamp: expired ? now - 1n : now + 100_000n,
+    recovery,
+    salt: keccak256(toHex(++salt)),
+    chainId: 31337n,
+  };
+  await mint(chain, token, await addressOf(chain, intent), unit);
+  return intent;
+}
+
+async function run(chain: Chain, functionName: string, args: unknown[]): Promise<number> {
+  const receipt = await chain.send(factoryAddress, toFactory(functionName, args));
+  return Number(receipt.gasUsed);
+}
+
+async function execution(chain: Chain, token: Address, calls: CallTerms[]) {
+  return run(chain, "execute", [await funded(chain, token, calls)]);
+}
+
+async function limit(chain: Chain, token: Address, calls: CallTerms[]) {
+  const calldata = limitCalldata(
+    calls.map(({ target, signature, args }) => ({
+      target,
+      data: `${keccak256(toHex(signature)).slice(0, 10)}${args.slice(2)}` as Hex,
+    })),
+  );
+  const answer = await chain.client.call({ to: deterministicDeployer.address, data: calldata });
+  await mint(chain, token, slice(answer.data!, 0, 20), unit);
+  return Number((await chain.send(deterministicDeployer.address, calldata)).gasUsed);
+}
+
+async function batch(chain: Chain, token: Address, calls: CallTerms[], count: number) {
+  const intents: IntentTerms[] = [];
+  for (let i = 0; i < count; i++) intents.push(await funded(chain, token, calls));
+  return Math.round((await run(chain, "executeBatch", [intents])) / count);
+}
+
+async function lateSweep(chain: Chain, token: Address, calls: CallTerms[]) {
+  const intent = await funded(chain, token, calls);
+  await run(chain, "execute", [intent]);
+  await mint(chain, token, await addressOf(chain, intent), unit);
+  return run(chain, "recover", [intent, [token]]);
+}
+
+async function refund(chain: Chain, token: Address, calls: CallTerms[]) {
+  return run(chain, "recover", [await funded(chain, token, calls, true), [token]]);
+}
