@@ -14,21 +14,26 @@ import {
   toQuantity,
 } from "./rpc.ts";
 
+/** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
+export type Usable = (answer: RpcAnswer, index: number) => boolean;
+
 export type View = {
   head: Block;
   /** The state after `head`, by its hash, so that another endpoint cannot mix in another block. */
   at: { blockHash: Hex };
   /**
-   * From the endpoint that showed the head, or the next that has answers to all calls. `usable`
-   * tells an error answer that is one (a revert) from one that is not.
+   * From the endpoint that showed the head, or the next whose answers are all usable: results,
+   * where nothing else is said.
    */
-  read(calls: RpcCall[], usable?: (answer: RpcAnswer) => boolean): Promise<RpcAnswer[]>;
+  read(calls: RpcCall[], usable?: Usable): Promise<RpcAnswer[]>;
   /** As `read`, beginning with another endpoint at each turn. */
-  readInTurn(calls: RpcCall[], turn: number): Promise<RpcAnswer[]>;
+  readInTurn(calls: RpcCall[], turn: number, usable?: Usable): Promise<RpcAnswer[]>;
   /** From every endpoint of this chain; undefined where one failed. */
   readEach(calls: RpcCall[]): Promise<(RpcAnswer[] | undefined)[]>;
   /** How many endpoints must say the same before it is believed. */
   quorum: number;
+  /** Every endpoint there is answered as one of this chain. */
+  isWhole: boolean;
 };
 
 export type Network = {
@@ -96,7 +101,7 @@ export function openNetwork(
       return viewOf(
         first.head,
         found.map((entry) => entry.rpc),
-        Math.min(2, rpcs.length),
+        rpcs.length,
         { ask, punish },
       );
     },
@@ -108,17 +113,13 @@ type Asking = {
   punish(rpc: Rpc, message: string): void;
 };
 
-function viewOf(head: Block, rpcs: Rpc[], quorum: number, { ask, punish }: Asking): View {
-  const readFrom = async (
-    order: Rpc[],
-    calls: RpcCall[],
-    usable: (answer: RpcAnswer) => boolean,
-  ) => {
+function viewOf(head: Block, rpcs: Rpc[], known: number, { ask, punish }: Asking): View {
+  const readFrom = async (order: Rpc[], calls: RpcCall[], usable: Usable) => {
     let reason = "";
     for (const rpc of order) {
       const answers = await ask(rpc, calls);
       if (!answers) continue;
-      const fault = answers.find((answer) => !usable(answer));
+      const fault = answers.find((answer, index) => !usable(answer, index));
       if (!fault) return answers;
       reason = "error" in fault ? fault.error.message : "unusable answer";
       punish(rpc, reason);
@@ -129,12 +130,13 @@ function viewOf(head: Block, rpcs: Rpc[], quorum: number, { ask, punish }: Askin
   return {
     head,
     at: { blockHash: head.hash },
-    quorum,
+    quorum: Math.min(2, known),
+    isWhole: rpcs.length === known,
     read: (calls, usable = isResult) =>
       calls.length === 0 ? Promise.resolve([]) : readFrom(rpcs, calls, usable),
-    readInTurn: (calls, turn) => {
+    readInTurn: (calls, turn, usable = isResult) => {
       const start = turn % rpcs.length;
-      return readFrom([...rpcs.slice(start), ...rpcs.slice(0, start)], calls, isResult);
+      return readFrom([...rpcs.slice(start), ...rpcs.slice(0, start)], calls, usable);
     },
     readEach: (calls) => Promise.all(rpcs.map((rpc) => ask(rpc, calls))),
   };

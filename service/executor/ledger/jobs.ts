@@ -1,16 +1,17 @@
 // The addresses that have received money, and when each is to be looked at next. What is done per
 // pass grows with these, never with how many addresses were created.
 
-import type { Hex } from "executable-address";
+import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { toBytes, toHex } from "./match.ts";
 
 /** A vault on a chain. Times in seconds of that chain's clock. */
 export type Job = {
   address: Hex;
   terms: Hex;
+  /** When money was last seen to come. */
+  detectedAt: number;
   notBefore: number;
   failures: number;
   paidFailures: number;
@@ -54,11 +55,31 @@ export async function findDueJobs(
   return rows.map((row) => ({
     address: toHex(row.address),
     terms: toHex(row.terms),
+    detectedAt: row.detected_at,
     notBefore: row.not_before,
     failures: row.failures,
     paidFailures: row.paid_failures,
     recoveryFailures: row.recovery_failures,
   }));
+}
+
+/** How often a job failed, zero where there is none. */
+export async function findFailures(
+  db: Kysely<Tables>,
+  chainId: number,
+  address: Hex,
+): Promise<Pick<Job, "failures" | "paidFailures" | "recoveryFailures">> {
+  const row = await db
+    .selectFrom("executor_jobs")
+    .select(["failures", "paid_failures", "recovery_failures"])
+    .where("chain_id", "=", chainId)
+    .where("address", "=", fromHex(address))
+    .executeTakeFirst();
+  return {
+    failures: row?.failures ?? 0,
+    paidFailures: row?.paid_failures ?? 0,
+    recoveryFailures: row?.recovery_failures ?? 0,
+  };
 }
 
 /** Money was seen: the job is due, though never before the backoff of its last failure ends. */
@@ -73,7 +94,7 @@ export async function wakeJobs(
       .insertInto("executor_jobs")
       .values({
         chain_id: chainId,
-        address: toBytes(address),
+        address: fromHex(address),
         due_at: now,
         not_before: 0,
         purpose_id: null,
@@ -87,6 +108,8 @@ export async function wakeJobs(
       })
       .onConflict((conflict) =>
         conflict.columns(["chain_id", "address"]).doUpdateSet((row) => ({
+          detected_at: now,
+          detected_block: blockNumber,
           due_at: row
             .case()
             .when("executor_jobs.not_before", ">", now)
@@ -127,7 +150,7 @@ export async function writeUpdates(
           : { recovery_failures: update.recoveryFailures }),
       })
       .where("chain_id", "=", chainId)
-      .where("address", "=", toBytes(update.address))
+      .where("address", "=", fromHex(update.address))
       .execute();
   }
 }
@@ -141,7 +164,7 @@ export async function retryJob(
   chainId: number,
   address: Hex,
 ): Promise<boolean> {
-  const bytes = toBytes(address);
+  const bytes = fromHex(address);
   const fresh = { due_at: 0, not_before: 0, failures: 0, paid_failures: 0, recovery_failures: 0 };
   const known = await db
     .selectFrom("records")

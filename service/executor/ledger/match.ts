@@ -1,6 +1,6 @@
 // Which of many addresses are ours, in one look-up each, whatever their number.
 
-import type { Hex } from "executable-address";
+import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
 import type { Dialect, Tables } from "../../store/tables.ts";
 
@@ -19,7 +19,7 @@ export async function matchAddresses(
   if (addresses.length === 0) return [];
   const asked =
     dialect === "postgres"
-      ? sql`unnest(${addresses.map((address) => Buffer.from(address.slice(2), "hex"))}::bytea[])`
+      ? sql`unnest(${addresses.map((address) => Buffer.from(fromHex(address)))}::bytea[])`
       : sql`(select unhex(value) as a from json_each(${jsonOf(addresses)}))`;
   // `cross join` keeps SQLite from walking the records and probing the set instead.
   const rows = await sql<{ address: Buffer }>`
@@ -30,12 +30,4 @@ export async function matchAddresses(
 
 function jsonOf(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
-}
-
-export function toHex(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes).toString("hex")}`;
-}
-
-export function toBytes(hex: Hex): Buffer {
-  return Buffer.from(hex.slice(2), "hex");
 }

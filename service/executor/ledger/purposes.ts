@@ -2,13 +2,12 @@
 // stored in one commit, before anything is sent; from then on nothing else can happen to those jobs
 // or that nonce until the purpose is final.
 
-import type { Hex } from "executable-address";
+import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { PurposeKind } from "../../store/migrations/003-executor.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Fee } from "../fees.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { toBytes, toHex } from "./match.ts";
 
 /** `raw` as signed; times in seconds of the chain's clock. */
 export type SignedTransaction = {
@@ -59,7 +58,7 @@ export function openPurpose(
         nonce,
         kind,
         gas,
-        data: toBytes(purpose.data),
+        data: fromHex(purpose.data),
         state: "pending",
         created_at: purpose.createdAt,
         block_number: null,
@@ -70,13 +69,13 @@ export function openPurpose(
     for (const address of purpose.addresses) {
       await transaction
         .insertInto("executor_purpose_addresses")
-        .values({ purpose_id: id, address: toBytes(address) })
+        .values({ purpose_id: id, address: fromHex(address) })
         .execute();
       const { numUpdatedRows } = await transaction
         .updateTable("executor_jobs")
         .set({ purpose_id: id, state: "sent" })
         .where("chain_id", "=", fence.chainId)
-        .where("address", "=", toBytes(address))
+        .where("address", "=", fromHex(address))
         .where("purpose_id", "is", null)
         .executeTakeFirst();
       if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
@@ -105,7 +104,7 @@ async function insertTransaction(
     .values({
       hash,
       purpose_id: purposeId,
-      raw: toBytes(raw),
+      raw: fromHex(raw),
       max_fee: fee.maxFee.toString(),
       priority_fee: fee.priorityFee.toString(),
       signed_at: signedAt,

@@ -1,12 +1,11 @@
 // How purposes end. Everything a final receipt changes is one commit.
 
-import type { Hex } from "executable-address";
+import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import type { Outcome } from "../receipt.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { toBytes } from "./match.ts";
 
 /** `paid` in wei; `at` in seconds of the chain's clock. */
 export type Settlement = {
@@ -80,7 +79,7 @@ export function reopenPurpose(
         .updateTable("executor_jobs")
         .set({ purpose_id: purposeId, state: "sent" })
         .where("chain_id", "=", fence.chainId)
-        .where("address", "=", toBytes(address))
+        .where("address", "=", fromHex(address))
         .where("purpose_id", "is", null)
         .execute();
     }
@@ -123,7 +122,7 @@ async function insertOutcomes(
       .insertInto("executor_outcomes")
       .values({
         purpose_id: purposeId,
-        address: toBytes(outcome.vault),
+        address: fromHex(outcome.vault),
         kind: outcome.kind,
         token: "token" in outcome ? outcome.token : "",
         amount: "amount" in outcome ? outcome.amount.toString() : "0",

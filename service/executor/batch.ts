@@ -1,0 +1,70 @@
+// Which executions go together in one transaction, and how much gas it is given.
+
+import type { Hex } from "executable-address";
+import { byteLength } from "./calldata.ts";
+import type { Examined } from "./examine.ts";
+import type { Tuning } from "./parts.ts";
+
+/** An execution that was simulated alone, and the gas it took as a transaction of its own. */
+export type Ready = { item: Examined; gas: number };
+
+/** `tokens`: a recovery of these. Otherwise executions. */
+export type Batch = { items: Examined[]; tokens?: Hex[]; gas: number };
+
+type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax">;
+
+/** An eighth more than simulated: calls may reach other branches by the time they are mined. */
+const margin = 1.125;
+const baseGas = 40_000;
+
+/**
+ * Those that never failed, in batches within the limits; one that has failed before goes alone, so
+ * that it can only ever cost itself.
+ *
+ * The factory gives each item an equal share of the gas left. So items of like gas go together, and
+ * every item is allowed as much as the largest: then none can starve those after it, whatever it
+ * does with its own share.
+ */
+export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[] {
+  const alone = ready.filter(({ item }) => item.job.failures > 0);
+  const together = ready.filter(({ item }) => item.job.failures === 0);
+  together.sort((a, b) => a.gas - b.gas);
+  const batches: Batch[] = [];
+  let open: Ready[] = [];
+  const close = () => {
+    if (open.length > 0) batches.push({ items: open.map(({ item }) => item), gas: gasOf(open) });
+    open = [];
+  };
+  for (const next of together) {
+    if (!fits([...open, next], limits)) close();
+    open.push(next);
+  }
+  close();
+  return [...batches, ...alone.map((one) => ({ items: [one.item], gas: gasOf([one]) }))];
+}
+
+function fits(items: readonly Ready[], limits: BatchLimits): boolean {
+  const bytes = items.reduce((sum, { item }) => sum + byteLength(item.job.terms), 0);
+  return (
+    items.length <= limits.batchItemsMax &&
+    gasOf(items) <= limits.batchGasMax &&
+    bytes <= limits.batchBytesMax
+  );
+}
+
+/** @param items in ascending order of gas */
+function gasOf(items: readonly Ready[]): number {
+  return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
+}
+
+/** Closing the vault, on top of what its transfers take by themselves. */
+const closeGas = 120_000;
+const perTokenGas = 40_000;
+/** EIP-7623: the floor of what a byte of calldata costs, when none of it is zero. */
+const calldataByteGas = 40;
+
+/** A recovery's own estimate would be what suffices to fail quietly, so it is put together. */
+export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
+  const calldata = byteLength(item.job.terms) * calldataByteGas;
+  return Math.ceil((closeGas + calldata + tokens.length * perTokenGas + transfersGas) * margin);
+}

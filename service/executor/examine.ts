@@ -1,0 +1,85 @@
+// What a vault looks like now, for the decision about it.
+
+import { decodeTerms, deriveAddress, fromHex, type Hex, toHex } from "executable-address";
+import { balanceOfCalldata, nativeCoin } from "./calldata.ts";
+import type { Terms, Vault } from "./decide.ts";
+import type { Job } from "./ledger/jobs.ts";
+import type { Pass } from "./parts.ts";
+import { hexData, quantity, type RpcAnswer, type RpcCall, resultOf } from "./rpc.ts";
+
+export type Examined = { job: Job; terms: Terms; recovery: Hex; vault: Vault };
+
+/**
+ * Reads each job's vault at one block: code, native coin, and every listed token besides the
+ * intent's own. A record that does not derive its address is reported and left alone.
+ */
+export async function examine(pass: Pass, jobs: readonly Job[]): Promise<Examined[]> {
+  const { parts, memory, view } = pass;
+  const known = jobs.flatMap((job) => {
+    const intent = verifiedIntent(job, parts.factory);
+    if (!intent) parts.report({ kind: "corrupt_record", address: job.address });
+    return intent ? [{ job, ...intent, tokens: tokensOf(pass, intent.terms) }] : [];
+  });
+  const calls = known.flatMap(({ job, tokens }) => readsOf(job.address, tokens, view.at));
+  const answers = calls.length === 0 ? [] : await view.readInTurn(calls, memory.turn++, isUsable);
+  let at = 0;
+  return known.map(({ job, terms, recovery, tokens }) => {
+    const mine = answers.slice(at, at + tokens.length + 2);
+    at += mine.length;
+    const balances = new Map<Hex, bigint>([[nativeCoin, quantity(resultOf(mine[1]))]]);
+    tokens.forEach((token, index) => {
+      balances.set(token, balanceIn(mine[index + 2]));
+    });
+    return { job, terms, recovery, vault: { hasCode: hasCode(mine[0]), balances } };
+  });
+}
+
+function tokensOf({ parts }: Pass, { chainId, token }: Terms): Hex[] {
+  const isHere = chainId === parts.chain.chainId;
+  return [...new Set([...parts.chain.tokens, ...(isHere ? [token] : [])])];
+}
+
+function readsOf(vault: Hex, tokens: readonly Hex[], at: object): RpcCall[] {
+  const data = balanceOfCalldata(vault);
+  return [
+    { method: "eth_getCode", params: [vault, at] },
+    { method: "eth_getBalance", params: [vault, at] },
+    ...tokens.map((to) => ({ method: "eth_call", params: [{ to, data }, at] })),
+  ];
+}
+
+/** An endpoint that does not have the block is passed over; a token that reverts is an answer. */
+function isUsable(answer: RpcAnswer): boolean {
+  if ("result" in answer) return true;
+  return answer.error.code === 3 || /revert/i.test(answer.error.message);
+}
+
+/** Zero for a token that reverts, or whose answer is not a number: it can neither pay nor return. */
+function balanceIn(answer: RpcAnswer | undefined): bigint {
+  if (!answer || "error" in answer) return 0n;
+  const data = hexData(answer.result);
+  return data.length >= 66 ? BigInt(data.slice(0, 66)) : 0n;
+}
+
+function hasCode(answer: RpcAnswer | undefined): boolean {
+  return hexData(resultOf(answer)) !== "0x";
+}
+
+function verifiedIntent(job: Job, factory: Hex): { terms: Terms; recovery: Hex } | undefined {
+  try {
+    const bytes = fromHex(job.terms);
+    if (toHex(deriveAddress(bytes, { factory })) !== job.address) return undefined;
+    const intent = decodeTerms(bytes, { factory });
+    return {
+      terms: {
+        chainId: intent.chainId,
+        token: intent.token.toLowerCase() as Hex,
+        amount: BigInt(intent.amount),
+        expirationSeconds: intent.expirationTimestamp,
+      },
+      recovery: intent.recovery,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+// Which transaction of our sender spent a nonce, found in the block that holds it.
+
+import type { Hex } from "executable-address";
+import type { Purpose } from "./ledger/purposes.ts";
+import type { Pass } from "./parts.ts";
+import { hexData, quantity, resultOf, toQuantity } from "./rpc.ts";
+
+/**
+ * @returns its hash, if it is final and every endpoint shows the same; undefined where any call
+ * failed, any endpoint says otherwise, or the nonce was not yet spent that deep
+ */
+export async function findNonceUse(pass: Pass, purpose: Purpose): Promise<Hex | undefined> {
+  const { view, parts } = pass;
+  const deepest = view.head.number - parts.chain.confirmations;
+  const first = Math.min(...purpose.transactions.map((transaction) => transaction.signedBlock));
+  let [low, high] = [Math.max(0, Math.min(first - 1, deepest)), deepest];
+  if (deepest < 0 || !(await isSpentAt(pass, purpose, high))) return undefined;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isSpentAt(pass, purpose, middle)) high = middle;
+    else low = middle + 1;
+  }
+  const answers = await view.readEach([
+    { method: "eth_getBlockByNumber", params: [toQuantity(low), true] },
+  ]);
+  const hashes = answers.map((list) => {
+    const block = list && "result" in list[0]! ? list[0].result : undefined;
+    return spenderIn(block, purpose);
+  });
+  const [hash] = hashes;
+  return hashes.every((other) => other === hash) ? hash : undefined;
+}
+
+async function isSpentAt({ view }: Pass, purpose: Purpose, block: number): Promise<boolean> {
+  const [answer] = await view.read([
+    { method: "eth_getTransactionCount", params: [purpose.sender, toQuantity(block)] },
+  ]);
+  return quantity(resultOf(answer)) > BigInt(purpose.nonce);
+}
+
+function spenderIn(block: unknown, { sender, nonce }: Purpose): Hex | undefined {
+  const transactions = (block as { transactions?: Record<string, unknown>[] } | null)?.transactions;
+  const found = transactions?.find(
+    (entry) =>
+      String(entry.from).toLowerCase() === sender && quantity(entry.nonce) === BigInt(nonce),
+  );
+  return found && hexData(found.hash);
+}

@@ -1,0 +1,39 @@
+// Everything the executor keeps, bound to one database. Each call is one statement or one commit,
+// so that being killed between two calls is the only kind of being killed there is.
+
+import type { Kysely } from "kysely";
+import type { Dialect, Tables } from "../../store/tables.ts";
+import * as blocks from "./blocks.ts";
+import * as jobs from "./jobs.ts";
+import * as lease from "./lease.ts";
+import { matchAddresses } from "./match.ts";
+import * as purposes from "./purposes.ts";
+import * as settlements from "./settlements.ts";
+
+export type Ledger = ReturnType<typeof openLedger>;
+
+export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
+  return {
+    readLease: lease.readLease.bind(null, db),
+    takeLease: lease.takeLease.bind(null, db),
+    renewLease: lease.renewLease.bind(null, db),
+    releaseLease: lease.releaseLease.bind(null, db),
+    matchAddresses: matchAddresses.bind(null, db, dialect),
+    findSweptBlock: blocks.findSweptBlock.bind(null, db),
+    saveSweep: blocks.saveSweep.bind(null, db),
+    forgetSweeps: blocks.forgetSweeps.bind(null, db),
+    findOldestCreation: blocks.findOldestCreation.bind(null, db),
+    findDueJobs: jobs.findDueJobs.bind(null, db),
+    findFailures: jobs.findFailures.bind(null, db),
+    updateJobs: jobs.updateJobs.bind(null, db),
+    openPurpose: purposes.openPurpose.bind(null, db),
+    addTransaction: purposes.addTransaction.bind(null, db),
+    findPending: purposes.findPending.bind(null, db),
+    findFinalFrom: purposes.findFinalFrom.bind(null, db),
+    findNextNonce: purposes.findNextNonce.bind(null, db),
+    settlePurpose: settlements.settlePurpose.bind(null, db),
+    loseNonce: settlements.loseNonce.bind(null, db),
+    reopenPurpose: settlements.reopenPurpose.bind(null, db),
+    findSpending: settlements.findSpending.bind(null, db),
+  };
+}

@@ -1,0 +1,149 @@
+// What the executor's core is given. It reads no clock, rolls no dice and waits for nothing by
+// itself, so that a simulator can give it a world that repeats from a seed.
+
+import type { Hex } from "executable-address";
+import type { DecisionPolicy } from "./decide.ts";
+import type { FeePolicy } from "./fees.ts";
+import type { Fence, Lease } from "./ledger/lease.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { Purpose } from "./ledger/purposes.ts";
+import type { Network, NetworkEvent, View } from "./network.ts";
+import type { Rpc } from "./rpc.ts";
+
+/** An EIP-1559 transaction without value. */
+export type UnsignedTransaction = {
+  chainId: number;
+  nonce: number;
+  to: Hex;
+  data: Hex;
+  gas: number;
+  maxFee: bigint;
+  priorityFee: bigint;
+};
+
+export type Signer = {
+  /** Lower case. */
+  address: Hex;
+  /** The same transaction gives the same bytes. */
+  sign(transaction: UnsignedTransaction): Promise<Hex>;
+};
+
+/** One chain, as the executor works on it. Addresses lower case. */
+export type ChainSettings = {
+  chainId: number;
+  tokens: readonly Hex[];
+  /** Blocks on top of a receipt before it is final. */
+  confirmations: number;
+  /** Blocks on top of a payment before it is acted on. */
+  paymentConfirmations: number;
+  decision: DecisionPolicy;
+  fees: FeePolicy;
+  /** Wei for gas per day of the chain's clock. */
+  perDayMax: bigint;
+  /** Wei of the sender's balance below which operators are warned. */
+  balanceWarnBelow: bigint;
+};
+
+/** Sizes and times that do not depend on a chain. Seconds are of the chain's clock. */
+export type Tuning = {
+  pollMs: number;
+  /** A lease whose row has not changed for so long, by the watcher's clock, may be taken. */
+  leaseMs: number;
+  /** Sent again while it is not mined. */
+  resendMs: number;
+  stuckSeconds: number;
+  /** Gas limits of one transaction and of one intent in it. */
+  batchGasMax: number;
+  intentGasMax: number;
+  batchItemsMax: number;
+  /** Nodes refuse transactions above 128 KiB. */
+  batchBytesMax: number;
+  inFlightMax: number;
+  jobsPerPass: number;
+  rangeBlocksMax: number;
+  rangesPerPass: number;
+  /** Blocks below the cursor that each sweep reads again, from another endpoint each time. */
+  resweepBlocks: number;
+};
+
+export const defaultTuning: Tuning = {
+  pollMs: 1000,
+  leaseMs: 15_000,
+  resendMs: 10_000,
+  stuckSeconds: 45,
+  batchGasMax: 12_000_000,
+  intentGasMax: 5_000_000,
+  batchItemsMax: 50,
+  batchBytesMax: 100_000,
+  inFlightMax: 16,
+  jobsPerPass: 250,
+  rangeBlocksMax: 5000,
+  rangesPerPass: 10,
+  resweepBlocks: 6,
+};
+
+export type ExecutorEvent =
+  | NetworkEvent
+  | { kind: "lease_taken"; epoch: number }
+  | { kind: "lease_lost" }
+  | { kind: "pass"; blocksBehind: number; secondsBehind: number; due: number; inFlight: number }
+  | { kind: "pass_failed"; message: string }
+  | { kind: "detected"; address: Hex; blockNumber: number }
+  | { kind: "reorg"; fromBlock: number }
+  | { kind: "corrupt_record"; address: Hex }
+  | { kind: "attempt_failed"; address: Hex; reason: string }
+  | { kind: "given_up"; address: Hex; reason: string }
+  | { kind: "sent"; purpose: Purpose["kind"]; nonce: number; hash: Hex; addresses: number }
+  | { kind: "replaced"; nonce: number; hash: Hex }
+  | { kind: "fee_capped"; nonce: number }
+  | { kind: "send_refused"; nonce: number; rpc: number; message: string }
+  | { kind: "executed" | "recovered"; address: Hex; hash: Hex }
+  | { kind: "settled"; purpose: Purpose["kind"]; nonce: number; paid: bigint }
+  | { kind: "reopened"; nonce: number }
+  | { kind: "nonce_foreign"; nonce: number; hash: Hex }
+  | { kind: "gap_filled"; nonce: number }
+  | { kind: "balance"; wei: bigint; isLow: boolean }
+  | { kind: "stopped_for_balance" };
+
+export type Parts = {
+  /** Names this process among the holders of leases. */
+  instance: string;
+  chain: ChainSettings;
+  /** Lower case. */
+  factory: Hex;
+  ledger: Ledger;
+  rpcs: Rpc[];
+  signer: Signer;
+  /** Milliseconds from anywhere; only differences are used. */
+  clock: () => number;
+  /** From 0 up to 1. */
+  random: () => number;
+  sleep: (ms: number) => Promise<void>;
+  report: (event: ExecutorEvent) => void;
+  tuning: Tuning;
+};
+
+/** What a process may forget: everything that counts is in the ledger. */
+export type Memory = {
+  network: Network;
+  fence: Fence | undefined;
+  watched: { lease: Lease; sinceMs: number } | undefined;
+  head: { hash: Hex; sinceMs: number } | undefined;
+  turn: number;
+  rangeBlocks: number;
+  /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */
+  seen: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
+  sentMs: Map<Hex, number>;
+  underpriced: Set<string>;
+  /** Passes in a row in which a used nonce had no receipt of ours. */
+  absent: Map<string, number>;
+};
+
+/** One pass: who may write, what the chain looks like, and its clock in seconds. */
+export type Pass = {
+  parts: Parts;
+  memory: Memory;
+  fence: Fence;
+  view: View;
+  now: number;
+};

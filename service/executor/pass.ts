@@ -1,0 +1,63 @@
+// One pass over one chain, in order: hold the lease, look where the chain is, find payments, settle
+// what is final, keep what is on its way moving, then start what is due. Each step leaves the
+// ledger such that being killed after it loses nothing.
+
+import { holdLease } from "./hold-lease.ts";
+import { openNetwork } from "./network.ts";
+import type { Memory, Parts, Pass } from "./parts.ts";
+import { openPurse, readNonce } from "./send.ts";
+import { settle } from "./settle.ts";
+import { sweep } from "./sweep.ts";
+import { upkeep } from "./upkeep.ts";
+import { work } from "./work.ts";
+
+const firstRangeBlocks = 500;
+
+export function freshMemory(parts: Parts): Memory {
+  return {
+    network: openNetwork(parts.chain.chainId, parts.rpcs, parts.report),
+    fence: undefined,
+    watched: undefined,
+    head: undefined,
+    turn: 0,
+    rangeBlocks: firstRangeBlocks,
+    seen: new Map(),
+    sentMs: new Map(),
+    underpriced: new Set(),
+    absent: new Map(),
+  };
+}
+
+/** @throws what stopped it: the next pass begins anew from the ledger */
+export async function runPass(parts: Parts, memory: Memory): Promise<void> {
+  const fence = await holdLease(parts, memory);
+  if (!fence) return;
+  const view = await memory.network.look();
+  const now = chainNow(memory, view.head, parts.clock());
+  const pass: Pass = { parts, memory, fence, view, now };
+
+  const swept = await sweep(pass);
+  const nonce = await readNonce(pass);
+  const { chainId } = parts.chain;
+  await settle(pass, await parts.ledger.findPending(chainId, parts.signer.address), nonce);
+  const pending = await parts.ledger.findPending(chainId, parts.signer.address);
+  const purse = await openPurse(pass, pending);
+  const isLow = purse.balance < parts.chain.balanceWarnBelow;
+  parts.report({ kind: "balance", wei: purse.balance, isLow });
+  await upkeep(pass, purse, pending, nonce);
+  const inFlight = pending.length;
+  const due = await work(pass, purse, inFlight);
+
+  const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - swept);
+  const secondsBehind = blocksBehind === 0 ? 0 : now - view.head.timestamp;
+  parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight });
+}
+
+/**
+ * The chain's clock, in seconds: the head's time, and what has passed by ours since it was first
+ * seen. The host's idea of what time it is never enters; only how fast its clock goes does.
+ */
+function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
+  if (memory.head?.hash !== head.hash) memory.head = { hash: head.hash, sinceMs: ms };
+  return head.timestamp + Math.floor((ms - memory.head.sinceMs) / 1000);
+}

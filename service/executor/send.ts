@@ -1,0 +1,150 @@
+// From a purpose to a transaction on its way: signed, stored, and only then broadcast, so that
+// whatever happens in between, what may be out there is known.
+
+import type { Hex } from "executable-address";
+import { keccak256 } from "viem";
+import { bumpFee, type Fee, suggestFee } from "./fees.ts";
+import type { Purpose } from "./ledger/purposes.ts";
+import type { Pass } from "./parts.ts";
+import { isAlreadyKnown, isNonceUsed, isUnderpriced, quantity, resultOf } from "./rpc.ts";
+
+/** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
+export const idleGas = 21_000;
+
+/** What sending costs and what there is to pay it with, as of one pass. Wei. */
+export type Purse = { suggested: Fee; neededPerGas: bigint; balance: bigint; reserved: bigint };
+
+export async function openPurse(pass: Pass, pending: readonly Purpose[]): Promise<Purse> {
+  const { parts, view } = pass;
+  const [priority, balance] = await view.read(
+    [
+      { method: "eth_maxPriorityFeePerGas", params: [] },
+      { method: "eth_getBalance", params: [parts.signer.address, view.at] },
+    ],
+    // Not every node knows the first; the policy's least priority fee stands in for it.
+    (answer, index) => index === 0 || "result" in answer,
+  );
+  const asked = priority && "result" in priority ? quantity(priority.result) : 0n;
+  const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
+  return {
+    suggested: fee,
+    neededPerGas,
+    balance: quantity(resultOf(balance)),
+    reserved: pending.reduce((sum, purpose) => sum + costMax(purpose), 0n),
+  };
+}
+
+/** What a purpose may cost at most, as last signed. */
+function costMax({ gas, transactions }: Purpose): bigint {
+  return BigInt(gas) * (transactions.at(-1)?.fee.maxFee ?? 0n);
+}
+
+/** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
+export function canAfford(purse: Purse, gas: number): boolean {
+  return purse.balance >= purse.reserved + 2n * BigInt(gas) * purse.suggested.maxFee;
+}
+
+export type Order = {
+  kind: Purpose["kind"];
+  nonce: number;
+  data: Hex;
+  gas: number;
+  addresses: readonly Hex[];
+};
+
+/** Signs, stores, broadcasts. The caller has checked {@link canAfford}. */
+export async function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
+  const { parts, fence, now } = pass;
+  const fee = purse.suggested;
+  const signed = await sign(pass, order, fee);
+  const purpose = { ...order, sender: parts.signer.address, createdAt: now };
+  const id = await parts.ledger.openPurpose(fence, purpose, signed);
+  purse.reserved += BigInt(order.gas) * fee.maxFee;
+  await broadcast(pass, { id, nonce: order.nonce }, signed);
+  const { kind, nonce, addresses } = order;
+  const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
+  parts.report({ ...sent, addresses: addresses.length });
+}
+
+/**
+ * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
+ * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
+ */
+export async function replace(
+  pass: Pass,
+  purse: Purse,
+  purpose: Purpose,
+  isMoot: boolean,
+): Promise<void> {
+  const { parts, memory, fence } = pass;
+  const newest = purpose.transactions.at(-1)!;
+  const fee = bumpFee(newest.fee, purse.suggested, parts.chain.fees);
+  if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
+  const order: Order = isMoot ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
+  const signed = await sign(pass, order, fee);
+  await parts.ledger.addTransaction(fence, purpose.id, signed);
+  memory.underpriced.delete(purpose.id);
+  await broadcast(pass, purpose, signed);
+  parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
+}
+
+async function sign({ parts, view, now }: Pass, order: Order, fee: Fee) {
+  const isIdle = order.kind === "fill";
+  const raw = await parts.signer.sign({
+    chainId: parts.chain.chainId,
+    nonce: order.nonce,
+    to: isIdle ? parts.signer.address : parts.factory,
+    data: order.data,
+    gas: order.gas,
+    ...fee,
+  });
+  return { hash: keccak256(raw), raw, fee, signedAt: now, signedBlock: view.head.number };
+}
+
+/** To every endpoint: one that takes it is enough, and one that drops it does no harm. */
+export async function broadcast(
+  { parts, memory, view }: Pass,
+  { id, nonce }: { id: string; nonce: number },
+  { hash, raw }: { hash: Hex; raw: Hex },
+): Promise<void> {
+  memory.sentMs.set(hash, parts.clock());
+  const answers = await view.readEach([{ method: "eth_sendRawTransaction", params: [raw] }]);
+  answers.forEach((list, rpc) => {
+    const answer = list?.[0];
+    if (!answer || "result" in answer) return;
+    const { error } = answer;
+    if (isAlreadyKnown(error) || isNonceUsed(error)) return;
+    if (isUnderpriced(error)) memory.underpriced.add(id);
+    parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
+  });
+}
+
+/** The sender's nonce in the state after `view.head`. */
+export async function readNonce({ parts, view }: Pass): Promise<number> {
+  const params = [parts.signer.address, view.at];
+  const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
+  return Number(quantity(resultOf(answer)));
+}
+
+/** What each endpoint shows at its own head, highest first. */
+export async function readNonces({ parts, view }: Pass): Promise<number[]> {
+  const params = [parts.signer.address, "latest"];
+  const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
+  const nonces = answers.flatMap((list) => {
+    const answer = list?.[0];
+    return answer && "result" in answer ? [Number(quantity(answer.result))] : [];
+  });
+  return nonces.sort((a, b) => b - a);
+}
+
+/**
+ * The nonce to use next: ours to give out, except where the chain has gone past it. That takes the
+ * word of enough endpoints, since a nonce too high leaves a gap.
+ * @returns undefined where it is not known
+ */
+export async function nextNonce(pass: Pass): Promise<number | undefined> {
+  const { parts, view } = pass;
+  const own = await parts.ledger.findNextNonce(parts.chain.chainId, parts.signer.address);
+  const reached = (await readNonces(pass))[view.quorum - 1];
+  return reached === undefined ? undefined : Math.max(own, reached);
+}

@@ -1,0 +1,186 @@
+// How purposes become final: by the receipt of any transaction ever signed for them, seen by enough
+// endpoints, deep enough, in a block that still stands, and borne out by the chain's state. Who
+// took a nonce is never guessed: only another transaction found in its place settles that.
+
+import type { Hex } from "executable-address";
+import { backoffSeconds } from "./backoff.ts";
+import { findNonceUse } from "./find-nonce-use.ts";
+import type { JobUpdate } from "./ledger/jobs.ts";
+import type { Purpose } from "./ledger/purposes.ts";
+import { blockCall } from "./network.ts";
+import type { Pass } from "./parts.ts";
+import { type Outcome, outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
+import { blockOf, hexData, type RpcAnswer, resultOf } from "./rpc.ts";
+
+/** Passes in a row without a receipt before anybody else is suspected. */
+const absentPassesMin = 3;
+
+/** @param usedBelow the sender's nonce on chain: every lower one was spent on something */
+export async function settle(
+  pass: Pass,
+  pending: readonly Purpose[],
+  usedBelow: number,
+): Promise<void> {
+  const used = pending.filter((purpose) => purpose.nonce < usedBelow);
+  if (used.length === 0) return;
+  const calls = used.flatMap((purpose) =>
+    purpose.transactions.map((transaction) => ({
+      method: "eth_getTransactionReceipt",
+      params: [transaction.hash],
+    })),
+  );
+  const answers = await pass.view.readEach(calls);
+  let at = 0;
+  for (const purpose of used) {
+    const end = at + purpose.transactions.length;
+    const mine = answers.map((list) => list?.slice(at, end));
+    at = end;
+    await settleOne(pass, purpose, mine);
+  }
+}
+
+async function settleOne(
+  pass: Pass,
+  purpose: Purpose,
+  answers: (RpcAnswer[] | undefined)[],
+): Promise<void> {
+  const { parts, memory, view } = pass;
+  const found = agreeOnReceipt(answers, view.quorum);
+  if (found === "disagreement") {
+    const detail = `receipts of nonce ${purpose.nonce} differ`;
+    return parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
+  }
+  if (found === "unknown") return;
+  if (found === "absent") return suspect(pass, purpose);
+  memory.absent.delete(purpose.id);
+  if (view.head.number - found.blockNumber < parts.chain.confirmations) return;
+  await record(pass, purpose, found);
+}
+
+/**
+ * What enough endpoints say alike. One that has no receipt lags, which contradicts nobody; two
+ * different receipts do. Absent only if every endpoint that was
+ * asked answered, and none has one.
+ */
+export function agreeOnReceipt(
+  answers: readonly (RpcAnswer[] | undefined)[],
+  quorum: number,
+): Receipt | "absent" | "unknown" | "disagreement" {
+  const votes = new Map<string, { receipt: Receipt; count: number }>();
+  let isComplete = true;
+  for (const list of answers) {
+    const receipt = list && firstReceipt(list);
+    if (receipt === "unknown" || !list) isComplete = false;
+    if (!receipt || receipt === "unknown") continue;
+    const key = JSON.stringify([receipt.blockHash, receipt.succeeded, receipt.logs]);
+    const vote = votes.get(key) ?? { receipt, count: 0 };
+    votes.set(key, { receipt, count: vote.count + 1 });
+  }
+  if (votes.size > 1) return "disagreement";
+  const [vote] = votes.values();
+  if (vote) return vote.count >= quorum ? vote.receipt : "unknown";
+  return isComplete && answers.length >= quorum ? "absent" : "unknown";
+}
+
+function firstReceipt(list: readonly RpcAnswer[]): Receipt | undefined | "unknown" {
+  try {
+    return list.map((answer) => receiptOf(resultOf(answer))).find((receipt) => receipt);
+  } catch {
+    return "unknown";
+  }
+}
+
+async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<void> {
+  const { parts, fence, view } = pass;
+  const outcomes = outcomesOf(receipt, parts.factory).filter((outcome) =>
+    purpose.addresses.includes(outcome.vault),
+  );
+  if (!(await isBorneOut(pass, receipt, outcomes))) return;
+  const updates: JobUpdate[] = [];
+  for (const address of purpose.addresses) {
+    updates.push(await updateOf(pass, purpose, address, outcomes));
+  }
+  const isNew = await parts.ledger.settlePurpose(fence, {
+    purposeId: purpose.id,
+    transactionHash: receipt.transactionHash,
+    blockNumber: receipt.blockNumber,
+    paid: receipt.paid,
+    at: view.head.timestamp,
+    outcomes,
+    updates,
+  });
+  if (!isNew) return;
+  for (const transaction of purpose.transactions) pass.memory.sentMs.delete(transaction.hash);
+  const { kind, nonce } = purpose;
+  parts.report({ kind: "settled", purpose: kind, nonce, paid: receipt.paid });
+  for (const outcome of outcomes) reportOutcome(pass, outcome, receipt.transactionHash);
+}
+
+/** The receipt's block stands, and a vault that executed or closed has its code now. */
+async function isBorneOut(
+  { parts, view }: Pass,
+  receipt: Receipt,
+  outcomes: readonly Outcome[],
+): Promise<boolean> {
+  const over = outcomes.filter((outcome) => outcome.kind !== "failed");
+  const [block, ...codes] = await view.read([
+    blockCall(receipt.blockNumber),
+    ...over.map(({ vault }) => ({ method: "eth_getCode", params: [vault, view.at] })),
+  ]);
+  const hasCode = codes.every((answer) => hexData(resultOf(answer)) !== "0x");
+  if (blockOf(resultOf(block)).hash === receipt.blockHash && hasCode) return true;
+  const detail = `the receipt of ${receipt.transactionHash} is not borne out by the chain`;
+  parts.report({ kind: "rpc_disagreement", about: "state", detail });
+  return false;
+}
+
+/** What becomes of an address: looked at again, at once after a success, later after a failure. */
+async function updateOf(
+  { parts, now }: Pass,
+  purpose: Purpose,
+  address: Hex,
+  outcomes: readonly Outcome[],
+): Promise<JobUpdate> {
+  const mine = outcomes.filter((outcome) => outcome.vault === address);
+  const failure = mine.find((outcome) => "reason" in outcome);
+  const base = { address, state: "waiting" as const, dueAt: now, reason: null, notBefore: 0 };
+  if (mine.some((outcome) => outcome.kind === "executed")) return { ...base, failures: 0 };
+  if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
+    return { ...base, failures: 0, recoveryFailures: 0 };
+  }
+  const before = await parts.ledger.findFailures(parts.chain.chainId, address);
+  const notBefore = now + backoffSeconds(before.failures + 1, parts.random);
+  const failures = {
+    failures: before.failures + 1,
+    ...(purpose.kind === "execute"
+      ? { paidFailures: before.paidFailures + 1 }
+      : { recoveryFailures: before.recoveryFailures + 1 }),
+  };
+  const reason = failure && "reason" in failure ? failure.reason : "reverted on chain";
+  return { ...base, ...failures, reason, notBefore, dueAt: notBefore };
+}
+
+function reportOutcome({ parts }: Pass, outcome: Outcome, hash: Hex): void {
+  const address = outcome.vault;
+  if ("reason" in outcome) {
+    parts.report({ kind: "attempt_failed", address, reason: outcome.reason });
+  } else parts.report({ kind: outcome.kind, address, hash });
+}
+
+/** The nonce is spent and nobody has a receipt of ours: look for the transaction that spent it. */
+async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
+  const { parts, memory, fence, view, now } = pass;
+  if (!view.isWhole) return;
+  const passes = (memory.absent.get(purpose.id) ?? 0) + 1;
+  memory.absent.set(purpose.id, passes);
+  if (passes < absentPassesMin) return;
+  const hash = await findNonceUse(pass, purpose);
+  if (!hash || purpose.transactions.some((transaction) => transaction.hash === hash)) return;
+  const updates = purpose.addresses.map((address) => {
+    const state = "waiting" as const;
+    return { address, state, dueAt: now, reason: "nonce taken by another transaction" };
+  });
+  await parts.ledger.loseNonce(fence, purpose.id, updates);
+  memory.absent.delete(purpose.id);
+  parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash });
+}

@@ -1,0 +1,127 @@
+// What must be true at the end of every history.
+
+import { type Hex, toHex } from "executable-address";
+import { balanceOf } from "./factory-model.ts";
+import { sender, shop, tokens, type World } from "./world.ts";
+
+/** Each fault in words; all empty in a good history. */
+export type Verdict = {
+  /** Money that should have moved and has not, unreported. */
+  missing: string[];
+  /** Work of ours done a second time. */
+  duplicate: string[];
+  /** Recorded as done, and the chain says otherwise; or done, and not recorded. */
+  falselyDone: string[];
+  /** Units that came from nowhere or went nowhere. */
+  unbalanced: string[];
+  /** Nonces that are not final. */
+  stuck: string[];
+};
+
+export function faultsOf(verdict: Verdict): string[] {
+  return Object.entries(verdict).flatMap(([kind, list]) => list.map((text) => `${kind}: ${text}`));
+}
+
+/** The chain's part: it needs no ledger, so the naive control is judged by it too. */
+export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" | "unbalanced"> {
+  const { chain, vaults } = world;
+  const { state } = chain.blocks.at(-1)!;
+  const missing = vaults.flatMap(({ address, behaviour }) =>
+    tokens
+      .filter((token) => balanceOf(state, token, address) > 0n)
+      .map((token) => `${address} (${behaviour}) holds ${balanceOf(state, token, address)}`),
+  );
+  const duplicate = chain.blocks.flatMap((block) =>
+    block.mined.flatMap(({ transaction, wasted }) =>
+      wasted
+        .filter((vault) => wasOurs(world, vault, block.number))
+        .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
+    ),
+  );
+  return { missing, duplicate, unbalanced: judgeBalance(world) };
+}
+
+/** Over by a transaction of ours, not by a stranger's, in an earlier or the same block. */
+function wasOurs({ chain }: World, vault: Hex, upTo: number): boolean {
+  const topic = `0x${vault.slice(2).padStart(64, "0")}`;
+  const [executed] = chain.blocks
+    .slice(0, upTo + 1)
+    .flatMap((block) => block.mined)
+    .filter(({ logs }) => logs.some((log) => log.topics[1] === topic && log.topics.length === 3));
+  return executed !== undefined;
+}
+
+/** Every unit that entered a vault left by its calls or to its recovery, or is still there. */
+function judgeBalance({ chain, vaults }: World): string[] {
+  const { state } = chain.blocks.at(-1)!;
+  const faults: string[] = [];
+  for (const token of tokens) {
+    let paid = 0n;
+    for (const deed of chain.blocks.flatMap((block) => block.deeds)) {
+      if (deed.kind === "pay" && deed.token === token) paid += deed.amount;
+    }
+    const owners = [shop, ...vaults.flatMap((vault) => [vault.address, vault.recovery])];
+    const found = owners.reduce((sum, owner) => sum + balanceOf(state, token, owner), 0n);
+    if (found !== paid) faults.push(`${paid} of ${token} were paid, ${found} are found`);
+  }
+  return faults;
+}
+
+export async function judge(world: World): Promise<Verdict> {
+  const { db, chain } = world;
+  const onChain = judgeChain(world);
+  const reported = await db
+    .selectFrom("executor_jobs")
+    .select(["address", "state"])
+    .where("state", "=", "given_up")
+    .execute();
+  const isReported = (text: string) =>
+    reported.some((row) => text.startsWith(toHex(row.address)));
+  const pending = await db
+    .selectFrom("executor_purposes")
+    .selectAll()
+    .where("state", "=", "pending")
+    .where("sender", "=", sender)
+    .execute();
+  const nonces = await db.selectFrom("executor_purposes").select("nonce").execute();
+  const used = chain.blocks.at(-1)!.state.nonce;
+  return {
+    ...onChain,
+    missing: onChain.missing.filter((text) => !isReported(text)),
+    falselyDone: await judgeOutcomes(world),
+    stuck: [
+      ...pending.map((row) => `nonce ${row.nonce} is pending`),
+      ...(nonces.length > used ? [`${nonces.length} nonces given out, ${used} used`] : []),
+    ],
+  };
+}
+
+async function judgeOutcomes({ db, chain, vaults }: World): Promise<string[]> {
+  const faults: string[] = [];
+  const mined = new Map(
+    chain.blocks.flatMap((block) =>
+      block.mined.map((entry) => [entry.transaction.hash, entry] as const),
+    ),
+  );
+  const outcomes = await db
+    .selectFrom("executor_outcomes")
+    .selectAll()
+    .where("kind", "in", ["executed", "recovered"])
+    .execute();
+  for (const row of outcomes) {
+    const vault = toHex(row.address);
+    const entry = mined.get(row.transaction_hash as Hex);
+    const topic = `0x${vault.slice(2).padStart(64, "0")}`;
+    const isTrue = entry?.logs.some((log) => log.topics[1] === topic && log.topics.length === 3);
+    if (!isTrue) faults.push(`${vault} is down as ${row.kind} by ${row.transaction_hash}`);
+  }
+  for (const vault of vaults) {
+    const topic = `0x${vault.address.slice(2).padStart(64, "0")}`;
+    const ours = [...mined.values()].some(({ logs }) =>
+      logs.some((log) => log.topics[1] === topic && log.topics.length === 3),
+    );
+    const row = outcomes.find((each) => toHex(each.address) === vault.address);
+    if (ours && !row) faults.push(`${vault.address} was done and is not down as done`);
+  }
+  return faults;
+}

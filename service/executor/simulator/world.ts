@@ -1,0 +1,167 @@
+// One seed's world: intents and their records, payments, blocks, reorgs, fee spikes, evictions.
+
+import Database from "better-sqlite3";
+import { fromHex, type Hex, makeRecord } from "executable-address";
+import { Kysely, SqliteDialect } from "kysely";
+import { keccak256, stringToHex } from "viem";
+import { migrate } from "../../store/migrate.ts";
+import type { Tables } from "../../store/tables.ts";
+import { type ChainModel, createChainModel } from "./chain-model.ts";
+import type { Behaviour, VaultModel } from "./factory-model.ts";
+import type { Random, Scheduler } from "./scheduler.ts";
+
+export const factory: Hex = `0x${"fa".repeat(20)}`;
+export const sender: Hex = `0x${"e0".repeat(20)}`;
+export const shop: Hex = `0x${"50".repeat(20)}`;
+export const tokens: readonly Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
+export const chainId = 7;
+export const confirmations = 4;
+const otherChainId = 8;
+const startSeconds = 1_800_000_000;
+const blockSeconds = 12;
+
+/** The world in seconds: intents expire and storms rage, then calm, so that all comes to rest. */
+export const stormSeconds = 1500;
+export const endSeconds = 3600;
+
+export type World = {
+  db: Kysely<Tables>;
+  chain: ChainModel;
+  vaults: VaultModel[];
+  /** Everything ever paid in and not lost to a reorg stands in the chain; this is what was meant. */
+  close(): Promise<void>;
+};
+
+export async function createWorld(
+  scheduler: Scheduler,
+  random: Random,
+  isStormy: () => boolean,
+): Promise<World> {
+  const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
+    newVault(random, i),
+  );
+  const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
+  const chain = createChainModel({ chainId, factory, shop, startSeconds }, byAddress);
+  const database = new Database(":memory:");
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
+  await migrate(db, "sqlite");
+  for (const vault of vaults) {
+    await db
+      .insertInto("records")
+      .values({ address: fromHex(vault.address), terms: fromHex(vault.terms) })
+      .execute();
+    await db
+      .insertInto("owners")
+      .values({
+        account_id: "acc",
+        address: fromHex(vault.address),
+        created_at: startSeconds * 1000,
+      })
+      .execute();
+  }
+  for (const vault of vaults) schedulePayments(chain, scheduler, random, vault);
+  scheduleBlocks(chain, scheduler, random, isStormy);
+  return { db, chain, vaults, close: () => db.destroy() };
+}
+
+function newVault(random: Random, index: number): VaultModel {
+  const amount = BigInt(1 + Math.floor(random() * 1e6));
+  const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
+  const expirationSeconds = startSeconds + 300 + Math.floor(random() * 1500);
+  const isElsewhere = random() < 0.08;
+  const token = tokens[Math.floor(random() * tokens.length)]!;
+  const record = makeRecord(
+    {
+      token,
+      amount: amount.toString(),
+      calls: [{ target: shop, function: "pay(uint256 amount)", args: [amount.toString()] }],
+      expirationTimestamp: expirationSeconds,
+      recovery,
+      salt: keccak256(stringToHex(`${index}:${random()}`)),
+      chainId: isElsewhere ? otherChainId : chainId,
+    },
+    { factory },
+  );
+  const behaviours: Behaviour[] = [
+    "runs",
+    "runs",
+    "runs",
+    "runs",
+    "runs",
+    "mends",
+    "reverts",
+    "poison",
+  ];
+  return {
+    address: record.address.toLowerCase() as Hex,
+    terms: record.terms,
+    token,
+    amount,
+    expirationSeconds,
+    recovery,
+    chainId: record.intent.chainId,
+    behaviour: behaviours[Math.floor(random() * behaviours.length)]!,
+    mendsAtSeconds: startSeconds + Math.floor(random() * 900),
+  };
+}
+
+/** Exact, over, under, in two parts, late, twice, in the wrong token, or never. */
+function schedulePayments(
+  chain: ChainModel,
+  scheduler: Scheduler,
+  random: Random,
+  vault: VaultModel,
+): void {
+  const pay = (seconds: number, amount: bigint, token = vault.token) => {
+    if (amount === 0n) return;
+    const onlyOnce = random() < 0.3;
+    scheduler.at(seconds * 1000, () =>
+      chain.add({ kind: "pay", token, to: vault.address, amount, onlyOnce }),
+    );
+  };
+  const when = 20 + random() * 900;
+  const kind = random();
+  if (kind < 0.5) pay(when, vault.amount);
+  else if (kind < 0.6) pay(when, vault.amount * 2n);
+  else if (kind < 0.7) pay(when, vault.amount / 2n);
+  else if (kind < 0.85) {
+    pay(when, vault.amount / 2n);
+    pay(when + random() * 200, vault.amount - vault.amount / 2n);
+  }
+  if (random() < 0.2) pay(when + 300 + random() * 1500, vault.amount);
+  if (random() < 0.15)
+    pay(
+      when,
+      7n,
+      tokens.find((token) => token !== vault.token),
+    );
+  if (random() < 0.1)
+    scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
+}
+
+function scheduleBlocks(
+  chain: ChainModel,
+  scheduler: Scheduler,
+  random: Random,
+  isStormy: () => boolean,
+): void {
+  let baseFee = 10;
+  const next = () => {
+    const stormy = isStormy();
+    if (stormy && random() < 0.06) {
+      chain.reorg(1 + Math.floor(random() * (confirmations - 1)), () => random() < 0.15);
+    }
+    if (stormy && random() < 0.1) {
+      const [evicted] = chain.pool.keys();
+      if (evicted !== undefined) chain.pool.delete(evicted);
+    }
+    if (stormy && random() < 0.05) baseFee *= 1 + random() * 20;
+    baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
+    const last = chain.blocks.at(-1)!.timestamp;
+    const here = startSeconds + Math.floor(scheduler.now() / 1000);
+    chain.mine(Math.max(here, last + 1), BigInt(Math.floor(baseFee)));
+    const gapMs = blockSeconds * 1000 * (0.5 + random());
+    if (scheduler.now() / 1000 < endSeconds) scheduler.at(scheduler.now() + gapMs, next);
+  };
+  scheduler.at(1000, next);
+}

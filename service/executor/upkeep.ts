@@ -1,0 +1,95 @@
+// Keeping the sequence of nonces moving: what is not mined is sent again, what is stuck is replaced
+// at its nonce, what a reorg undid is opened again, and a nonce nobody uses is spent on nothing.
+
+import type { Purpose } from "./ledger/purposes.ts";
+import type { Pass } from "./parts.ts";
+import { hexData, resultOf } from "./rpc.ts";
+import { broadcast, canAfford, idleGas, type Purse, readNonces, replace, send } from "./send.ts";
+
+/** Each replacement costs more, so only the first few of a stuck queue are touched per pass. */
+const replacedPerPassMax = 4;
+
+/** A gap is filled one by one; more than this at once is somebody's lie. */
+const gapsPerPassMax = 16;
+
+/** @param nonce the sender's on chain */
+export async function upkeep(
+  pass: Pass,
+  purse: Purse,
+  pending: readonly Purpose[],
+  nonce: number,
+): Promise<void> {
+  const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
+  await reopenUndone(pass, nonce);
+  await fillGaps(pass, purse, pending, nonce);
+  await resend(pass, unmined);
+  const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
+  for (const purpose of stuck.slice(0, replacedPerPassMax)) {
+    await replace(pass, purse, purpose, await isMoot(pass, purpose));
+  }
+}
+
+/** Final purposes whose nonce is free again, by everyone's word: a reorg went deeper than final. */
+async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
+  const { parts, fence, view } = pass;
+  const { chainId } = parts.chain;
+  const undone = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
+  if (undone.length === 0) return;
+  const nonces = await readNonces(pass);
+  if (nonces.length < view.quorum) return;
+  for (const purpose of undone) {
+    const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
+    if (!isPast || nonces[0]! > purpose.nonce) continue;
+    await parts.ledger.reopenPurpose(fence, purpose.id, purpose.addresses);
+    parts.report({ kind: "reopened", nonce: purpose.nonce });
+  }
+}
+
+/** A nonce below ours that no purpose has: given out wrongly once, or lost with a database. */
+async function fillGaps(
+  pass: Pass,
+  purse: Purse,
+  pending: readonly Purpose[],
+  nonce: number,
+): Promise<void> {
+  const { parts, view } = pass;
+  const { chainId } = parts.chain;
+  const next = await parts.ledger.findNextNonce(chainId, parts.signer.address);
+  if (next <= nonce || !view.isWhole) return;
+  const final = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
+  const known = new Set([...pending, ...final].map((purpose) => purpose.nonce));
+  for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
+    if (known.has(gap) || !canAfford(purse, idleGas)) continue;
+    await send(pass, purse, { kind: "fill", nonce: gap, data: "0x", gas: idleGas, addresses: [] });
+    parts.report({ kind: "gap_filled", nonce: gap });
+  }
+}
+
+async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
+  const { parts, memory } = pass;
+  for (const purpose of unmined) {
+    const newest = purpose.transactions.at(-1)!;
+    const sentMs = memory.sentMs.get(newest.hash);
+    if (sentMs !== undefined && parts.clock() - sentMs < parts.tuning.resendMs) continue;
+    await broadcast(pass, purpose, newest);
+  }
+}
+
+/** It has had a block's time, and: offers less than a block takes, or less than a node asks, or
+ * has waited too long. */
+function isStuck({ parts, memory, view, now }: Pass, purpose: Purpose): boolean {
+  const newest = purpose.transactions.at(-1)!;
+  if (newest.signedBlock >= view.head.number) return false;
+  if (memory.underpriced.has(purpose.id)) return true;
+  if (newest.fee.maxFee < view.head.baseFee) return true;
+  return now - newest.signedAt >= parts.tuning.stuckSeconds;
+}
+
+/** Every vault of it is over already, so none of it can run. */
+async function isMoot({ view }: Pass, purpose: Purpose): Promise<boolean> {
+  if (purpose.kind !== "execute") return false;
+  const codes = await view.read(
+    purpose.addresses.map((vault) => ({ method: "eth_getCode", params: [vault, view.at] })),
+  );
+  return codes.every((answer) => hexData(resultOf(answer)) !== "0x");
+}
