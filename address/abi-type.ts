@@ -1,7 +1,7 @@
 // The types a parameter can have, with what the ABI's layout needs to know of each.
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
-/** `dynamic`: lies in the tail, behind an offset. `headBytes`: what it takes in its parent's head. */
+/** `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head. */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
   | { readonly kind: "fixedBytes"; readonly size: number }

@@ -62,7 +62,7 @@ export function readAddress(faults: Faults, text: unknown, memory: Memory): Addr
   }
   const right = formatAddress(bytes, memory.keccak);
   if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
-    const message = `the letters' case is no EIP-55 checksum; if the digits are right, write ${right}`;
+    const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
     refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
     return undefined;
   }

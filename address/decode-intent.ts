@@ -1,5 +1,5 @@
-// From terms to the intent they spell, not yet checked: the caller parses what comes out, encodes it
-// again and compares, so a rule that this file does not enforce is enforced there.
+// From terms to the intent they spell, not yet checked: the caller parses what comes out, encodes
+// it again and compares, so a rule that this file does not enforce is enforced there.
 
 import { termsBytesMax } from "./abi-type.ts";
 import { InvalidError, noFaults, throwFaults } from "./errors.ts";

@@ -4,7 +4,8 @@
 import type { Hex } from "./intent.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
-export const factoryAddress: Hex = "0x8f7A910f6983c1fCcD987082Fd951de242169385";
+export const factoryAddress: Hex = "0xe7232553f6EEbE9CBFDf987600F8dB6DC15a18E6";
 
 /** Init code that goes before the terms: it delegates construction to the factory. */
-export const initCodePrefix: Hex = "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf3";
+export const initCodePrefix: Hex =
+  "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf30b8a44d9";

@@ -67,7 +67,7 @@ export function readFields(
   return raw;
 }
 
-function readCall(faults: Faults, value: unknown): RawCall | undefined {
+export function readCall(faults: Faults, value: unknown): RawCall | undefined {
   if (!isObject(faults, value)) return undefined;
   let target: unknown;
   let name: unknown;

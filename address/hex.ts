@@ -56,7 +56,7 @@ export function hexBytes(text: string): number {
   return text.startsWith("0x") && text.length % 2 === 0 ? text.length / 2 - 1 : -1;
 }
 
-/** Writes what follows `0x` to `into` from `at`. False, with rubbish written, if a digit is none. */
+/** Writes what follows `0x` to `into` from `at`. False, rubbish written, if a digit is none. */
 export function writeHex(text: string, into: Uint8Array, at: number): boolean {
   let bad = 0;
   for (let i = 2, to = at; i < text.length; i += 2, to++) {

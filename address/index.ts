@@ -1,8 +1,9 @@
+export { termsBytesMax } from "./abi-type.ts";
 export { formatAddress, parseAddress } from "./checksum.ts";
 export { factoryAddress, initCodePrefix } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
-export { decodeExecution, encodeExecution, executeSelector } from "./execution.ts";
+export { decodeExecution, encodeCall, encodeExecution, executeSelector } from "./execution.ts";
 export { fromHex, toHex } from "./hex.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent.ts";
 export { type Keccak, keccak256 } from "./keccak.ts";

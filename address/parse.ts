@@ -15,9 +15,9 @@ export type ParseOptions = {
   /** The factory that must not be `recovery`. Default: {@link factoryAddress}. */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
-  /** Gives the salt of an intent that names none: 32 bytes of hex. Without it a salt is required. */
+  /** Gives the salt of an intent that names none: 32 bytes. Without it a salt is required. */
   readonly drawSalt?: () => Hex;
-  /** Further rules, on the fields that are right by themselves; their issues are told with the rest. */
+  /** Further rules, on the fields that are right in themselves; told with the other issues. */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
 

@@ -1,4 +1,4 @@
-// Records: an address, its factory, its intent and its terms together, and the proof that they agree.
+// Records: an address, its factory, its intent and its terms, and the proof that they agree.
 
 import { formatAddress, parseAddress } from "./checksum.ts";
 import { factoryAddress } from "./deployment.ts";

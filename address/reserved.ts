@@ -6,8 +6,8 @@ calldata case catch constant constructor continue contract copyof days default d
 emit enum ether event external fallback false final fixed for function gwei hex hours if immutable
 implements import in indexed inline int interface internal is let library macro mapping match memory
 minutes modifier mutable new null of override partial payable pragma private promise public pure
-receive reference relocatable return returns sealed seconds sizeof static storage string struct super
-supports switch this throw true try type typedef typeof ufixed uint unchecked unicode using var view
+receive reference relocatable return returns sealed seconds sizeof static storage string struct
+super supports switch this throw true try type typedef typeof ufixed uint unchecked unicode using var view
 virtual weeks wei while years`;
 
 export const reservedWords: ReadonlySet<string> = new Set(words.split(/\s+/));

@@ -1,5 +1,11 @@
-// Functions that move or hand over money, by selector. Four bytes are few: a harmless-looking name can
-// be ground until it has the selector of `approve`, so another function under one of these is refused.
+// Functions that move or hand over money, by selector. Four bytes are few: a harmless-looking name
+// can be ground until it has the selector of `approve`, so no other function may have one of these.
+
+/** In short, where it would not fit a line. */
+const parts = {
+  INTENT: "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)",
+  TRANSFER: "address,address,uint256,uint256,uint256,bytes32",
+};
 
 const known = `
 04e45aaf exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))
@@ -7,7 +13,7 @@ const known = `
 1296ee62 transferAndCall(address,uint256)
 13af4035 setOwner(address)
 150b7a02 onERC721Received(address,address,uint256,bytes)
-184bb814 execute((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))
+184bb814 execute(INTENT)
 18cbafe5 swapExactTokensForETH(uint256,uint256,address[],address,uint256)
 1a895266 unBlacklist(address)
 1e83409a claim(address)
@@ -36,7 +42,7 @@ const known = `
 42966c68 burn(uint256)
 44fda011 setAuthorizationState(address,bool)
 47e1da2a executeBatch(address[],uint256[],bytes[])
-48349a2f rescue((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256),address,uint256,bytes)
+48349a2f rescue(INTENT,address,uint256,bytes)
 4e71d92d claim()
 4f1ef286 upgradeToAndCall(address,bytes)
 5a049a70 cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)
@@ -56,12 +62,12 @@ const known = `
 7ff36ab5 swapExactETHForTokens(uint256,address[],address,uint256)
 8129fc1c initialize()
 82ad56cb aggregate3((address,bool,bytes)[])
-844d3348 executeBatch((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)[])
+844d3348 executeBatch(INTENT[])
 8456cb59 pause()
 87517c45 approve(address,address,uint160,uint48)
 88b7ab63 receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)
 8f283970 changeAdmin(address)
-8f924bd4 recover((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256),address[])
+8f924bd4 recover(INTENT,address[])
 8fcbaf0c permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)
 94bf804d mint(uint256,address)
 959b8c3f authorizeOperator(address)
@@ -91,9 +97,9 @@ d505accf permit(address,address,uint256,uint256,uint8,bytes32,bytes32)
 d547741f revokeRole(bytes32,address)
 d73dd623 increaseApproval(address,uint256)
 dd62ed3e allowance(address,address)
-e3ee160e transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)
+e3ee160e transferWithAuthorization(TRANSFER,uint8,bytes32,bytes32)
 e9ae5c53 execute(bytes32,bytes)
-ef55bec6 receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)
+ef55bec6 receiveWithAuthorization(TRANSFER,uint8,bytes32,bytes32)
 f23a6e61 onERC1155Received(address,address,uint256,uint256,bytes)
 f242432a safeTransferFrom(address,address,uint256,uint256,bytes)
 f2fde38b transferOwnership(address)
@@ -103,16 +109,19 @@ fc673c4f operatorBurn(address,uint256,bytes,bytes)
 fe9d9303 burn(uint256,bytes)
 `;
 
-const owners = new Map(
+/** Signature by selector, lower case. */
+export const wellKnown: ReadonlyMap<string, string> = new Map(
   known
+    .replaceAll("INTENT", parts.INTENT)
+    .replaceAll("TRANSFER", parts.TRANSFER)
     .trim()
     .split("\n")
     .map((line) => [`0x${line.slice(0, 8)}`, line.slice(9)]),
 );
 
 /**
- * The signature of the well-known function that `selector` (lower case) belongs to. Sources: ERC-20,
- * 721, 777, 1155, 1363, 2612, 3009, 4626, EIP-2612's DAI form, Permit2, WETH, Aave, Safe, Uniswap
+ * The signature of the well-known function that `selector` (lower case) belongs to. Sources:
+ * ERC-20, 721, 777, 1155, 1363, 2612, 3009, 4626, EIP-2612's DAI form, Permit2, WETH, Aave, Safe, Uniswap
  * routers, OpenZeppelin's access control and proxies, and PaymentFactory.
  */
-export const ownerOfSelector = (selector: string): string | undefined => owners.get(selector);
+export const ownerOfSelector = (selector: string): string | undefined => wellKnown.get(selector);

@@ -6,7 +6,7 @@ import { typeDepthMax } from "./abi-type.ts";
 type Cursor = { signature: string; at: number; names: string; nameAt: number; text: string };
 
 /**
- * `f((address,uint256)[])` and `(to,amount)payments` give `f((address to, uint256 amount)[] payments)`.
+ * `f((address,bool)[])` and `(to,now)payments` give `f((address to, bool now)[] payments)`.
  *
  * @returns undefined where the two do not have one shape
  */

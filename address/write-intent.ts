@@ -27,7 +27,7 @@ const places = {
 } as const;
 
 /** Where the words of a call stand, from its beginning; the strings and the bytes follow. */
-const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
+export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
 
 /** Writes the terms of `raw` and gives the fields that are right, in the spec's order. */
 export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Partial<Intent> {
@@ -152,29 +152,35 @@ function writeCalls(
   const before = faults.issues.length;
   if (calls.length === 0)
     refuse(faults, "too_few", `expected 1 to ${callsMax} calls, found 0`, "calls");
-  const written: Call[] = [];
-  try {
+  const written = orTooLong(faults, "calls", () => {
     writer.view.setUint32(reserve(writer, 32) + 28, calls.length);
     const base = reserve(writer, 32 * calls.length);
-    faults.path.push("calls");
-    for (let i = 0; i < calls.length; i++) {
-      faults.path.push(i);
+    return calls.map((call, i) => {
+      faults.path.push("calls", i);
       writer.view.setUint32(base + 32 * i + 28, writer.at - base);
-      const call = calls[i] && writeCall(context, calls[i]!);
-      if (call) written.push(call);
-      faults.path.pop();
-    }
-    faults.path.pop();
-  } catch (error) {
-    if (!(error instanceof TooLong)) throw error;
-    faults.path.length = 0;
-    refuse(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, "calls");
-  }
-  const right = written.length === calls.length && faults.issues.length === before;
-  return right ? written : undefined;
+      const right = call && writeCall(context, call);
+      faults.path.length -= 2;
+      return right;
+    });
+  });
+  if (!written || faults.issues.length > before || written.includes(undefined)) return undefined;
+  return written as Call[];
 }
 
-function writeCall(context: Context, raw: RawCall): Call | undefined {
+/** What `write` gives, or undefined and a fault of `field` where that would not fit. */
+export function orTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
+  const depth = faults.path.length;
+  try {
+    return write();
+  } catch (error) {
+    if (!(error instanceof TooLong)) throw error;
+    faults.path.length = depth;
+    refuse(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, field);
+    return undefined;
+  }
+}
+
+export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const { faults, writer, memory } = context;
   const start = reserve(writer, callPlaces.end);
   const target = writeAddress(context, raw.target, start + callPlaces.target, "target");
@@ -213,7 +219,7 @@ function writeArguments(
 ): readonly string[] | undefined {
   const { faults, writer } = context;
   if (args.length !== parameters.length) {
-    const message = `expected ${parameters.length} arguments, one a parameter, found ${args.length}`;
+    const message = `expected ${parameters.length} arguments, found ${args.length}`;
     refuse(faults, "wrong_count", message, "args");
     return undefined;
   }

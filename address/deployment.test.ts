@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import * as contracts from "executable-address-contracts";
+import * as copies from "./deployment.ts";
+
+/** `npm run vectors`: takes the snapshot's values over. */
+if (process.env.UPDATE_VECTORS) {
+  const file = new URL("./deployment.ts", import.meta.url);
+  const text = readFileSync(file, "utf8")
+    .replace(copies.factoryAddress, contracts.factoryAddress)
+    .replace(copies.initCodePrefix, contracts.initCodePrefix);
+  writeFileSync(file, text);
+} else {
+  test("factory address and PREFIX are those of the contracts' snapshot", () => {
+    assert.equal(copies.factoryAddress, contracts.factoryAddress);
+    assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
+  });
+}

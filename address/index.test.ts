@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as library from "./index.ts";
+
+test("exports are these and no others", () => {
+  assert.deepEqual(Object.keys(library), [
+    "InvalidError",
+    "decodeExecution",
+    "decodeTerms",
+    "deriveAddress",
+    "encodeCall",
+    "encodeExecution",
+    "encodeTerms",
+    "executeSelector",
+    "factoryAddress",
+    "formatAddress",
+    "fromHex",
+    "initCodePrefix",
+    "keccak256",
+    "makeRecord",
+    "parseAddress",
+    "parseIntent",
+    "termsBytesMax",
+    "toHex",
+    "verifyRecord",
+  ]);
+});

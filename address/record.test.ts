@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { factoryAddress, type Hex, InvalidError, makeRecord, verifyRecord } from "./index.ts";
+import { buyer, sample, sampleCall, shop } from "./samples-for-tests.ts";
+
+const record = makeRecord(sample);
+const factory = factoryAddress;
+
+function refusals(
+  value: unknown,
+  options = { factory } as { factory: Hex; address?: Hex },
+): string[] {
+  try {
+    verifyRecord(value, options);
+  } catch (error) {
+    assert.ok(error instanceof InvalidError, String((error as Error).stack));
+    return error.issues.map(({ path, code }) => `${path.join(".")} ${code}`);
+  }
+  assert.fail("the record was verified");
+}
+
+describe("verifyRecord refuses", () => {
+  test("wrong_type and missing, for what is no record", () => {
+    for (const value of [null, [], "x", 1]) assert.deepEqual(refusals(value), [" wrong_type"]);
+    const fields = ["address missing", "factory missing", "intent missing", "terms missing"];
+    assert.deepEqual(refusals({}), fields);
+    assert.deepEqual(refusals(Object.create(record)), fields);
+  });
+
+  test("address_mismatch, where any field of the intent was changed and all else kept", () => {
+    const changes: object[] = [
+      { token: shop },
+      { amount: "1000001" },
+      { calls: [sampleCall, sampleCall] },
+      { calls: [{ ...sampleCall, args: ["78", buyer] }] },
+      { calls: [{ ...sampleCall, function: "pay(uint256 order, address seller)" }] },
+      { expirationTimestamp: sample.expirationTimestamp + 1 },
+      { recovery: shop },
+      { salt: `0x${"12".repeat(32)}` },
+      { chainId: 1 },
+    ];
+    for (const change of changes)
+      assert.deepEqual(refusals({ ...record, intent: { ...sample, ...change } }), [
+        "terms terms_mismatch",
+        "address address_mismatch",
+      ]);
+  });
+
+  test("address_mismatch, where intent and terms were changed together", () => {
+    const { intent, terms } = makeRecord({ ...sample, recovery: shop });
+    assert.deepEqual(refusals({ ...record, intent, terms }), ["address address_mismatch"]);
+  });
+
+  test("address_mismatch for a true record of another address than was asked for", () => {
+    const other = makeRecord({ ...sample, recovery: shop });
+    const options = { factory, address: record.address };
+    assert.deepEqual(refusals(other, options), ["address address_mismatch"]);
+  });
+
+  test("factory_mismatch for a true record under a factory the caller does not trust", () => {
+    const theirs = makeRecord(sample, { factory: shop });
+    assert.deepEqual(refusals(theirs), ["factory factory_mismatch", "address address_mismatch"]);
+  });
+
+  test("terms_mismatch for other terms, and wrong_type for none", () => {
+    assert.deepEqual(refusals({ ...record, terms: "0x" }), ["terms terms_mismatch"]);
+    assert.deepEqual(refusals({ ...record, terms: 1 }), ["terms wrong_type"]);
+  });
+
+  test("the intent's own faults, under intent", () => {
+    const intent = { ...sample, amount: "01", tip: 1 };
+    assert.deepEqual(refusals({ ...record, intent }), [
+      "intent.tip unknown_field",
+      "intent.amount not_canonical",
+    ]);
+  });
+
+  test("malformed_address where the options are at fault", () => {
+    assert.deepEqual(refusals(record, { factory: "0x" }), ["options.factory malformed_address"]);
+  });
+});
+
+describe("verifyRecord", () => {
+  test("gives the record in canonical form, without fields it cannot vouch for", () => {
+    const lower = (text: string) => text.toLowerCase();
+    const spelled = {
+      ...record,
+      address: lower(record.address),
+      factory: lower(factory),
+      terms: `0x${record.terms.slice(2).toUpperCase()}`,
+      note: "from a mirror",
+    };
+    assert.deepEqual(
+      verifyRecord(spelled, { factory, address: lower(record.address) as Hex }),
+      record,
+    );
+    assert.deepEqual(verifyRecord(record, { factory: lower(factory) as Hex }), record);
+  });
+
+  test("trusts another factory when the caller does", () => {
+    const theirs = makeRecord(sample, { factory: shop });
+    assert.deepEqual(verifyRecord(theirs, { factory: shop }), theirs);
+  });
+});
