@@ -101,6 +101,7 @@ export function openSignIn(
   return {
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
+      if (!isEmail(email)) throw new SignInError("invalid_email");
       // An operator's account must not be claimed by whoever types its email first.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       const body = { name: email, email: normalizeEmail(email), password };
@@ -123,6 +124,7 @@ export function openSignIn(
       const account = await accountOf(response.user, actor);
       if (!account) throw new SignInError("invalid_email_or_password");
       await appendAudit(db, account.accountId, "signed_in", actor);
+      await forgetExpired(db);
       return { account, setCookies: headers.getSetCookie() };
     },
 
@@ -206,7 +208,11 @@ function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, 
     advanced: {
       // Or it would put `__Secure-` in front of the names below, which promises less.
       useSecureCookies: false,
-      cookies: { session_token: cookie("session"), dont_remember: cookie("session-only") },
+      cookies: {
+        session_token: cookie("session"),
+        session_data: cookie("session-data"),
+        dont_remember: cookie("session-only"),
+      },
       database: {
         generateId: ({ model }) => (model === "user" ? newAccountId() : randomHex(16)),
       },
@@ -239,6 +245,13 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
     if (error.statusCode === 401) throw new SignInError("unauthorized");
     throw error;
   }
+}
+
+/** Sessions and tokens that ended; they open nothing, and would pile up. */
+async function forgetExpired(db: Kysely<Tables>): Promise<void> {
+  const now = new Date().toISOString();
+  await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
+  await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
 /** For an account that an operator made: better-auth's user of the same id, without a password. */

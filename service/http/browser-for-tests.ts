@@ -1,0 +1,47 @@
+// A browser at the dashboard, for tests: keeps cookies, and says which page asks.
+
+import type { TestApp } from "./app-for-tests.ts";
+
+export const password = "correct horse battery staple";
+
+export type Browser = ReturnType<typeof openBrowser>;
+
+let browsers = 0;
+
+/**
+ * At an address of its own, so that each has limits of its own.
+ * @param more headers of every request, such as an `origin` other than our own page's
+ */
+export function openBrowser(service: TestApp, more: Record<string, string> = {}) {
+  const remoteAddress = `2001:db8:${(browsers++).toString(16)}::1`;
+  const jar = new Map<string, string>();
+  const ask = async (method: "GET" | "POST" | "DELETE", url: string, body?: object) => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const answer = await service.app.inject({
+      method,
+      url,
+      remoteAddress,
+      headers: {
+        ...(method !== "GET" && { origin: service.parts.publicUrl }),
+        ...(cookie && { cookie }),
+        ...more,
+      },
+      ...(body && { payload: body }),
+    });
+    for (const line of [answer.headers["set-cookie"] ?? []].flat()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === "" || /Max-Age=0/.test(line)) jar.delete(name);
+      else jar.set(name, value);
+    }
+    return answer;
+  };
+  return {
+    jar,
+    get: (url: string) => ask("GET", url),
+    post: (url: string, body: object) => ask("POST", url, body),
+    delete: (url: string, body: object) => ask("DELETE", url, body),
+    signUp: (email: string) => ask("POST", "/auth/sign-up/email", { email, password }),
+    signIn: (email: string, word = password) =>
+      ask("POST", "/auth/sign-in/email", { email, password: word }),
+  };
+}
