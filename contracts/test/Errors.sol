@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @dev The factory's errors as functions, so that the compiler checks what tests expect.
+interface Errors {
+    function WrongChain(uint256 wanted, uint256 found) external;
+    function Expired(uint256 expirationTimestamp, uint256 found) external;
+    function NotRecoverable(address vault, uint256 expirationTimestamp, uint256 found) external;
+    function AlreadyOver(address vault) external;
+    function Underfunded(address vault, uint256 wanted, uint256 found) external;
+    function NoCode(uint256 index, address target) external;
+    function CallFailed(uint256 index, address target, bytes calldata reason) external;
+    function CreationFailed(address vault) external;
+    function NotRecovery(address wanted, address found) external;
+    function NotCanonical(uint256 start, uint256 end) external;
+    function NotVault() external;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Fixture} from "./Fixture.sol";
+import {Errors} from "./Errors.sol";
+import {vm} from "./Vm.sol";
+import {Shop} from "./targets/Shop.sol";
+
+contract ExecuteTest is Fixture {
+    function test_WrongChain_onAnyOtherChain(uint64 other) public {
+        vm.assume(other != 1 && other != 0);
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        vm.chainId(other);
+        vm.expectRevert(abi.encodeCall(Errors.WrongChain, (1, other)));
+        factory.execute(intent);
+    }
+
+    function test_Expired_oneSecondAfter() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        vm.expectRevert(abi.encodeCall(Errors.Expired, (EXPIRY, EXPIRY + 1)));
+        factory.execute(intent);
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_Underfunded_byOneUnit() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT - 1);
+        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, AMOUNT - 1)));
+        factory.execute(intent);
+    }
+
+    function test_Underfunded_whereTheTokenHasNoCode() public {
+        Intent memory intent = plainIntent();
+        intent.token = address(0x70CE17);
+        address vault = factory.addressOf(intent);
+        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        factory.execute(intent);
+    }
+
+    function test_Underfunded_whereTheTokenIsNativeCoin() public {
+        Intent memory intent = plainIntent();
+        intent.token = NATIVE;
+        address vault = factory.addressOf(intent);
+        vm.deal(vault, AMOUNT);
+        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        factory.execute(intent);
+    }
+
+    function test_AlreadyOver_theSecondTime_inOneTransaction() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        factory.execute(intent);
+        vm.expectRevert(abi.encodeCall(Errors.AlreadyOver, (vault)));
+        factory.execute(intent);
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    function test_AlreadyOver_isCheap_thoughFundedAgain() public {
+        Intent memory intent = plainIntent();
+        funded(intent, 3 * AMOUNT);
+        factory.execute(intent);
+        uint256 before = gasleft();
+        (bool ok,) = address(factory).call{gas: 10_000_000}(
+            abi.encodeCall(factory.execute, (intent))
+        );
+        check(!ok, "refused");
+        check(before - gasleft() < 60_000, "without burning the gas on a collision");
+    }
+
+    function test_NoCode_ofATarget() public {
+        Intent memory intent = intentOf(list(transferCall(MERCHANT, 1), transferCall(STRANGER, STRANGER, 1)));
+        address vault = funded(intent, AMOUNT);
+        vm.expectRevert(abi.encodeCall(Errors.NoCode, (1, STRANGER)));
+        factory.execute(intent);
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_CallFailed_withTheTargetsReason_andNothingRemains() public {
+        Call[] memory calls = list(transferCall(MERCHANT, AMOUNT), plainCall(address(shop), "fail()", ""));
+        Intent memory intent = intentOf(calls);
+        address vault = funded(intent, AMOUNT);
+        bytes memory reason = abi.encodeWithSelector(Shop.ShopClosed.selector, 1);
+        vm.expectRevert(abi.encodeCall(Errors.CallFailed, (1, address(shop), reason)));
+        factory.execute(intent);
+        holds(vault, AMOUNT, 0);
+        equal(shop.visits(), 0, "visits");
+        equal(vault.code.length, 0, "code");
+    }
+
+    function test_CallFailed_whereTheTokenHasTooLittle() public {
+        Intent memory intent = intentOf(transferCall(MERCHANT, AMOUNT + 1));
+        address vault = funded(intent, AMOUNT);
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (intent)));
+        check(!ok, "refused");
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_nativeCoinWithTheCall_isRefused() public {
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        vm.deal(address(this), 1);
+        (bool ok,) = address(factory).call{value: 1}(abi.encodeCall(factory.execute, (intent)));
+        check(!ok, "refused");
+    }
+
+    function test_runsTheCalls_andSaysWhatItHeldAndWhatIsLeft() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT + 7);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Executed(vault, address(token), AMOUNT + 7, 7);
+        check(factory.execute(intent) == vault, "answers with the vault");
+        holds(vault, 7, AMOUNT);
+    }
+
+    function test_runs_inTheSecondOfExpiry_andTheOneBefore() public {
+        for (uint256 before = 0; before < 2; ++before) {
+            Intent memory intent = plainIntent();
+            funded(intent, AMOUNT);
+            vm.warp(EXPIRY - before);
+            factory.execute(intent);
+        }
+        equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
+    }
+
+    function test_theTargetSeesTheVault_whichHasNoCodeYet() public {
+        Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        check(shop.lastPayer() == vault && shop.lastPayerHadNoCode(), "sender");
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_dustedBefore_byOneWeiAndOneUnit() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.deal(vault, 1);
+        token.mint(vault, 1);
+        factory.execute(intent);
+        holds(vault, 1, AMOUNT);
+        equal(vault.balance, 1, "coin");
+    }
+
+    function test_amountOf2to256minus1() public {
+        Intent memory intent = intentOf(transferCall(MERCHANT, type(uint256).max));
+        intent.amount = type(uint256).max;
+        address vault = funded(intent, type(uint256).max - 1);
+        vm.expectRevert(
+            abi.encodeCall(Errors.Underfunded, (vault, type(uint256).max, type(uint256).max - 1))
+        );
+        factory.execute(intent);
+        token.mint(vault, 1);
+        factory.execute(intent);
+        holds(vault, 0, type(uint256).max);
+    }
+
+    function test_transferToItself_leavesAll() public {
+        Intent memory intent = plainIntent();
+        // The vault cannot know its own address in its terms, so another contract moves it there.
+        intent.calls = list(approveCall(address(token), address(this), AMOUNT), plainCall(address(this), "moveToItself()", ""));
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        holds(vault, AMOUNT, 0);
+        equal(token.allowance(vault, address(this)), 0, "allowance");
+    }
+
+    function moveToItself() external {
+        token.transferFrom(msg.sender, msg.sender, AMOUNT);
+    }
+
+    function test_transferToAnotherVault_fundsIt() public {
+        Intent memory second = plainIntent();
+        Intent memory first = intentOf(transferCall(factory.addressOf(second), AMOUNT));
+        funded(first, AMOUNT);
+        factory.execute(first);
+        factory.execute(second);
+        equal(token.balanceOf(MERCHANT), AMOUNT, "paid");
+    }
+
+    function test_leftoverApproval_lateFundsAreTheSpendersUntilRecovered() public {
+        Intent memory intent = intentOf(approveCall(address(token), STRANGER, type(uint256).max));
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        token.mint(vault, AMOUNT);
+        vm.prank(STRANGER);
+        token.transferFrom(vault, STRANGER, AMOUNT);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(STRANGER), AMOUNT, "taken by the approved spender");
+        equal(token.balanceOf(RECOVERY), AMOUNT, "the rest is recovered");
+    }
+
+    function test_callerGasPriceAndMoment_changeNothing(address caller, uint64 price, uint32 later)
+        public
+    {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(NOW + later % 1 days);
+        vm.txGasPrice(price);
+        vm.deal(caller, type(uint128).max);
+        vm.prank(caller);
+        factory.execute(intent);
+        holds(vault, 0, AMOUNT);
+        if (caller != MERCHANT) equal(token.balanceOf(caller), 0, "the caller's");
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {PlainToken} from "./tokens/PlainToken.sol";
+import {Shop} from "./targets/Shop.sol";
+import {vm} from "./Vm.sol";
+
+/// @dev The factory as it is deployed: its committed code, by the deterministic deployer, so that
+/// the tests are of the very bytes that hold money. Beside it a token, a shop and an intent to pay.
+abstract contract Fixture {
+    IPaymentFactory internal factory;
+    PlainToken internal token;
+    Shop internal shop;
+    bytes32 internal prefix;
+
+    address internal constant RECOVERY = address(0xC0FFEE);
+    address internal constant MERCHANT = address(0xBEEF00);
+    address internal constant STRANGER = address(0x5742A6);
+    address internal constant NATIVE = address(0);
+    uint256 internal constant AMOUNT = 1_000_000;
+    uint256 internal constant NOW = 1_800_000_000;
+    uint64 internal constant EXPIRY = uint64(NOW + 1 days);
+
+    uint256 private salts;
+
+    error Mismatch(string what, uint256 wanted, uint256 found);
+
+    function setUp() public virtual {
+        vm.warp(NOW);
+        vm.chainId(1);
+        factory = deployFactory();
+        token = new PlainToken();
+        shop = new Shop();
+    }
+
+    function deployFactory() internal returns (IPaymentFactory) {
+        string memory json = vm.readFile("snapshots/deployment.json");
+        address deployer = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
+        bytes memory code =
+            hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
+            hex"81602082378035828234f58015156039578182fd5b8082525050506014600cf3";
+        vm.etch(deployer, code);
+        bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
+        (bool ok,) = deployer.call(bytes.concat(bytes32(0), creationCode));
+        check(ok, "the deployer deploys the factory");
+        address found = vm.parseJsonAddress(json, ".factory");
+        check(found.code.length != 0, "the factory is where the snapshot says");
+        prefix = bytes32(vm.parseJsonBytes(json, ".prefix"));
+        return IPaymentFactory(found);
+    }
+
+    /// @dev An intent of these calls, with a salt of its own.
+    function intentOf(Call[] memory calls) internal returns (Intent memory intent) {
+        intent = Intent({
+            token: address(token),
+            amount: AMOUNT,
+            calls: calls,
+            expirationTimestamp: EXPIRY,
+            recovery: RECOVERY,
+            salt: bytes32(++salts),
+            chainId: 1
+        });
+    }
+
+    function intentOf(Call memory one) internal returns (Intent memory) {
+        return intentOf(list(one));
+    }
+
+    /// @dev Pays the merchant all of AMOUNT.
+    function plainIntent() internal returns (Intent memory) {
+        return intentOf(transferCall(MERCHANT, AMOUNT));
+    }
+
+    function funded(Intent memory intent, uint256 amount) internal returns (address vault) {
+        vault = factory.addressOf(intent);
+        PlainToken(intent.token).mint(vault, amount);
+    }
+
+    function transferCall(address to, uint256 amount) internal view returns (Call memory) {
+        return transferCall(address(token), to, amount);
+    }
+
+    function transferCall(address target, address to, uint256 amount)
+        internal
+        pure
+        returns (Call memory)
+    {
+        return Call(target, "transfer(address,uint256)", "to,amount", abi.encode(to, amount));
+    }
+
+    function approveCall(address target, address spender, uint256 amount)
+        internal
+        pure
+        returns (Call memory)
+    {
+        bytes memory args = abi.encode(spender, amount);
+        return Call(target, "approve(address,uint256)", "spender,amount", args);
+    }
+
+    function payCall(address paid, uint256 amount) internal view returns (Call memory) {
+        bytes memory args = abi.encode(paid, amount);
+        return Call(address(shop), "pay(address,uint256)", "token,amount", args);
+    }
+
+    function plainCall(address target, string memory signature, bytes memory args)
+        internal
+        pure
+        returns (Call memory)
+    {
+        return Call(target, signature, "", args);
+    }
+
+    function list(Call memory one) internal pure returns (Call[] memory calls) {
+        calls = new Call[](1);
+        calls[0] = one;
+    }
+
+    function list(Call memory one, Call memory two) internal pure returns (Call[] memory calls) {
+        calls = new Call[](2);
+        (calls[0], calls[1]) = (one, two);
+    }
+
+    function list(address one) internal pure returns (address[] memory tokens) {
+        tokens = new address[](1);
+        tokens[0] = one;
+    }
+
+    function list(address one, address two) internal pure returns (address[] memory tokens) {
+        tokens = new address[](2);
+        (tokens[0], tokens[1]) = (one, two);
+    }
+
+    function list(Intent memory one) internal pure returns (Intent[] memory intents) {
+        intents = new Intent[](1);
+        intents[0] = one;
+    }
+
+    function list(Intent memory one, Intent memory two, Intent memory three)
+        internal
+        pure
+        returns (Intent[] memory intents)
+    {
+        intents = new Intent[](3);
+        (intents[0], intents[1], intents[2]) = (one, two, three);
+    }
+
+    function check(bool ok, string memory what) internal pure {
+        require(ok, what);
+    }
+
+    function equal(uint256 found, uint256 wanted, string memory what) internal pure {
+        if (found != wanted) revert Mismatch(what, wanted, found);
+    }
+
+    /// @dev The vault holds `left` of the intent's token, and the merchant `paid`.
+    function holds(address vault, uint256 left, uint256 paid) internal view {
+        equal(token.balanceOf(vault), left, "left in the vault");
+        equal(token.balanceOf(MERCHANT), paid, "paid to the merchant");
+    }
+
+    function bounded(uint256 value, uint256 min, uint256 max) internal pure returns (uint256) {
+        return min + value % (max - min + 1);
+    }
+}

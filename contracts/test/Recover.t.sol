@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+import {PlainToken} from "./tokens/PlainToken.sol";
+import {BlockingToken, FalseToken} from "./tokens/OddTokens.sol";
+
+contract RecoverTest is Fixture {
+    function test_NotRecoverable_whileOpen_inTheSecondOfExpiryToo() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT - 1);
+        for (uint256 before = 0; before < 2; ++before) {
+            vm.warp(EXPIRY - before);
+            vm.expectRevert(
+                abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, EXPIRY - before))
+            );
+            factory.recover(intent, list(address(token)));
+        }
+    }
+
+    function test_NotRecoverable_whileOpen_byRecoveryItself() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.prank(RECOVERY);
+        vm.expectRevert(abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, NOW)));
+        factory.recover(intent, list(address(token)));
+    }
+
+    function test_RecoveryFailed_ofABlockedToken_doesNotHoldUpOthers() public {
+        BlockingToken blocking = new BlockingToken();
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        blocking.mint(vault, 5);
+        blocking.setBlocked(RECOVERY, true);
+        factory.execute(intent);
+        bytes memory reason = abi.encodeWithSelector(BlockingToken.Blocked.selector, RECOVERY);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, address(blocking), reason);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, address(token), AMOUNT);
+        factory.recover(intent, list(address(blocking), address(token)));
+        equal(blocking.balanceOf(vault), 5, "stays");
+        blocking.setBlocked(RECOVERY, false);
+        factory.recover(intent, list(address(blocking)));
+        equal(blocking.balanceOf(RECOVERY), 5, "recovered later");
+    }
+
+    function test_blockedRecovery_neverBlocksTheExecution_exactOrOverpaid() public {
+        BlockingToken blocking = new BlockingToken();
+        blocking.setBlocked(RECOVERY, true);
+        for (uint256 surplus = 0; surplus < 2; ++surplus) {
+            Intent memory intent = intentOf(transferCall(address(blocking), MERCHANT, AMOUNT));
+            intent.token = address(blocking);
+            funded(intent, AMOUNT + surplus);
+            factory.execute(intent);
+        }
+        equal(blocking.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
+    }
+
+    function test_blockedRecovery_expired_waitsAndOthersLeave() public {
+        BlockingToken blocking = new BlockingToken();
+        blocking.setBlocked(RECOVERY, true);
+        Intent memory intent = plainIntent();
+        intent.token = address(blocking);
+        address vault = funded(intent, AMOUNT);
+        token.mint(vault, 3);
+        vm.warp(EXPIRY + 1);
+        factory.recover(intent, list(address(blocking), address(token)));
+        equal(blocking.balanceOf(vault), AMOUNT, "waits");
+        equal(token.balanceOf(RECOVERY), 3, "leaves");
+    }
+
+    function test_RecoveryFailed_whereTheTokenAnswersFalse() public {
+        FalseToken falsy = new FalseToken();
+        Intent memory intent = plainIntent();
+        address vault = factory.addressOf(intent);
+        falsy.mint(vault, 5);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, address(falsy), abi.encode(false));
+        factory.recover(intent, list(address(falsy)));
+    }
+
+    function test_RecoveryFailed_whereRecoveryTakesNoCoin() public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(token);
+        address vault = factory.addressOf(intent);
+        vm.deal(vault, 1 ether);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, NATIVE, "");
+        factory.recover(intent, list(NATIVE));
+        equal(vault.balance, 1 ether, "stays");
+    }
+
+    function test_aTokenWithoutCode_isNothing() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        vm.recordLogs();
+        check(factory.recover(intent, list(address(0x70CE17))) == vault, "answers with the vault");
+        equal(vm.getRecordedLogs().length, 0, "events");
+    }
+
+    function test_expired_oneUnitShort_isReturned() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT - 1);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, address(token), AMOUNT - 1);
+        vm.prank(STRANGER);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT - 1, "recovered");
+        holds(vault, 0, 0);
+    }
+
+    function test_callsThatCanNeverSucceed_areReturnedAtExpiry() public {
+        Intent memory intent = intentOf(plainCall(address(shop), "fail()", ""));
+        funded(intent, AMOUNT);
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (intent)));
+        check(!ok, "cannot execute");
+        vm.warp(EXPIRY + 1);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+        equal(shop.visits(), 0, "no call ran");
+    }
+
+    function test_wrongChain_isReturnedAtOnce_andTheRightChainIsUntouched() public {
+        Intent memory intent = plainIntent();
+        intent.chainId = 8453;
+        address vault = funded(intent, AMOUNT);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+        holds(vault, 0, 0);
+    }
+
+    function test_chainIdChangedUnderTheFactory_fork_closesThere() public {
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        vm.chainId(10001);
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (intent)));
+        check(!ok, "does not execute on the fork");
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered on the fork");
+    }
+
+    function test_afterRecovery_neverExecutes_andLateMoneyIsRecovered() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        factory.recover(intent, list(address(token)));
+        token.mint(vault, AMOUNT);
+        vm.warp(EXPIRY);
+        vm.expectRevert(abi.encodeCall(Errors.AlreadyOver, (vault)));
+        factory.execute(intent);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), 2 * AMOUNT, "recovered");
+    }
+
+    function test_fundedAgainAfterExecution_onlyRecoveryReceives(address caller) public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        token.mint(vault, AMOUNT);
+        vm.prank(caller);
+        factory.recover(intent, list(address(token)));
+        holds(vault, 0, AMOUNT);
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+    }
+
+    function test_nativeCoin_sentBeforeAndAfter() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.deal(vault, 1 ether);
+        factory.execute(intent);
+        vm.deal(address(this), 2 ether);
+        // As much gas as Solidity's transfer() gives.
+        (bool ok,) = vault.call{value: 2 ether, gas: 0}("");
+        check(ok, "a vault that is over takes coin within the stipend of 2,300 gas");
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, NATIVE, 3 ether);
+        factory.recover(intent, list(NATIVE));
+        equal(RECOVERY.balance, 3 ether, "recovered");
+    }
+
+    function test_anyOtherToken_andTheSameTwice() public {
+        PlainToken other = new PlainToken();
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        other.mint(vault, 9);
+        vm.expectRevert(abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, NOW)));
+        factory.recover(intent, list(address(other)));
+        factory.execute(intent);
+        vm.recordLogs();
+        factory.recover(intent, list(address(other), address(other)));
+        equal(vm.getRecordedLogs().length, 2, "one transfer, one event");
+        equal(other.balanceOf(RECOVERY), 9, "recovered");
+    }
+
+    function test_intoAnotherVault_paysIt() public {
+        Intent memory second = plainIntent();
+        Intent memory first = plainIntent();
+        first.recovery = factory.addressOf(second);
+        funded(first, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        factory.recover(first, list(address(token)));
+        equal(token.balanceOf(factory.addressOf(second)), AMOUNT, "in the second vault");
+        factory.recover(second, list(address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered from there");
+    }
+
+    function test_anotherVaultAsToken_isNothing() public {
+        Intent memory first = plainIntent();
+        Intent memory second = plainIntent();
+        address vault = funded(first, 2 * AMOUNT);
+        funded(second, 2 * AMOUNT);
+        factory.execute(first);
+        factory.execute(second);
+        factory.recover(first, list(factory.addressOf(second), vault));
+        equal(token.balanceOf(factory.addressOf(second)), AMOUNT, "the second vault's");
+        equal(token.balanceOf(vault), AMOUNT, "the first vault's");
+    }
+}
