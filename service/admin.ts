@@ -6,11 +6,12 @@
 import { parseArgs } from "node:util";
 import { accountCommands } from "./accounts/admin.ts";
 import { type Config, readConfig } from "./config.ts";
+import { executorCommands } from "./executor/admin.ts";
 import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
 import { openStore } from "./store/open.ts";
 
-const commands: Command[] = [...accountCommands];
+const commands: Command[] = [...accountCommands, ...executorCommands];
 
 try {
   const { command, given } = find(process.argv.slice(2));

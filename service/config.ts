@@ -57,6 +57,13 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     createsInFlightMax: read("CREATES_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "1024"),
     lookupsInFlightMax: read("LOOKUPS_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "4096"),
     lookupCacheBytesMax: read("LOOKUP_CACHE_BYTES", wholeNumber(0, 2 ** 40), String(32 * 2 ** 20)),
+    executorKey: secret("EXECUTOR_KEY", privateKey),
+    executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
+    executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
+    executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), "1000"),
+    executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),
+    executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, String(10n ** 18n)),
+    executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };
   if (config.expirySecondsMin > config.expirySecondsMax) {
     faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
@@ -103,6 +110,22 @@ function wholeNumber(min: number, max: number): Reader<number> {
     },
   };
 }
+
+const privateKey: Reader<string> = {
+  expected: "a private key, 0x and 64 hex digits",
+  parse(value) {
+    if (!/^0x[0-9a-fA-F]{64}$/.test(value)) throw new Error("not a key");
+    return value;
+  },
+};
+
+const wei: Reader<string> = {
+  expected: "a decimal number of wei",
+  parse(value) {
+    if (!/^[0-9]{1,40}$/.test(value)) throw new Error("not a number");
+    return value;
+  },
+};
 
 const portNumber = wholeNumber(0, 65_535);
 

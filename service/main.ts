@@ -9,6 +9,7 @@ import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
 import { openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
+import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
 import { createWasmKeccak } from "./http/keccak.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
@@ -65,6 +66,12 @@ async function start(config: Config): Promise<void> {
     stops.push(() => drain(app, config.drainSeconds, log));
     const { address, port } = app.server.address() as AddressInfo;
     log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+  }
+  if (config.role !== "api") {
+    const { registry } = metrics;
+    const factory = factoryAddress;
+    const executor = startExecutor({ store, chains: chains.known, factory, config, registry, log });
+    stops.push(() => executor.stop());
   }
   stopOnSignal(stops, draining, log);
 }

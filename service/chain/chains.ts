@@ -19,6 +19,11 @@ const tokenSchema = z.strictObject({
   symbol: z.string().min(1).max(20),
   address,
   decimals: z.int().min(0).max(36),
+  /** Base units below which the executor leaves late money and surplus: less than their gas. */
+  recoverMin: z
+    .string()
+    .regex(/^[1-9][0-9]*$/, "expected a decimal number of base units")
+    .optional(),
 });
 
 const chainSchema = z.strictObject({
@@ -28,8 +33,13 @@ const chainSchema = z.strictObject({
   rpcUrls: z.array(httpUrl).min(1),
   explorer: httpUrl.optional(),
   tokens: z.array(tokenSchema).min(1),
-  /** Blocks on top of a payment or an execution before it is taken for final. */
+  /** Blocks on top of an execution or a recovery before it is taken for final. */
   confirmations: z.int().min(0).max(10_000).default(12),
+  /**
+   * Blocks on top of a payment before the executor acts on it. None is safe: execution checks the
+   * balance itself, so a payment that is undone costs the executor its gas and nobody money.
+   */
+  paymentConfirmations: z.int().min(0).max(10_000).default(0),
   /** Wei; the executor waits rather than pay more. */
   maxFeePerGas: wei.optional(),
 });

@@ -111,6 +111,8 @@ export type Parts = {
   chain: ChainSettings;
   /** Lower case. */
   factory: Hex;
+  /** Keccak-256 of the code that must be there, 32 bytes of hex. */
+  factoryCodeHash: Hex;
   ledger: Ledger;
   rpcs: Rpc[];
   signer: Signer;
@@ -130,6 +132,7 @@ export type Memory = {
   watched: { lease: Lease; sinceMs: number } | undefined;
   head: { hash: Hex; sinceMs: number } | undefined;
   turn: number;
+  isFactoryThere: boolean;
   rangeBlocks: number;
   /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */
   seen: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;

@@ -20,6 +20,7 @@ export function freshMemory(parts: Parts): Memory {
     watched: undefined,
     head: undefined,
     turn: 0,
+    isFactoryThere: false,
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
     sentMs: new Map(),

@@ -1,6 +1,7 @@
 // From due jobs to transactions: look, decide, try out, put together, send. An address that fails
 // is set aside with a time of its own, so it takes nothing from the others but its look.
 
+import { keccak256 } from "viem";
 import { backoffSeconds } from "./backoff.ts";
 import { type Batch, batchesOf, type Ready, recoverGas } from "./batch.ts";
 import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
@@ -9,6 +10,7 @@ import { type Examined, examine } from "./examine.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { dayOf } from "./ledger/settlements.ts";
 import type { Pass } from "./parts.ts";
+import { hexData, resultOf } from "./rpc.ts";
 import { canAfford, nextNonce, type Order, type Purse, send } from "./send.ts";
 import { simulateExecutions, simulateRecovery } from "./simulate.ts";
 
@@ -24,6 +26,7 @@ export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<
   const { chainId } = parts.chain;
   const jobs = await parts.ledger.findDueJobs(chainId, now, parts.tuning.jobsPerPass);
   if (jobs.length === 0) return 0;
+  await assertFactory(pass);
   const decided = await decideAll(pass, purse, await examine(pass, jobs));
   const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
   const orders = [
@@ -33,6 +36,19 @@ export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<
   if (updates.length > 0) await parts.ledger.updateJobs(pass.fence, updates);
   await sendOrders(pass, purse, orders, inFlight);
   return jobs.length;
+}
+
+/** Calls to an address without code succeed and do nothing, so nothing is sent before it is known. */
+async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
+  if (memory.isFactoryThere) return;
+  const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
+  const found = keccak256(hexData(resultOf(answer)));
+  if (found !== parts.factoryCodeHash) {
+    throw new Error(
+      `the code at ${parts.factory} hashes to ${found}; wanted ${parts.factoryCodeHash}`,
+    );
+  }
+  memory.isFactoryThere = true;
 }
 
 type Decided = { item: Examined; decision: Decision };

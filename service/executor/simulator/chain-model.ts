@@ -71,6 +71,7 @@ export function createChainModel(
   const blocks: Block[] = [genesis];
   const pool = new Map<number, PoolTransaction>();
   let deeds: Deed[] = [];
+  const lost = new Set<Hex>();
   const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
     ...setting,
     timestamp,
@@ -117,15 +118,18 @@ export function createChainModel(
       for (const { transaction } of block.mined) {
         if (!isLost()) pool.set(transaction.nonce, transaction);
       }
-      deeds.push(
-        ...block.deeds.filter((deed) => deed.kind !== "pay" || !deed.onlyOnce || !isLost()),
-      );
+      for (const deed of block.deeds) {
+        if (deed.kind === "pay" && deed.onlyOnce && isLost()) lost.add(deed.to);
+        else deeds.push(deed);
+      }
     }
   };
 
   return {
     blocks,
     pool,
+    /** Vaults to which a payment was undone for good. */
+    lost,
     setting,
     vaults,
     byTerms,

@@ -2,6 +2,7 @@
 // with nothing but the ledger; or that stands still for a while and goes on as if nothing were.
 
 import type { Hex } from "executable-address";
+import { keccak256 } from "viem";
 import type { Ledger } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { defaultTuning, type ExecutorEvent, type Parts } from "../parts.ts";
@@ -51,6 +52,7 @@ export function keepRunning(
         balanceWarnBelow: 0n,
       },
       factory,
+      factoryCodeHash: keccak256("0x01"),
       ledger: wrapped(ledger, step),
       rpcs: rpcs.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
       signer: {
@@ -63,7 +65,7 @@ export function keepRunning(
       report: (event) => report(instance, event),
       tuning: {
         ...defaultTuning,
-        pollMs: 6000,
+        pollMs: 9000,
         leaseMs: 20_000,
         resendMs: 15_000,
         stuckSeconds: 40,

@@ -42,8 +42,10 @@ function resultOf(
       return hex(blockAt(blocks, second).state.nonce);
     case "eth_getBalance":
       return first === sender ? hex(10n ** 24n) : "0x0";
-    case "eth_getCode":
-      return blockAt(blocks, second).state.code.has(first as Hex) ? "0x01" : "0x";
+    case "eth_getCode": {
+      const { code } = blockAt(blocks, second).state;
+      return first === chain.setting.factory || code.has(first as Hex) ? "0x01" : "0x";
+    }
     case "eth_maxPriorityFeePerGas":
       return "0x2";
     case "eth_call":

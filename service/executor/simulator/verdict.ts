@@ -34,6 +34,8 @@ export function judgeChain(world: World): Pick<Verdict, "missing" | "duplicate" 
   const duplicate = chain.blocks.flatMap((block) =>
     block.mined.flatMap(({ transaction, wasted }) =>
       wasted
+        // A recovery that was on its way when a reorg took the payment finds nothing, rightly.
+        .filter((vault) => !chain.lost.has(vault))
         .filter((vault) => wasOurs(world, vault, block.number))
         .map((vault) => `nonce ${transaction.nonce} did ${vault} again`),
     ),
@@ -75,8 +77,7 @@ export async function judge(world: World): Promise<Verdict> {
     .select(["address", "state"])
     .where("state", "=", "given_up")
     .execute();
-  const isReported = (text: string) =>
-    reported.some((row) => text.startsWith(toHex(row.address)));
+  const isReported = (text: string) => reported.some((row) => text.startsWith(toHex(row.address)));
   const pending = await db
     .selectFrom("executor_purposes")
     .selectAll()

@@ -17,7 +17,8 @@ export type ExecutorTables = {
   executor_blocks: { chain_id: number; number: number; hash: string };
   /**
    * A vault that was seen to receive money on a chain, its intent's own or another.
-   * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure.
+   * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure,
+   * and `detected_…` is where money was last seen to come.
    */
   executor_jobs: {
     chain_id: number;

@@ -1,0 +1,94 @@
+// Operators' commands for the executor: what it has in hand, and a second chance for an address.
+// Both work on the store alone, while executors run or not.
+
+import { decodeTerms, fromHex, parseAddress } from "executable-address";
+import type { Command } from "../store/command.ts";
+import type { Store } from "../store/store.ts";
+import { retryJob } from "./ledger/jobs.ts";
+
+export const executorCommands: Command[] = [
+  {
+    words: "executor status",
+    run: async ({ store }) => {
+      const leases = await store.db
+        .selectFrom("executor_leases")
+        .selectAll()
+        .orderBy("chain_id")
+        .execute();
+      return Promise.all(leases.map((lease) => statusOf(store, lease)));
+    },
+  },
+  {
+    words: "executor retry",
+    options: { address: "A", chain: "ID" },
+    optional: ["chain"],
+    async run({ store }, { options }) {
+      const address = parseAddress(options.address as string);
+      const terms = await store.findTerms(fromHex(address));
+      if (!terms) throw new Error(`no intent is held for ${address}`);
+      const own = decodeTerms(terms).chainId;
+      const chainId = options.chain === undefined ? own : Number(options.chain);
+      if (!Number.isSafeInteger(chainId)) throw new Error("--chain is not a chain id");
+      await retryJob(store.db, chainId, address.toLowerCase() as typeof address);
+      return { address, chainId, due: "now" };
+    },
+  },
+];
+
+async function statusOf(
+  { db }: Pick<Store, "db">,
+  lease: { chain_id: number; holder: string; epoch: number },
+) {
+  const { chain_id: chainId } = lease;
+  const cursor = await db
+    .selectFrom("executor_blocks")
+    .select((select) => select.fn.max("number").as("number"))
+    .where("chain_id", "=", chainId)
+    .executeTakeFirst();
+  const jobs = await db
+    .selectFrom("executor_jobs")
+    .select((select) => ["state", "reason", select.fn.countAll().as("count")])
+    .where("chain_id", "=", chainId)
+    .groupBy(["state", "reason"])
+    .execute();
+  const pending = await db
+    .selectFrom("executor_purposes as purpose")
+    .leftJoin("executor_transactions as sent", "sent.purpose_id", "purpose.id")
+    .select(["purpose.nonce", "purpose.kind", "sent.hash", "sent.max_fee"])
+    .where("purpose.chain_id", "=", chainId)
+    .where("purpose.state", "=", "pending")
+    .orderBy("purpose.nonce")
+    .execute();
+  const outcomes = await db
+    .selectFrom("executor_outcomes as outcome")
+    .innerJoin("executor_purposes as purpose", "purpose.id", "outcome.purpose_id")
+    .select((select) => ["outcome.kind", select.fn.countAll().as("count")])
+    .where("purpose.chain_id", "=", chainId)
+    .groupBy("outcome.kind")
+    .execute();
+  const spent = await db
+    .selectFrom("executor_spending")
+    .select(["day", "wei"])
+    .where("chain_id", "=", chainId)
+    .orderBy("day", "desc")
+    .limit(7)
+    .execute();
+  return {
+    chainId,
+    holder: lease.holder || null,
+    epoch: lease.epoch,
+    sweptBlock: cursor?.number ?? null,
+    jobs: jobs.map(({ state, reason, count }) => ({ state, reason, count: Number(count) })),
+    inFlight: pending.map(({ nonce, kind, hash, max_fee }) => ({
+      nonce,
+      kind,
+      hash,
+      maxFee: max_fee,
+    })),
+    outcomes: Object.fromEntries(outcomes.map(({ kind, count }) => [kind, Number(count)])),
+    gasPaid: spent.map(({ day, wei }) => ({
+      day: new Date(day * 86_400_000).toISOString().slice(0, 10),
+      wei,
+    })),
+  };
+}

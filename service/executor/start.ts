@@ -1,0 +1,110 @@
+// The executor as a running program has it: one loop per chain, on real clocks and endpoints.
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Hex } from "executable-address";
+import { factoryCodeHash } from "executable-address-contracts";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import type { Chain } from "../chain/chains.ts";
+import type { Store } from "../store/store.ts";
+import { openLedger } from "./ledger/ledger.ts";
+import { logEvent } from "./log.ts";
+import { countEvents } from "./metrics.ts";
+import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
+import { httpRpc } from "./rpc-http.ts";
+import { run } from "./run.ts";
+import { type KeySource, openSigner } from "./signer.ts";
+
+export type ExecutorConfig = KeySource & {
+  executorPollMs: number;
+  executorLeaseSeconds: number;
+  /** Wei, decimal. */
+  executorGasPerDayMax: string;
+  executorBalanceWarn: string;
+};
+
+export type Executor = {
+  /** Lower case. */
+  address: Hex;
+  /** Resolves when the passes under way have ended and the leases are let go. */
+  stop(): Promise<void>;
+};
+
+const rpcTimeoutMs = 10_000;
+/** Where a chain's file names no cap: 500 gwei. */
+const perGasMaxDefault = 500_000_000_000n;
+
+/** @throws an error of one sentence where there is no usable key */
+export function startExecutor(parts: {
+  store: Pick<Store, "db" | "dialect">;
+  chains: readonly Chain[];
+  factory: Hex;
+  config: ExecutorConfig;
+  registry: Registry;
+  log: Logger;
+}): Executor {
+  const { store, config, log } = parts;
+  const signer = openSigner(config);
+  const ledger = openLedger(store.db, store.dialect);
+  const count = countEvents(parts.registry);
+  const stopping = new AbortController();
+  const instance = randomUUID();
+  const loops = parts.chains.map((chain) => {
+    const chainLog = log.child({ chainId: chain.chainId });
+    const report = (event: ExecutorEvent) => {
+      count(chain.chainId, event);
+      logEvent(chainLog, event);
+    };
+    const core: Parts = {
+      instance,
+      chain: settingsOf(chain, config),
+      factory: parts.factory.toLowerCase() as Hex,
+      factoryCodeHash,
+      ledger,
+      rpcs: chain.rpcUrls.map((url, i) => httpRpc(`${i}:${new URL(url).host}`, url, rpcTimeoutMs)),
+      signer,
+      clock: () => performance.now(),
+      random: Math.random,
+      sleep: (ms) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {}),
+      report,
+      tuning: {
+        ...defaultTuning,
+        pollMs: config.executorPollMs,
+        leaseMs: config.executorLeaseSeconds * 1000,
+      },
+    };
+    return run(core, () => stopping.signal.aborted);
+  });
+  log.info({ address: signer.address, chains: parts.chains.length }, "executor started");
+  return {
+    address: signer.address,
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
+  const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
+  return {
+    chainId: chain.chainId,
+    tokens: chain.tokens.map(lower),
+    confirmations: chain.confirmations,
+    paymentConfirmations: chain.paymentConfirmations,
+    decision: {
+      recoverMin: new Map(
+        chain.tokens.map((token) => [lower(token), BigInt(token.recoverMin ?? 1)] as const),
+      ),
+      paidFailuresMax: 3,
+      recoveryFailuresMax: 6,
+    },
+    fees: {
+      perGasMax: chain.maxFeePerGas ? BigInt(chain.maxFeePerGas) : perGasMaxDefault,
+      priorityMin: 1n,
+    },
+    perDayMax: BigInt(config.executorGasPerDayMax),
+    balanceWarnBelow: BigInt(config.executorBalanceWarn),
+  };
+}
