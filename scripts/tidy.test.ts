@@ -59,13 +59,14 @@ const roomOf = (path: string) => {
   return rooms.find((room) => path.startsWith(`${room}/`));
 };
 
-const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*|new URL\(\s*)"([^"]+)"/g;
+const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"|new URL\(\s*"([^"]+\.ts)"/g;
 
 type Import = { room: string | undefined; file?: string };
 
 /** The files and rooms a source file imports, as paths from the root. */
 const importsOf = (path: string): Import[] =>
-  [...textOf.get(path)!.matchAll(importPattern)].flatMap(([, specifier]) => {
+  [...textOf.get(path)!.matchAll(importPattern)].flatMap(([, imported, opened]) => {
+    const specifier = imported ?? opened;
     if (specifier!.startsWith(".")) {
       const target = relative(root, resolve(root, dirname(path), specifier!))
         .split(sep)
