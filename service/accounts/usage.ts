@@ -9,6 +9,8 @@ const hourMs = 3_600_000;
 const flushMs = 5_000;
 /** Rows of one statement: SQLite takes 32,766 parameters, a row has five. */
 const rowsMax = 1_000;
+/** Between two flushes; anybody can send keys that nobody has, and they are sorted out there. */
+const inBrowserMax = 10_000;
 
 /** One credential at one use. `digest` SHA-256 of its text, 32 bytes. */
 export type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
@@ -16,7 +18,7 @@ export type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atM
 export type Usage = {
   /** `created`: the request was served. `refused`: the limit, the origin or the body stopped it. */
   count(use: Use, outcome: "created" | "refused"): void;
-  /** This API key came with an `Origin`. */
+  /** A key with this digest came with an `Origin`. Whether there is such a key is seen later. */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes what was counted; keeps it when the store refuses. */
   flush(): Promise<void>;
@@ -69,7 +71,7 @@ export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void
       keepLatest(batch.lastUsed[kind], { digest, atMs });
     },
     seenInBrowser(digest, atMs) {
-      keepLatest(batch.inBrowser, { digest, atMs });
+      if (batch.inBrowser.size < inBrowserMax) keepLatest(batch.inBrowser, { digest, atMs });
     },
     flush,
     async close() {
@@ -114,13 +116,7 @@ async function write(db: Kysely<Tables>, batch: Batch): Promise<void> {
         .where((eb) => eb.or([eb("last_used_at", "is", null), eb("last_used_at", "<", atMs)]))
         .execute();
     }
-    for (const { digest, atMs } of inOrder(inBrowser)) {
-      await transaction
-        .updateTable("api_keys")
-        .set({ seen_in_browser_at: atMs })
-        .where("digest", "=", digest)
-        .execute();
-    }
+    await writeInBrowser(transaction, inOrder(inBrowser));
     for (const { digest, atMs } of inOrder(lastUsed.clientId)) {
       await transaction
         .updateTable("client_ids")
@@ -148,6 +144,22 @@ async function writeHours(db: Kysely<Tables>, hours: Hour[]): Promise<void> {
           created: eb("usage.created", "+", eb.ref("excluded.created")),
           refused: eb("usage.refused", "+", eb.ref("excluded.refused")),
         })),
+      )
+      .execute();
+  }
+}
+
+/** To the batch's last moment: a few seconds are nothing here. */
+async function writeInBrowser(db: Kysely<Tables>, seen: Seen[]): Promise<void> {
+  for (let from = 0; from < seen.length; from += rowsMax) {
+    const some = seen.slice(from, from + rowsMax);
+    await db
+      .updateTable("api_keys")
+      .set({ seen_in_browser_at: Math.max(...some.map(({ atMs }) => atMs)) })
+      .where(
+        "digest",
+        "in",
+        some.map(({ digest }) => digest),
       )
       .execute();
   }

@@ -73,7 +73,7 @@ async function useApiKey(
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
   if (bearer && origins.length > 0) {
-    rememberInBrowser(key, parts);
+    if (isApiKey(key)) parts.accounts.usage.seenInBrowser(digestOf(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
       "an API key is for servers only and this request has an Origin: rotate the key, and use " +
@@ -132,17 +132,6 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   } catch (cause) {
     throw new UnavailableError("the credential could not be looked up", { cause });
   }
-}
-
-/** Does not hold up the refusal, nor fail it. */
-function rememberInBrowser(key: string, { store, accounts, now }: AuthorizeParts): void {
-  if (!isApiKey(key)) return;
-  const digest = digestOf(key);
-  const remember = (found: { accountId: string } | undefined) => {
-    if (found) accounts.usage.seenInBrowser(digest, now());
-  };
-  // A store that is down will be heard of by the requests that need it.
-  store.findApiKey(digest).then(remember, () => {});
 }
 
 /** Faults of ours count as neither: the account did nothing wrong and got nothing. */
