@@ -62,11 +62,13 @@ export type AddressStatus = {
 
 /** What the service's own executor has in flight for an address: news, never evidence. */
 export type ExecutorProgress = {
-  purpose: "execute" | "recover";
+  /** Null until it is decided. */
+  purpose: "execute" | "recover" | null;
   /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
   phase: "waiting" | "sent" | "given_up";
   /** Of the transaction last sent. */
   transactionHash: Hex | null;
+  /** That failed. */
   attempts: number;
   /** Why the last attempt failed. */
   reason: string | null;

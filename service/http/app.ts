@@ -9,12 +9,15 @@ import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
 import { create } from "./create.ts";
 import { mountDashboard } from "./dashboard.ts";
+import { events } from "./events.ts";
 import { apiHeaders, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
+import { status } from "./status.ts";
+import { openStatuses } from "./status-source.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;
@@ -61,5 +64,8 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   // GET /address/create looks up what is not an address.
   at("/address/create", { POST: create(parts), GET: lookup(parts) });
   at("/address/:address", { GET: lookup(parts) });
+  const statuses = openStatuses(parts);
+  at("/address/:address/status", { GET: status(parts, statuses) });
+  at("/address/:address/events", { GET: events(parts, statuses) });
   at("/chains", { GET: chains(parts) });
 }

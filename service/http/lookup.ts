@@ -39,7 +39,7 @@ export function lookup(parts: Parts): Route {
 }
 
 /** The 40 digits in lower case: any letter case names the same address. */
-function addressDigits(text: string | undefined): string {
+export function addressDigits(text: string | undefined): string {
   if (text !== undefined && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
   const message = "expected an address: 0x and 40 hex digits";
@@ -48,21 +48,29 @@ function addressDigits(text: string | undefined): string {
   });
 }
 
-/** Derives the address again from what is held: a row that does not give it back is never served. */
 function verifiedAnswer(address: Buffer, terms: Uint8Array, parts: Parts): Answer {
+  const intent = verifiedIntent(address, terms, parts);
+  const body = Buffer.from(recordJson(address, terms, intent, parts));
+  return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` };
+}
+
+/**
+ * Derives the address again from what is held: a row that does not give it back is never served.
+ *
+ * @throws {CorruptError}
+ */
+export function verifiedIntent(address: Buffer, terms: Uint8Array, parts: Parts): Intent {
   const { factory, keccak, metrics } = parts;
-  let intent: Intent;
   try {
-    intent = decodeTerms(terms, { keccak });
+    const intent = decodeTerms(terms, { keccak });
     const derived = deriveAddress(terms, { factory, keccak });
     if (!address.equals(derived))
       throw new Error(`its terms derive ${Buffer.from(derived).toString("hex")}`);
+    return intent;
   } catch (cause) {
     metrics.corruptRecords.inc();
     throw new CorruptError(`the record of 0x${address.toString("hex")} is not served`, { cause });
   }
-  const body = Buffer.from(recordJson(address, terms, intent, parts));
-  return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` };
 }
 
 function send({ body, etag }: Answer, ifNoneMatch: string | undefined, reply: FastifyReply) {

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
+import type { EventLimits } from "./events-hub.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type Parts = {
@@ -18,6 +19,8 @@ export type Parts = {
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;
   limits: Limits;
+  /** Where event streams are to differ from their defaults. */
+  eventLimits?: Partial<EventLimits>;
   metrics: Metrics;
   log: Logger;
   /** Unix milliseconds. */

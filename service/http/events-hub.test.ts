@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { PassThrough, Writable } from "node:stream";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServiceStatus } from "executable-address/status";
+import type { Subject } from "../chain/status.ts";
+import { openEventHub } from "./events-hub.ts";
+import type { Statuses } from "./status-source.ts";
+
+const subject = (digit: string) =>
+  ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as Subject;
+
+/** A chain whose one address holds `balance`, counting how often it is asked. */
+function counted() {
+  const asked = { heads: 0, reads: 0 };
+  let balance = 0;
+  const statuses: Pick<Statuses, "head" | "read"> = {
+    async head() {
+      asked.heads++;
+      return `0x${balance}`;
+    },
+    async read() {
+      asked.reads++;
+      return { block: { number: balance }, balance: `${balance}` } as ServiceStatus;
+    },
+  };
+  return { asked, statuses, pay: () => balance++ };
+}
+
+const limits = { pollMs: 5, heartbeatMs: 10, lingerMs: 50 };
+
+describe("the streams of one server", () => {
+  test("share one look at the chain and one reading of their address", async () => {
+    const { asked, statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const outs = Array.from({ length: 100 }, () => new PassThrough());
+    for (const out of outs) hub.open(subject("a"), undefined, out as never);
+    await sleep(50);
+    assert.equal(asked.reads, 2, "when the first stream opened, and at the first head");
+    pay();
+    await sleep(50);
+    assert.equal(asked.reads, 3);
+    assert.ok(outs.every((out) => String(out.read()).split("event: status").length === 3));
+    assert.ok(asked.heads < 40, `${asked.heads}`);
+    hub.close();
+  });
+
+  test("stop costing anything when the last one is gone", async () => {
+    const { asked, statuses } = counted();
+    const hub = openEventHub(statuses, limits);
+    const leave = hub.open(subject("a"), undefined, new PassThrough() as never);
+    await sleep(20);
+    leave();
+    await sleep(100);
+    const { heads } = asked;
+    await sleep(50);
+    assert.deepEqual([asked.heads, hub.streams()], [heads, 0]);
+    hub.close();
+  });
+
+  test("are cut off one by one when their reader takes nothing for three heartbeats", async () => {
+    const { statuses } = counted();
+    const hub = openEventHub(statuses, limits);
+    const stuck = new Writable({ highWaterMark: 1, write: () => {} });
+    stuck.on("close", hub.open(subject("a"), undefined, stuck as never));
+    const taking = new PassThrough().resume();
+    taking.on("close", hub.open(subject("a"), undefined, taking as never));
+    await sleep(100);
+    assert.deepEqual([stuck.destroyed, taking.destroyed, hub.streams()], [true, false, 1]);
+    hub.close();
+  });
+
+  test("hold nothing back for a slow reader but its place, and go on from there", async () => {
+    const { statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const slow = new PassThrough({ highWaterMark: 1 });
+    hub.open(subject("a"), undefined, slow as never);
+    await sleep(20);
+    for (let i = 0; i < 3; i++) {
+      pay();
+      await sleep(20);
+    }
+    assert.ok(slow.writableLength + slow.readableLength < 300, "one frame at most");
+    let text = "";
+    slow.on("data", (chunk) => {
+      text += chunk;
+    });
+    await sleep(50);
+    const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
+    assert.deepEqual(balances, ["0", "1", "2", "3"]);
+    hub.close();
+  });
+});

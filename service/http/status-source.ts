@@ -1,0 +1,72 @@
+// Statuses as the service tells them: whose, from which chain, and what the executor has in flight.
+
+import { formatAddress } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
+import type { FastifyRequest } from "fastify";
+import type { Subject } from "../chain/status.ts";
+import { openStatusReader, type StatusReader } from "../chain/status-reader.ts";
+import { StatusUnavailable } from "../chain/status-unavailable.ts";
+import { Refusal } from "./errors.ts";
+import { addressDigits, verifiedIntent } from "./lookup.ts";
+import type { Parts } from "./parts.ts";
+import { openProgress } from "./status-executor.ts";
+
+export type Statuses = {
+  /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
+  findSubject(request: FastifyRequest): Promise<Subject>;
+  /** At the newest block. @throws {Refusal} `chain_unavailable` */
+  read(subject: Subject): Promise<ServiceStatus>;
+  /** The hash of the newest block of a chain. @throws {Refusal} `chain_unavailable` */
+  head(chainId: number): Promise<string>;
+};
+
+export function openStatuses(parts: Parts): Statuses {
+  const { store, chains, factory, keccak } = parts;
+  const findProgress = openProgress(store);
+  const readers = new Map<number, StatusReader>();
+
+  const readerOf = (chainId: number) => {
+    let reader = readers.get(chainId);
+    if (!reader) {
+      if (!chains.find(chainId)) throw unavailable(chainId, "it is not configured");
+      reader = openStatusReader({ chainId, factory, client: chains.clientOf(chainId) });
+      readers.set(chainId, reader);
+    }
+    return reader;
+  };
+
+  return {
+    async findSubject(request) {
+      const digits = addressDigits((request.params as { address?: string }).address);
+      const address = Buffer.from(digits, "hex");
+      const terms = await store.findTerms(address);
+      if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+      const intent = verifiedIntent(address, terms, parts);
+      return { address: formatAddress(address, keccak), intent };
+    },
+    async read(subject) {
+      const { chainId } = subject.intent;
+      const status = await readerOf(chainId)
+        .read(subject)
+        .catch((error) => refuse(chainId, error));
+      return { ...status, executor: await findProgress(subject) };
+    },
+    async head(chainId) {
+      const head = readerOf(chainId).head();
+      return (await head.catch((error) => refuse(chainId, error))).hash;
+    },
+  };
+}
+
+function refuse(chainId: number, error: unknown): never {
+  if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
+  throw error;
+}
+
+/** What the node said is the operator's to read, in the log; it may name the node. */
+function unavailable(chainId: number, cause: unknown): Refusal {
+  const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
+  const refusal = new Refusal("chain_unavailable", message, { headers: { "Retry-After": "2" } });
+  refusal.cause = cause;
+  return refusal;
+}
