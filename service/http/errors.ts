@@ -4,7 +4,7 @@
 import { InvalidError, type Issue } from "executable-address";
 import { UnavailableError } from "../store/store.ts";
 
-const statuses = {
+export const statuses = {
   invalid_request: 400,
   unauthorized: 401,
   api_key_in_browser: 403,
