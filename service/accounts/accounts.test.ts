@@ -1,0 +1,246 @@
+// What accounts keep, on both databases: origins, usage, the audit log, and operators' commands.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { openStore } from "../store/open.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+import { createAccount } from "./account.ts";
+import { accountCommands } from "./admin.ts";
+import { appendAudit } from "./audit.ts";
+import { digestOf, newApiKey } from "./credentials.ts";
+import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origin-list.ts";
+import { rotateApiKey } from "./rotate.ts";
+import { findOrDrawSecret } from "./secret.ts";
+import { countUsage, listUsage } from "./usage.ts";
+
+let postgres: TestPostgres;
+const directory = mkdtempSync(join(tmpdir(), "accounts-"));
+before(async () => {
+  postgres = await startPostgres();
+});
+after(async () => {
+  await postgres.stop();
+  rmSync(directory, { recursive: true });
+});
+
+const hourMs = 3_600_000;
+const atMs = 500_000 * hourMs + 1234;
+const actor = { atMs };
+const noFault = (error: unknown) => assert.fail(String(error));
+let emails = 0;
+const newEmail = () => `${emails++}@example.com`;
+
+const databases: Record<string, () => Promise<string | undefined>> = {
+  sqlite: async () => undefined,
+  postgres: () => postgres.newDatabase(),
+};
+
+for (const [name, database] of Object.entries(databases)) {
+  describe(`on ${name}`, () => {
+    let store: Store;
+    before(async () => {
+      store = await openStore({ databaseUrl: await database(), dataDirectory: directory });
+    });
+    after(() => store.close());
+    const newAccount = async () => (await createAccount(store.db, newEmail(), actor))!.accountId;
+
+    describe("an account", () => {
+      test("undefined where another has the email, in any letter case", async () => {
+        const email = newEmail();
+        assert.ok(await createAccount(store.db, email, actor));
+        assert.equal(await createAccount(store.db, email.toUpperCase(), actor), undefined);
+      });
+    });
+
+    describe("the list of origins", () => {
+      const origins = async (accountId: string) =>
+        (await listOrigins(store.db, accountId)).map(({ origin }) => origin);
+
+      test("InvalidError and nothing changed, where one of the new list is refused", async () => {
+        const accountId = await newAccount();
+        await setOrigins(store.db, accountId, ["https://a.example"], actor);
+        const list = ["https://b.example", "https://*.com", "http://c.example"];
+        await assert.rejects(setOrigins(store.db, accountId, list, actor), {
+          name: "InvalidError",
+          message: /origins\.1.*origins\.2/,
+        });
+        assert.deepEqual(await origins(accountId), ["https://a.example"]);
+      });
+
+      test("adding and removing may be repeated; the canonical form is kept", async () => {
+        const accountId = await newAccount();
+        for (let i = 0; i < 2; i++) {
+          await addOrigin(store.db, accountId, "HTTPS://A.example:443/", actor);
+        }
+        assert.deepEqual(await origins(accountId), ["https://a.example"]);
+        for (let i = 0; i < 2; i++) {
+          await removeOrigin(store.db, accountId, "https://a.example", actor);
+        }
+        assert.deepEqual(await origins(accountId), []);
+        const events = await store.db
+          .selectFrom("audit")
+          .select("event")
+          .where("account_id", "=", accountId)
+          .execute();
+        assert.equal(events.length, 3);
+      });
+    });
+
+    describe("usage", () => {
+      test("is kept and tried again when the store refuses, and told of", async () => {
+        const accountId = await newAccount();
+        const faults: unknown[] = [];
+        const usage = countUsage(store.db, (error) => faults.push(error));
+        const use = { accountId, kind: "apiKey", digest: digestOf("x"), atMs } as const;
+        usage.count(use, "created");
+        await sql`alter table usage rename to usage_away`.execute(store.db);
+        await usage.flush();
+        assert.equal(faults.length, 1);
+        usage.count(use, "created");
+        await sql`alter table usage_away rename to usage`.execute(store.db);
+        await usage.close();
+        const [hour] = await listUsage(store.db, accountId, atMs);
+        assert.deepEqual(hour, {
+          hourMs: 500_000 * hourMs,
+          apiKey: { created: 2, refused: 0 },
+          clientId: { created: 0, refused: 0 },
+        });
+      });
+
+      test("of two servers adds up; the later use is the last", async () => {
+        const accountId = await newAccount();
+        const { apiKey } = (await rotateApiKey(store.db, accountId, null, actor))!;
+        const digest = digestOf(apiKey);
+        const [a, b] = [countUsage(store.db, noFault), countUsage(store.db, noFault)];
+        const use = { accountId, kind: "apiKey", digest } as const;
+        for (let i = 0; i < 10; i++) a.count({ ...use, atMs: atMs + i }, "created");
+        for (let i = 0; i < 5; i++) b.count({ ...use, atMs: atMs + hourMs + i }, "refused");
+        b.count({ ...use, atMs }, "created");
+        await Promise.all([b.close(), a.close()]);
+        const hours = await listUsage(store.db, accountId, atMs);
+        assert.deepEqual(
+          hours.map((hour) => hour.apiKey),
+          [
+            { created: 11, refused: 0 },
+            { created: 0, refused: 5 },
+          ],
+        );
+        const row = await store.db
+          .selectFrom("api_keys")
+          .select("last_used_at")
+          .where("digest", "=", digest)
+          .executeTakeFirst();
+        assert.equal(row?.last_used_at, atMs + hourMs + 4);
+      });
+
+      test("of a key that was rotated meanwhile is not the new key's", async () => {
+        const accountId = await newAccount();
+        const first = (await rotateApiKey(store.db, accountId, null, actor))!;
+        const usage = countUsage(store.db, noFault);
+        const digest = digestOf(first.apiKey);
+        usage.count({ accountId, kind: "apiKey", digest, atMs }, "created");
+        usage.seenInBrowser(digest, atMs);
+        usage.seenInBrowser(digestOf(newApiKey()), atMs);
+        await rotateApiKey(store.db, accountId, first.prefix, actor);
+        await usage.close();
+        const row = await store.db
+          .selectFrom("api_keys")
+          .select(["last_used_at", "seen_in_browser_at"])
+          .where("account_id", "=", accountId)
+          .executeTakeFirst();
+        assert.deepEqual({ ...row }, { last_used_at: null, seen_in_browser_at: null });
+      });
+    });
+
+    describe("the audit log", () => {
+      test("refuses to be changed or shortened", async () => {
+        await appendAudit(store.db, await newAccount(), "signed_in", actor);
+        await assert.rejects(
+          store.db.updateTable("audit").set({ ip: "x" }).execute(),
+          /append-only/,
+        );
+        await assert.rejects(store.db.deleteFrom("audit").execute(), /append-only/);
+      });
+    });
+
+    describe("the secret of sessions", () => {
+      test("is drawn once, whoever asks first", async () => {
+        const asked = Array.from({ length: 5 }, () => findOrDrawSecret(store.db));
+        const secrets = new Set(await Promise.all(asked));
+        assert.equal(secrets.size, 1);
+        assert.match([...secrets][0]!, /^[0-9a-f]{64}$/);
+      });
+    });
+
+    describe("an operator's command", () => {
+      // biome-ignore lint/suspicious/noExplicitAny: each prints its own JSON
+      const run = (words: string, options = {}, rest: string[] = []): Promise<any> => {
+        const command = accountCommands.find((each) => each.words === words)!;
+        const context = { store, publicUrl: "https://pay.example", dataDirectory: directory };
+        return command.run(context, { options, rest });
+      };
+
+      test("is refused with a sentence that says what was given", async () => {
+        const account = `acc_${"0".repeat(24)}`;
+        const email = "nobody@example.com";
+        await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
+        await assert.rejects(run("account reset", { email }), /no account has the email nobody/);
+        await assert.rejects(run("account show", { account }), /no account has the id acc_0/);
+        await assert.rejects(run("key rotate", { account }), /no account has the id acc_0/);
+        await assert.rejects(run("client-id rotate", { account }), /no account has the id acc_0/);
+        await assert.rejects(run("origins set", { account }), /no account has the id acc_0/);
+        const taken = newEmail();
+        await run("account create", { email: taken });
+        await assert.rejects(run("account create", { email: taken }), /already/);
+      });
+
+      test("account create, list, show and reset", async () => {
+        const email = newEmail();
+        const made = await run("account create", { email });
+        assert.deepEqual(await store.findApiKey(digestOf(made.apiKey)), {
+          accountId: made.accountId,
+        });
+        assert.ok(await store.findClientId(digestOf(made.clientId)));
+        const listed = await run("account list");
+        assert.ok(listed.some((row: { email: string }) => row.email === email));
+        const shown = await run("account show", { account: made.accountId });
+        assert.deepEqual(await run("account show", { email }), shown);
+        assert.equal(shown.apiKeyPrefix, made.apiKey.slice(0, 15));
+        assert.ok(!JSON.stringify(shown).includes(made.apiKey));
+        const { resetUrl } = await run("account reset", { email });
+        assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
+      });
+
+      test("key rotate and client-id rotate replace at once", async () => {
+        const made = await run("account create", { email: newEmail() });
+        const options = { account: made.accountId };
+        const { apiKey } = await run("key rotate", options);
+        const { clientId } = await run("client-id rotate", options);
+        assert.equal(await store.findApiKey(digestOf(made.apiKey)), undefined);
+        assert.equal(await store.findClientId(digestOf(made.clientId)), undefined);
+        assert.ok(await store.findApiKey(digestOf(apiKey)));
+        assert.ok(await store.findClientId(digestOf(clientId)));
+      });
+
+      test("origins set replaces the list; refused entries say why and change nothing", async () => {
+        const { accountId: account } = await run("account create", { email: newEmail() });
+        const list = ["https://b.example/", "https://a.example"];
+        assert.deepEqual(await run("origins set", { account }, list), {
+          origins: ["https://a.example", "https://b.example"],
+        });
+        await assert.rejects(
+          run("origins set", { account }, ["https://c.example", "http://d.example"]),
+          /nothing was changed: http:\/\/d\.example: write https/,
+        );
+        const shown = await run("account show", { account });
+        assert.deepEqual(shown.origins, ["https://a.example", "https://b.example"]);
+        assert.deepEqual(await run("origins set", { account }, []), { origins: [] });
+      });
+    });
+  });
+}

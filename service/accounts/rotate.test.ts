@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openStore } from "../store/open.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+import { createAccount, findCredentials } from "./account.ts";
+import { digestOf } from "./credentials.ts";
+import { rotateApiKey, rotateClientId } from "./rotate.ts";
+
+/** `ROTATION_ROUNDS=100` for the whole of it; each is 100 look-ups. */
+const rounds = Number(process.env.ROTATION_ROUNDS ?? 10);
+const actor = { atMs: 1_790_000_000_000 };
+
+let postgres: TestPostgres;
+const directory = mkdtempSync(join(tmpdir(), "rotate-"));
+before(async () => {
+  postgres = await startPostgres();
+});
+after(async () => {
+  await postgres.stop();
+  rmSync(directory, { recursive: true });
+});
+
+let emails = 0;
+const newAccount = async ({ db }: Store) =>
+  (await createAccount(db, `${emails++}@example.com`, actor))!.accountId;
+
+/** Two servers; on SQLite there is but one, which is asked twice. */
+const pairs: Record<string, () => Promise<[Store, Store]>> = {
+  sqlite: async () => {
+    const store = await openStore({ dataDirectory: directory });
+    return [store, store];
+  },
+  postgres: async () => {
+    const databaseUrl = await postgres.newDatabase();
+    const open = () => openStore({ databaseUrl, dataDirectory: directory });
+    return [await open(), await open()];
+  },
+};
+
+for (const [name, open] of Object.entries(pairs)) {
+  describe(`rotation by two servers on one ${name}`, () => {
+    let a: Store;
+    let b: Store;
+    before(async () => {
+      [a, b] = await open();
+    });
+    after(async () => {
+      if (b !== a) await b.close();
+      await a.close();
+    });
+
+    test("undefined to all but one of those who rotate a key at once; the one's key works", async () => {
+      for (let round = 0; round < rounds; round++) {
+        const accountId = await newAccount(a);
+        let prefix: string | null = null;
+        for (let turn = 0; turn < 3; turn++) {
+          const asked = [a, b, a, b].map(({ db }) => rotateApiKey(db, accountId, prefix, actor));
+          const made = (await Promise.all(asked)).filter((key) => key !== undefined);
+          assert.equal(made.length, 1);
+          const { apiKey } = made[0]!;
+          assert.deepEqual(await b.findApiKey(digestOf(apiKey)), { accountId });
+          prefix = made[0]!.prefix;
+        }
+        const keys = await a.db
+          .selectFrom("api_keys")
+          .select("prefix")
+          .where("account_id", "=", accountId)
+          .execute();
+        assert.deepEqual(keys, [{ prefix }]);
+      }
+    });
+
+    test("undefined to all but one of those who rotate a client ID at once", async () => {
+      const accountId = await newAccount(a);
+      const { clientId } = await findCredentials(a.db, accountId);
+      const asked = [a, b, a, b].map(({ db }) =>
+        rotateClientId(db, accountId, clientId!.client_id, actor),
+      );
+      const made = (await Promise.all(asked)).filter((id) => id !== undefined);
+      assert.equal(made.length, 1);
+      const held = await b.findClientId(digestOf(made[0]!.clientId));
+      assert.deepEqual(held, { accountId, origins: [] });
+      assert.equal(await b.findClientId(digestOf(clientId!.client_id)), undefined);
+    });
+
+    test("once A has rotated, B finds the old key in none of 100 look-ups at once", async () => {
+      const accountId = await newAccount(a);
+      let held = (await rotateApiKey(a.db, accountId, null, actor))!;
+      for (let round = 0; round < rounds; round++) {
+        const old = digestOf(held.apiKey);
+        // Look-ups under way while it is rotated may see either; those begun after may not.
+        const before = Array.from({ length: 20 }, () => b.findApiKey(old));
+        held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
+        const asked = Array.from({ length: 100 }, () => b.findApiKey(old));
+        assert.ok((await Promise.all(asked)).every((found) => found === undefined));
+        await Promise.all(before);
+        assert.deepEqual(await b.findApiKey(digestOf(held.apiKey)), { accountId });
+      }
+    });
+
+    test("nothing of a key but its digest and its prefix is kept", async () => {
+      const accountId = await newAccount(a);
+      const { apiKey, prefix } = (await rotateApiKey(a.db, accountId, null, actor))!;
+      assert.equal(prefix, apiKey.slice(0, 15));
+      const rows = await a.db.selectFrom("api_keys").selectAll().execute();
+      const audit = await a.db.selectFrom("audit").selectAll().execute();
+      assert.ok(!JSON.stringify([rows, audit]).includes(apiKey.slice(15, 40)));
+    });
+  });
+}
