@@ -9,6 +9,7 @@ export function sentenceOf(
   config: Pick<Config, "dataDirectory" | "databaseUrl" | "port" | "host" | "metricsPort">,
 ): string {
   const { code, message } = error;
+  if (error.name === "ChainsError") return `CHAINS_FILE ${message}`;
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";
     return `${name} ${error.port} is taken by another program; stop that, or set another ${name}`;
@@ -21,7 +22,7 @@ export function sentenceOf(
   if (code === "EACCES" && error.port !== undefined) {
     return `PORT ${error.port} needs more rights than this user has; set one above 1023`;
   }
-  if (/^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST)$/.test(code ?? "") || isSqliteOpen(code)) {
+  if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|EEXIST)$/.test(code ?? "") || isSqliteOpen(code)) {
     return `DATA_DIR ${config.dataDirectory} cannot be written: ${message}`;
   }
   if (config.databaseUrl && isPostgres(error)) {

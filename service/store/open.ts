@@ -1,6 +1,6 @@
 // Which store the configuration asks for.
 
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -8,7 +8,7 @@ import type { Store } from "./store.ts";
 
 /**
  * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
- * when it is not there. Migrations have run when this resolves.
+ * when only its last part is not there. Migrations have run when this resolves.
  *
  * @param isServer false for an operator's command that runs beside the server
  */
@@ -17,7 +17,8 @@ export async function openStore(
   isServer = true,
 ): Promise<Store> {
   if (config.databaseUrl) return openPostgres(config.databaseUrl);
-  mkdirSync(config.dataDirectory, { recursive: true, mode: 0o700 });
+  // Not its parents: a path misspelled near its root is better refused than made.
+  if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   return openSqlite(join(config.dataDirectory, "service.db"), isServer);
 }

@@ -4,10 +4,7 @@ import type { RecordTables } from "./migrations/001-records.ts";
 import type { AccountTables } from "./migrations/002-accounts.ts";
 import type { ExecutorTables } from "./migrations/003-executor.ts";
 
-export type Dialect = "sqlite" | "postgres";
-
-/** Bytes, of either dialect's own type for them. What comes out is a Buffer. */
-export type Bytes = Uint8Array;
+export type { Dialect } from "./dialect.ts";
 
 export type Tables = {
   /** Which files of migrations/ ran, and when, in Unix milliseconds. */

@@ -1,7 +1,7 @@
 // Records, who owns them, accounts and their credentials. Times are Unix milliseconds.
 
 import { type Kysely, sql } from "kysely";
-import type { Bytes, Dialect } from "../tables.ts";
+import type { Bytes, Dialect } from "../dialect.ts";
 
 export type RecordTables = {
   /** `address` 20 bytes; everything else of a record is derived from `terms`. */

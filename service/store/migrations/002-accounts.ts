@@ -3,7 +3,7 @@
 // are better-auth's own (accounts/sign-in.ts is its only user).
 
 import { type Kysely, sql } from "kysely";
-import type { Dialect } from "../tables.ts";
+import type { Dialect } from "../dialect.ts";
 
 export type AccountTables = {
   /** `hour` is when it began. One row is written per batch of requests, not per request. */

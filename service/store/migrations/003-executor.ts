@@ -2,7 +2,7 @@
 // seconds of the chain's clock, so that a wrong clock on the host moves nothing.
 
 import { type Kysely, sql } from "kysely";
-import type { Bytes, Dialect } from "../tables.ts";
+import type { Bytes, Dialect } from "../dialect.ts";
 
 /** What a nonce is spent on; `fill` closes a gap with a transfer of nothing. */
 export type PurposeKind = "execute" | "recover" | "fill";
