@@ -35,28 +35,42 @@ const rpcTimeoutMs = 10_000;
 /** Where a chain's file names no cap: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
 
-/** @throws an error of one sentence where there is no usable key */
-export function startExecutor(parts: {
+export type ExecutorParts = {
   store: Pick<Store, "db" | "dialect">;
   chains: readonly Chain[];
   factory: Hex;
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-}): Executor {
+};
+
+/** @throws an error of one sentence where there is no usable key */
+export function startExecutor(parts: ExecutorParts): Executor {
+  const { log } = parts;
+  const stopping = new AbortController();
+  const cores = coresOf(parts, stopping.signal);
+  const loops = cores.map((core) => run(core, () => stopping.signal.aborted));
+  const address = openSigner(parts.config).address;
+  log.info({ address, chains: parts.chains.length }, "executor started");
+  return {
+    address,
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** What the core of each chain is given in a real program. */
+export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const { store, config, log } = parts;
   const signer = openSigner(config);
   const ledger = openLedger(store.db, store.dialect);
   const count = countEvents(parts.registry);
-  const stopping = new AbortController();
   const instance = randomUUID();
-  const loops = parts.chains.map((chain) => {
+  return parts.chains.map((chain) => {
     const chainLog = log.child({ chainId: chain.chainId });
-    const report = (event: ExecutorEvent) => {
-      count(chain.chainId, event);
-      logEvent(chainLog, event);
-    };
-    const core: Parts = {
+    return {
       instance,
       chain: settingsOf(chain, config),
       factory: parts.factory.toLowerCase() as Hex,
@@ -66,24 +80,18 @@ export function startExecutor(parts: {
       signer,
       clock: () => performance.now(),
       random: Math.random,
-      sleep: (ms) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => {}),
-      report,
+      sleep: (ms) => sleep(ms, undefined, { signal: stopping }).catch(() => {}),
+      report(event: ExecutorEvent) {
+        count(chain.chainId, event);
+        logEvent(chainLog, event);
+      },
       tuning: {
         ...defaultTuning,
         pollMs: config.executorPollMs,
         leaseMs: config.executorLeaseSeconds * 1000,
       },
     };
-    return run(core, () => stopping.signal.aborted);
   });
-  log.info({ address: signer.address, chains: parts.chains.length }, "executor started");
-  return {
-    address: signer.address,
-    async stop() {
-      stopping.abort();
-      await Promise.all(loops);
-    },
-  };
 }
 
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {

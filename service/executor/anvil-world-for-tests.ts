@@ -1,0 +1,217 @@
+// A real chain with the factory and two tokens, intents by the dozen, payments, and the law that
+// holds over everything that happened.
+
+import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
+import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import {
+  createTestClient,
+  encodeFunctionData,
+  getAddress,
+  http,
+  keccak256,
+  parseEventLogs,
+  publicActions,
+  stringToHex,
+  walletActions,
+} from "viem";
+import { foundry } from "viem/chains";
+import { startAnvil } from "../../contracts/anvil.ts";
+import { demoTokens, deployDemo, executorKey, localChainId } from "../../scripts/local-chain.ts";
+import { parseChains } from "../chain/chains.ts";
+import type { Store } from "../store/store.ts";
+
+export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+
+export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
+
+export type Wish = {
+  amount?: bigint;
+  /** The call asks for more than there is, so it reverts for ever. */
+  reverts?: boolean;
+  secondsLeft?: number;
+  chainId?: number;
+  recovery?: Hex;
+};
+
+/** Blocks are mined by hand, or every so many milliseconds. */
+export async function startWorld() {
+  const anvil = await startAnvil({ args: ["--gas-limit", "60000000"] });
+  await deployDemo(anvil.rpcUrl);
+  const client = createTestClient({
+    chain: foundry,
+    mode: "anvil",
+    transport: http(anvil.rpcUrl),
+    pollingInterval: 20,
+    cacheTime: 0,
+    account: payer,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+  await client.setAutomine(false);
+  let made = 0;
+  let ticking: NodeJS.Timeout | undefined;
+  const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
+
+  const ask = async (calls: { method: string; params: unknown[] }[]) => {
+    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    const response = await fetch(anvil.rpcUrl, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { result?: unknown; error?: { message: string } }[];
+  };
+
+  const startTicking = (ms: number) => {
+    ticking = setInterval(() => client.mine({ blocks: 1 }).catch(() => {}), ms);
+  };
+  const stopTicking = () => clearInterval(ticking);
+
+  return {
+    rpcUrl: anvil.rpcUrl,
+    client,
+    token,
+    otherToken,
+    ask,
+    startTicking,
+    stopTicking,
+    mine: (blocks = 1) => client.mine({ blocks }),
+
+    /** A record whose one call sends `amount` to the shop; `recovery` is of its own. */
+    async newRecord(wish: Wish = {}): Promise<AddressRecord> {
+      const { timestamp } = await client.getBlock();
+      const amount = wish.amount ?? 1_000n + BigInt(made);
+      const asked = wish.reverts ? amount * 2n : amount;
+      const seed = keccak256(stringToHex(`intent ${made++}`));
+      return makeRecord({
+        token,
+        amount: amount.toString(),
+        calls: [
+          {
+            target: token,
+            function: "transfer(address to, uint256 amount)",
+            args: [shop, asked.toString()],
+          },
+        ],
+        expirationTimestamp: Number(timestamp) + (wish.secondsLeft ?? 86_400),
+        recovery: wish.recovery ?? getAddress(`0x${seed.slice(-40)}`),
+        salt: seed,
+        chainId: wish.chainId ?? localChainId,
+      });
+    },
+
+    /** Sends payments to the pool, without waiting for a block. */
+    async pay(payments: readonly { to: Hex; amount: bigint | string; token?: Hex }[]) {
+      const calls = payments.map((payment) => {
+        const args = [payment.to, BigInt(payment.amount)] as const;
+        const data = encodeFunctionData({ ...demoToken, functionName: "mint", args });
+        const params = [{ from: payer, to: payment.token ?? token, data, gas: "0x20000" }];
+        return { method: "eth_sendTransaction", params };
+      });
+      const refused = (await ask(calls)).find((answer) => answer.error);
+      if (refused) throw new Error(refused.error?.message);
+    },
+
+    balanceOf: (owner: Hex, of = token, blockNumber?: bigint) =>
+      client.readContract({
+        ...(blockNumber === undefined ? {} : { blockNumber }),
+        address: of,
+        abi: demoToken.abi,
+        functionName: "balanceOf",
+        args: [owner],
+      }),
+
+    /** As CHAINS_FILE would say it. */
+    chains: (rpcUrls: string[] = [anvil.rpcUrl], more: object = {}) =>
+      parseChains(
+        [
+          {
+            chainId: localChainId,
+            name: "Local",
+            rpcUrls,
+            tokens: demoTokens,
+            confirmations: 0,
+            ...more,
+          },
+        ],
+        "test",
+      ),
+
+    async stop() {
+      stopTicking();
+      await anvil.stop();
+    },
+  };
+}
+
+export async function saveRecords(store: Store, records: readonly AddressRecord[]): Promise<void> {
+  await Promise.all(
+    records.map((record) =>
+      store.saveRecord({
+        address: fromHex(record.address),
+        terms: fromHex(record.terms),
+        accountId: "acc_000000000000000000000000",
+        createdAtMs: Date.now(),
+      }),
+    ),
+  );
+}
+
+/** Of the executor's configuration, what tests share. */
+export const testConfig = {
+  executorKey,
+  executorPollMs: 100,
+  executorLeaseSeconds: 1,
+  executorGasPerDayMax: String(10n ** 24n),
+  executorBalanceWarn: "0",
+};
+
+export type Fate = { executed: number; recovered: bigint; held: bigint };
+
+/**
+ * What became of each address, by the factory's events and the token's balances; and the law: every
+ * unit that entered a vault left by its calls or to its recovery, or is still there. At one block.
+ * @throws when units are missing, or a vault executed more than once
+ */
+export async function fatesOf(
+  { client, token, balanceOf }: AnvilWorld,
+  records: readonly AddressRecord[],
+): Promise<Fate[]> {
+  const toBlock = await client.getBlockNumber();
+  const logs = await client.getLogs({ address: factoryAddress, fromBlock: 0n, toBlock });
+  const events = parseEventLogs({ abi: paymentFactoryAbi, logs });
+  const transfers = parseEventLogs({
+    abi: demoToken.abi,
+    eventName: "Transfer",
+    logs: await client.getLogs({ address: token, fromBlock: 0n, toBlock }),
+  });
+  const paid = new Map<Hex, bigint>();
+  for (const { args } of transfers) paid.set(args.to, (paid.get(args.to) ?? 0n) + args.value);
+  return Promise.all(
+    records.map(async ({ address, intent }) => {
+      const mine = events.filter((event) => event.args.vault === address);
+      const executed = mine.filter((event) => event.eventName === "Executed");
+      const spent = executed.length > 0 ? BigInt(intent.amount) : 0n;
+      const recovered = await balanceOf(intent.recovery, token, toBlock);
+      const held = await balanceOf(address, token, toBlock);
+      const entered = paid.get(address) ?? 0n;
+      if (executed.length > 1) throw new Error(`${address} executed ${executed.length} times`);
+      if (entered !== spent + recovered + held) {
+        throw new Error(
+          `${entered} entered ${address}: ${spent} + ${recovered} + ${held} are found`,
+        );
+      }
+      return { executed: executed.length, recovered, held };
+    }),
+  );
+}
+
+/** Polls until `isDone`; throws with `what` after a while. */
+export async function until(what: string, isDone: () => Promise<boolean>, seconds = 60) {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { type AddressRecord, type Hex, toHex } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { openStore } from "../store/open.ts";
+import type { Store } from "../store/store.ts";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  testConfig,
+  until,
+} from "./anvil-world-for-tests.ts";
+import { type Executor, startExecutor } from "./start.ts";
+
+describe("the executor on a real chain", () => {
+  let world: AnvilWorld;
+  let directory: string;
+  let store: Store;
+  let executor: Executor;
+  let registry: Registry;
+
+  before(async () => {
+    world = await startWorld();
+    world.startTicking(150);
+  });
+  after(() => world.stop());
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), "executor-"));
+    store = await openStore({ dataDirectory: directory });
+    registry = new Registry();
+    executor = startExecutor({
+      store,
+      chains: world.chains(),
+      factory: factoryAddress,
+      config: testConfig,
+      registry,
+      log: pino({ level: process.env.LOG_LEVEL ?? "silent" }),
+    });
+  });
+  afterEach(async () => {
+    await executor.stop();
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const paid = async (...records: AddressRecord[]) => {
+    await saveRecords(store, records);
+    await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
+  };
+  const allExecuted = async (records: AddressRecord[]) =>
+    (await fatesOf(world, records)).every((fate) => fate.executed === 1);
+  const jobOf = (address: Hex) =>
+    store.db
+      .selectFrom("executor_jobs")
+      .selectAll()
+      .execute()
+      .then((rows) => rows.find((row) => toHex(row.address) === address.toLowerCase()));
+
+  test("leaves alone what is underfunded, and executes it once the rest has come", async () => {
+    const record = await world.newRecord({ amount: 100n });
+    await saveRecords(store, [record]);
+    await world.pay([{ to: record.address, amount: 40n }]);
+    await until("it is seen", async () => (await jobOf(record.address))?.reason === "underfunded");
+    await world.pay([{ to: record.address, amount: 60n }]);
+    await until("it is executed", () => allExecuted([record]));
+  });
+
+  test("an intent that reverts holds up no other, and goes to recovery after it expires", async () => {
+    const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
+    const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
+    await paid(bad, ...good);
+    await until("the others are executed", () => allExecuted(good));
+    await until("the failure is known", async () => (await jobOf(bad.address))?.failures === 1);
+    assert.match((await jobOf(bad.address))?.reason ?? "", /CallFailed/);
+    await world.client.increaseTime({ seconds: 500 });
+    await until("it is returned", async () => {
+      const [fate] = await fatesOf(world, [bad]);
+      return fate?.recovered === BigInt(bad.intent.amount);
+    });
+  });
+
+  test("returns surplus, late money and the wrong token", async () => {
+    const record = await world.newRecord({ amount: 100n });
+    await saveRecords(store, [record]);
+    await world.pay([{ to: record.address, amount: 130n }]);
+    await until("the surplus is back", async () => {
+      const [fate] = await fatesOf(world, [record]);
+      return fate?.executed === 1 && fate.recovered === 30n;
+    });
+    await world.pay([
+      { to: record.address, amount: 7n },
+      { to: record.address, amount: 9n, token: world.otherToken },
+    ]);
+    await until("late money is back", async () => {
+      const other = await world.balanceOf(record.intent.recovery, world.otherToken);
+      return other === 9n && (await fatesOf(world, [record]))[0]?.recovered === 37n;
+    });
+  });
+
+  test("returns at once what was paid for another chain's intent", async () => {
+    const record = await world.newRecord({ chainId: 10 });
+    await paid(record);
+    await until("it is back", async () => {
+      const [fate] = await fatesOf(world, [record]);
+      return fate?.recovered === BigInt(record.intent.amount);
+    });
+  });
+
+  test("counts an execution only by its event, and says so in metrics and tables", async () => {
+    const record = await world.newRecord();
+    await paid(record);
+    const outcome = () => store.db.selectFrom("executor_outcomes").selectAll().executeTakeFirst();
+    await until("it is settled", async () => (await outcome()) !== undefined);
+    const row = await outcome();
+    assert.equal(row?.kind, "executed");
+    assert.equal(row?.amount, record.intent.amount);
+    assert.equal(row?.left, "0");
+    assert.match(await registry.metrics(), /executor_executed_total\{chain="31337"\} 1/);
+  });
+});
