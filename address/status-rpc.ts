@@ -1,5 +1,5 @@
-// The few words of JSON-RPC that reading a status needs. What a node answers is checked before it is
-// believed: a wrong shape is an error here, not a zero further up.
+// The few words of JSON-RPC that reading a status needs. What a node answers is checked before it
+// is believed: a wrong shape is an error here, not a zero further up.
 
 import { hexBytes } from "./hex.ts";
 import type { Hex } from "./intent.ts";
@@ -83,7 +83,7 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
 
 type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
-/** @throws {StatusError} `rpc_inconsistent` unless `value` is `0x` hex, of `bytes` bytes if given */
+/** @throws {StatusError} `rpc_inconsistent` unless it is `0x` hex, of `bytes` bytes if given */
 export function hexOf(value: unknown, what: string, bytes?: number): Hex {
   const size = typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? hexBytes(value) : -1;
   if (size < 0 || (bytes !== undefined && size !== bytes)) {

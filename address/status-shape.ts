@@ -53,7 +53,7 @@ export type AddressStatus = {
   amount: string;
   /** Unix seconds, inclusive: the calls may run in a block of this very second. */
   expirationTimestamp: number;
-  /** What `recover` would return now of `token` and the native coin; empty while open or holding none. */
+  /** What `recover` would return now of `token` and the native coin: none while it is open. */
   recoverable: TokenAmount[];
   execution: Execution | null;
   /** Oldest first, of every token. */

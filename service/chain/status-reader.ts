@@ -1,5 +1,5 @@
-// One chain, many readers: whoever asks for an address within one block shares one reading of it, and
-// addresses asked for in the same moment share the calls.
+// One chain, many readers: whoever asks for an address within one block shares one reading of it,
+// and addresses asked for in the same moment share the calls.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference } from "executable-address/status";

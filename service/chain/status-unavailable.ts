@@ -1,4 +1,4 @@
-/** The chain cannot be read now; it says nothing about the address. The message is for operators. */
+/** The chain cannot be read now; nothing is said of the address. The message is for operators. */
 export class StatusUnavailable extends Error {
   override name = "StatusUnavailable";
 }

@@ -155,7 +155,7 @@ describe("the state of an address", () => {
     assert.deepEqual(status.recoveries, []);
   });
 
-  test("of its own chain's token alone: another token neither funds it nor hides in it", async () => {
+  test("of the intent's token alone: another neither funds it nor goes unlisted", async () => {
     const record = await world.newRecord();
     const other = await world.newToken();
     await world.pay(record.address, 500n, other);

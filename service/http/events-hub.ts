@@ -1,5 +1,5 @@
-// Event streams, cheap in number: one look at each chain's head for all of them, one reading and one
-// encoding of each address for all of its streams, and no timer of a stream's own.
+// Event streams, cheap in number: one look at each chain's head for all of them, one reading and
+// one encoding of each address for all of its streams, and no timer of a stream's own.
 //
 // A stream is a place in its address's short history of frames. Opening, resuming and catching up
 // after a slow reader's socket drained are one thing: send what follows that place, or the present
@@ -11,26 +11,8 @@ import type { Hex } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
 import type { Subject } from "../chain/status.ts";
 import { toAnswer } from "./errors.ts";
+import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
 import type { Statuses } from "./status-source.ts";
-
-export type EventLimits = {
-  streamsMax: number;
-  streamsPerAddressMax: number;
-  /** Between two looks at a chain's head. */
-  pollMs: number;
-  /** Below the minute after which proxies take a silent connection for dead. */
-  heartbeatMs: number;
-  /** How long an address is still followed for streams that may come back to it. */
-  lingerMs: number;
-};
-
-export const defaultEventLimits: EventLimits = {
-  streamsMax: 10_000,
-  streamsPerAddressMax: 2_000,
-  pollMs: 1_000,
-  heartbeatMs: 15_000,
-  lingerMs: 30_000,
-};
 
 /** `id` is the block's number and a digest of all but the block: what a change is. */
 type Frame = { id: string; bytes: Buffer };

@@ -177,7 +177,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("stays open while the chain is unavailable, says so, and goes on when it is back", async () => {
+  test("stays open while the chain is unavailable, says so, and goes on after", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const client = server.parts.chains.clientOf(31_337);
     const request = client.request;

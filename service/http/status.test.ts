@@ -64,7 +64,7 @@ describe("GET /v1/address/{address}/status", () => {
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
   });
 
-  test("what the library reads from the chain by itself, and the executor's news apart", async () => {
+  test("what the library reads from the chain itself, the executor's news apart", async () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
