@@ -9,6 +9,8 @@ contract Shop {
     address public lastPayer;
     bool public lastPayerHadNoCode;
 
+    uint256[] private shelf;
+
     error ShopClosed(uint256 visit);
 
     function pay(address token, uint256 amount) external {
@@ -34,8 +36,8 @@ contract Shop {
     /// @notice Answers, or fails with, `size` bytes.
     function bomb(uint256 size, bool succeed) external pure {
         assembly {
-            if succeed { return(0, size) }
-            revert(0, size)
+            if succeed { return(0x80, size) }
+            revert(0x80, size)
         }
     }
 
@@ -43,6 +45,15 @@ contract Shop {
         assembly {
             invalid()
         }
+    }
+
+    /// @notice Needs some 22,100 gas an item.
+    function stock(uint256 items) external {
+        for (uint256 i = 0; i < items; ++i) shelf.push(i + 1);
+    }
+
+    function stocked() external view returns (uint256) {
+        return shelf.length;
     }
 
     function receiveCoin() external payable {}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+contract AddressOfTest is Fixture {
+    function test_isTheCreate2Address_ofPrefixAndTerms(Intent memory intent) public view {
+        bytes memory terms = abi.encode(intent);
+        bytes32 initCodeHash = keccak256(bytes.concat(prefix, terms));
+        bytes32 hash = keccak256(
+            abi.encodePacked(bytes1(0xff), address(factory), bytes32(0), initCodeHash)
+        );
+        address wanted = address(uint160(uint256(hash)));
+        check(factory.addressOf(intent) == wanted, "of the intent");
+        check(factory.addressOf(terms) == wanted, "of the terms");
+    }
+
+    function test_anyChangedBit_movesTheAddress(Intent memory intent, uint256 bit) public view {
+        bytes memory terms = abi.encode(intent);
+        address before = factory.addressOf(terms);
+        bit = bounded(bit, 0, terms.length * 8 - 1);
+        terms[bit / 8] ^= bytes1(uint8(1 << (bit % 8)));
+        check(factory.addressOf(terms) != before, "another address");
+    }
+
+    function test_anyChangedField_movesTheAddress() public {
+        Intent memory intent = plainIntent();
+        address[10] memory found;
+        found[0] = factory.addressOf(intent);
+        intent.amount++;
+        found[1] = factory.addressOf(intent);
+        intent.token = address(shop);
+        found[2] = factory.addressOf(intent);
+        intent.calls[0].signature = "transfer(address, uint256)";
+        found[3] = factory.addressOf(intent);
+        intent.calls[0].names = "to,amounts";
+        found[4] = factory.addressOf(intent);
+        intent.calls[0].args = "";
+        found[5] = factory.addressOf(intent);
+        intent.expirationTimestamp++;
+        found[6] = factory.addressOf(intent);
+        intent.recovery = STRANGER;
+        found[7] = factory.addressOf(intent);
+        intent.salt = ~intent.salt;
+        found[8] = factory.addressOf(intent);
+        intent.chainId = 2;
+        found[9] = factory.addressOf(intent);
+        for (uint256 i = 0; i < 10; ++i) {
+            for (uint256 j = 0; j < i; ++j) check(found[i] != found[j], "another address");
+        }
+    }
+
+    /// @dev Bytes behind the calldata, as wallets add for attribution, belong to the address.
+    function test_bytesBehindTheCalldata_areAnotherUnfundedAddress(bytes calldata suffix) public {
+        vm.assume(suffix.length != 0);
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        bytes memory data = bytes.concat(abi.encodeCall(factory.execute, (intent)), suffix);
+        (bool ok, bytes memory reason) = address(factory).call(data);
+        check(!ok && bytes4(reason) == IPaymentFactory.Underfunded.selector, "unfunded");
+        holds(vault, AMOUNT, 0);
+    }
+
+    /// @dev The same values, with the intent moved behind a word nobody reads: its own bytes are as
+    /// they were, so it is the same address, and the same effect.
+    function test_theIntentMovedInTheCalldata_isTheSameAddress(bytes32 gap) public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        bytes memory moved = bytes.concat(
+            factory.execute.selector, bytes32(uint256(64)), gap, behindOffset(abi.encode(intent))
+        );
+        (bool ok, bytes memory answer) = address(factory).call(moved);
+        check(ok && abi.decode(answer, (address)) == vault, "the same");
+        holds(vault, 0, AMOUNT);
+    }
+
+    /// @dev The same values in another layout, with a gap before the calls.
+    function test_anotherLayout_isAnotherUnfundedAddress() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        bytes memory body = behindOffset(abi.encode(intent));
+        bytes memory head = new bytes(7 * 32);
+        bytes memory tail = new bytes(body.length - head.length);
+        for (uint256 i = 0; i < body.length; ++i) {
+            if (i < head.length) head[i] = body[i];
+            else tail[i - head.length] = body[i];
+        }
+        assembly {
+            mstore(add(head, 96), 256)
+        }
+        bytes memory terms = bytes.concat(bytes32(uint256(32)), head, bytes32(0), tail);
+        check(
+            keccak256(abi.encode(abi.decode(terms, (Intent)))) == keccak256(abi.encode(intent)),
+            "decodes to the same values"
+        );
+        (bool ok, bytes memory reason) =
+            address(factory).call(bytes.concat(factory.execute.selector, terms));
+        check(!ok && bytes4(reason) == IPaymentFactory.Underfunded.selector, "unfunded");
+        check(factory.addressOf(terms) != vault, "another address");
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_anyBytes_neverMoveFundedMoney(bytes calldata data, uint8 which) public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        bytes4[4] memory selectors = [
+            factory.execute.selector,
+            factory.executeBatch.selector,
+            factory.recover.selector,
+            factory.rescue.selector
+        ];
+        (bool ok,) = address(factory).call(bytes.concat(selectors[which % 4], data));
+        ok;
+        holds(vault, AMOUNT, 0);
+        equal(vault.code.length, 0, "code");
+    }
+
+    /// @dev One word of good calldata replaced: refused, or the same effect, or no effect.
+    function test_anyChangedWord_paysTheMerchantOrNobody(uint256 at, uint256 word, bool small)
+        public
+    {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        bytes memory data = abi.encodeCall(factory.execute, (intent));
+        at = 36 + 32 * bounded(at, 0, (data.length - 4) / 32 - 1);
+        if (small) word %= 1024;
+        assembly {
+            mstore(add(data, at), word)
+        }
+        (bool ok,) = address(factory).call(data);
+        ok;
+        uint256 left = token.balanceOf(vault);
+        holds(vault, left, AMOUNT - left);
+        check(left == 0 || left == AMOUNT, "all or nothing");
+    }
+
+    function behindOffset(bytes memory terms) private pure returns (bytes memory body) {
+        body = new bytes(terms.length - 32);
+        for (uint256 i = 0; i < body.length; ++i) body[i] = terms[i + 32];
+    }
+}

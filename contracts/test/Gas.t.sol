@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+import {LyingToken} from "./tokens/OddTokens.sol";
+
+/// @dev What a caller can do with the gas, and a target with what it is given.
+contract GasTest is Fixture {
+    function test_lowGas_isAllOrNothing_atEveryStep() public {
+        Call[] memory calls = list(approveCall(address(token), address(shop), AMOUNT), payCall(address(token), AMOUNT));
+        bool executed;
+        for (uint256 gas = 50_000; gas < 400_000; gas += 1_009) {
+            Intent memory intent = intentOf(calls);
+            address vault = funded(intent, AMOUNT);
+            uint256 sold = token.balanceOf(address(shop));
+            (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.execute, (intent)));
+            check(ok || !executed, "more gas never does worse");
+            executed = executed || ok;
+            equal(token.balanceOf(address(shop)), sold + (ok ? AMOUNT : 0), "sold");
+            equal(token.balanceOf(vault), ok ? 0 : AMOUNT, "left");
+            equal(token.allowance(vault, address(shop)), 0, "allowance");
+            check((vault.code.length != 0) == ok, "over as it went");
+        }
+        check(executed, "enough gas executes");
+    }
+
+    function test_lowGas_inABatch_itemsAreAllOrNothing() public {
+        for (uint256 gas = 60_000; gas < 700_000; gas += 5_003) {
+            Intent[] memory intents = list(plainIntent(), plainIntent(), plainIntent());
+            for (uint256 i = 0; i < 3; ++i) funded(intents[i], AMOUNT);
+            uint256 before = token.balanceOf(MERCHANT);
+            (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.executeBatch, (intents)));
+            uint256 paid;
+            for (uint256 i = 0; i < 3; ++i) {
+                address vault = factory.addressOf(intents[i]);
+                bool over = vault.code.length != 0;
+                check(ok || !over, "a batch that reverts does nothing");
+                equal(token.balanceOf(vault), over ? 0 : AMOUNT, "left");
+                if (over) paid += AMOUNT;
+            }
+            equal(token.balanceOf(MERCHANT), before + paid, "paid");
+        }
+    }
+
+    function test_lowGas_toRecover_movesAllToRecoveryOrNothing() public {
+        vm.warp(EXPIRY + 1);
+        for (uint256 gas = 30_000; gas < 250_000; gas += 1_009) {
+            Intent memory intent = plainIntent();
+            address vault = funded(intent, AMOUNT);
+            uint256 before = token.balanceOf(RECOVERY);
+            (bool ok,) = address(factory).call{gas: gas}(
+                abi.encodeCall(factory.recover, (intent, list(address(token))))
+            );
+            ok;
+            uint256 left = token.balanceOf(vault);
+            check(left == 0 || left == AMOUNT, "all or nothing");
+            equal(token.balanceOf(RECOVERY), before + AMOUNT - left, "recovered");
+        }
+    }
+
+    function test_returnBombOf1MB_fromATarget_costsOnlyTheTarget() public {
+        bytes memory args = abi.encode(1_000_000, true);
+        Intent memory intent = intentOf(plainCall(address(shop), "bomb(uint256,bool)", args));
+        funded(intent, AMOUNT);
+        uint256 before = gasleft();
+        shop.bomb(1_000_000, true);
+        uint256 own = before - gasleft();
+        before = gasleft();
+        factory.execute(intent);
+        check(before - gasleft() < own / 2 + 2_300_000, "is not copied again");
+    }
+
+    function test_returnBombOf1MB_fromATokenInRecover_blocksNoOther() public {
+        LyingToken bomb = new LyingToken();
+        bomb.lie(5, 1_000_000, false);
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, false, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, address(bomb), "");
+        factory.recover{gas: 12_000_000}(intent, list(address(bomb), address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+    }
+
+    function test_returnBombOf1MB_fromRecoveryTakingCoin_blocksNoOther() public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(new CoinBomb());
+        address vault = funded(intent, AMOUNT);
+        vm.deal(vault, 1);
+        vm.warp(EXPIRY + 1);
+        factory.recover{gas: 12_000_000}(intent, list(NATIVE, address(token)));
+        equal(token.balanceOf(intent.recovery), AMOUNT, "recovered");
+        equal(intent.recovery.balance, 1, "coin");
+    }
+
+    /// @dev Pinned because nothing on chain can help it: the target chose to go on after its inner
+    /// call ran out of gas, so whoever executes can choose that for it. See the interface.
+    function test_aTargetThatSwallowsFailures_canBeStarvedByTheExecutor() public {
+        Swallower swallower = new Swallower();
+        bytes memory args = abi.encode(address(shop));
+        bool starved;
+        for (uint256 gas = 2_000_000; gas < 6_000_000 && !starved; gas += 200_003) {
+            Intent memory intent = intentOf(plainCall(address(swallower), "tryStock(address)", args));
+            funded(intent, AMOUNT);
+            uint256 stocked = shop.stocked();
+            (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.execute, (intent)));
+            starved = ok && shop.stocked() == stocked;
+        }
+        check(starved, "the intent ran without its inner call");
+    }
+
+    function test_tokensThatLieAboutBalances_neverMoveAnother(uint256 claimed, uint8 size, bool reverts)
+        public
+    {
+        LyingToken liar = new LyingToken();
+        liar.lie(claimed, size, reverts);
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        factory.recover(intent, list(address(liar), address(token)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+        holds(vault, 0, 0);
+    }
+
+    function test_anIntentOfALyingToken_movesNoOther(uint256 claimed, uint8 size, bool reverts) public {
+        LyingToken liar = new LyingToken();
+        liar.lie(claimed, size, reverts);
+        Intent memory intent = plainIntent();
+        intent.token = address(liar);
+        address vault = factory.addressOf(intent);
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (intent)));
+        check(!ok, "its call of the real token fails, for the vault holds none");
+        equal(vault.code.length, 0, "open");
+    }
+}
+
+contract CoinBomb {
+    receive() external payable {
+        assembly {
+            return(0, 1000000)
+        }
+    }
+}
+
+contract Swallower {
+    function tryStock(address shop) external {
+        (bool ok,) = shop.call(abi.encodeWithSignature("stock(uint256)", 200));
+        ok;
+    }
+}

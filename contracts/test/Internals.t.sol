@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+interface Internals {
+    function onConstruct() external;
+    function act(address target, uint256 value, bytes calldata data) external;
+}
+
+/// @dev What the factory and its vaults say to each other is closed to everybody else.
+contract InternalsTest is Fixture {
+    function test_NotVault_forTheFactoryCalledDirectly(address caller) public {
+        Internals internals = Internals(address(factory));
+        vm.prank(caller);
+        vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
+        internals.onConstruct();
+        vm.prank(caller);
+        vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
+        internals.act(address(token), 0, "");
+    }
+
+    function test_NotVault_forTheFactoryCallingItself() public {
+        vm.prank(address(factory));
+        vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
+        Internals(address(factory)).onConstruct();
+        vm.prank(address(factory));
+        vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
+        Internals(address(factory)).act(address(token), 0, "");
+    }
+
+    function test_NotVault_forAnotherCreatorBorrowingTheCode() public {
+        Intent memory intent = plainIntent();
+        bytes memory initCode = bytes.concat(prefix, abi.encode(intent));
+        Impostor impostor = new Impostor(address(factory));
+        (address created, bytes memory reason) = impostor.create(initCode);
+        check(created == address(0) && reason.length == 4, "cannot construct");
+        check(bytes4(reason) == Errors.NotVault.selector, "NotVault");
+    }
+
+    function test_NotVault_whereAnOverVaultIsAskedToConstruct() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        factory.execute(intent);
+        vm.prank(address(factory));
+        bytes memory question = bytes.concat(Internals.onConstruct.selector, abi.encode(intent));
+        (bool ok, bytes memory answer) = vault.call(question);
+        check(ok && answer.length == question.length, "answers in the length of the question");
+        check(bytes4(answer) == Errors.NotVault.selector, "and refuses");
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    function test_strangers_areAnsweredNothing_andDoNothing(address caller, bytes calldata data)
+        public
+    {
+        vm.assume(caller != address(factory));
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        factory.execute(intent);
+        bytes[3] memory questions = [
+            data,
+            bytes.concat(Internals.onConstruct.selector, abi.encode(intent)),
+            abi.encodeCall(
+                Internals.act,
+                (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
+            )
+        ];
+        for (uint256 i = 0; i < 3; ++i) {
+            vm.prank(caller);
+            (bool ok, bytes memory answer) = vault.call(questions[i]);
+            check(ok && answer.length == 0, "nothing");
+        }
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    function test_aVaultsCode_is41BytesWithTheFactoryInside() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        bytes memory wanted = abi.encodePacked(
+            hex"3373", address(factory), hex"18602857365f5f37365f365f335af4365ff35b"
+        );
+        check(keccak256(vault.code) == keccak256(wanted), "code");
+    }
+
+    function test_theFactory_takesNoCoin_andKnowsNoOtherFunction(bytes4 selector, uint64 value) public {
+        (bool ok,) = address(factory).call{value: value}("");
+        check(!ok, "no coin");
+        bytes4[6] memory known = [
+            factory.execute.selector,
+            factory.executeBatch.selector,
+            factory.recover.selector,
+            factory.rescue.selector,
+            bytes4(keccak256("addressOf(bytes)")),
+            bytes4(keccak256(bytes(string.concat("addressOf(", INTENT, ")"))))
+        ];
+        for (uint256 i = 0; i < 6; ++i) vm.assume(selector != known[i]);
+        (ok,) = address(factory).call(bytes.concat(selector, abi.encode(plainIntent())));
+        check(!ok, "no other function");
+    }
+
+    string private constant INTENT =
+        "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
+}
+
+/// @dev Answers the init code of a vault, as the factory would, with the factory's own code.
+contract Impostor {
+    address private immutable FACTORY;
+
+    constructor(address factory) {
+        FACTORY = factory;
+    }
+
+    function create(bytes memory initCode) external returns (address created, bytes memory reason) {
+        assembly {
+            created := create2(0, add(initCode, 32), mload(initCode), 0)
+            reason := mload(0x40)
+            mstore(reason, returndatasize())
+            returndatacopy(add(reason, 32), 0, returndatasize())
+            mstore(0x40, add(add(reason, 64), returndatasize()))
+        }
+    }
+
+    fallback() external {
+        (bool ok, bytes memory answer) = FACTORY.delegatecall(msg.data);
+        assembly {
+            if iszero(ok) { revert(add(answer, 32), mload(answer)) }
+            return(add(answer, 32), mload(answer))
+        }
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Fixture} from "./Fixture.sol";
+import {Vm, vm} from "./Vm.sol";
+import {HookToken} from "./tokens/OddTokens.sol";
+
+/// @dev Calls back into the factory when called, or when a token it is hooked to moves.
+contract Attacker {
+    address private immutable FACTORY;
+    bytes[] private attempts;
+    /// @notice One bit an attempt that succeeded, the first lowest.
+    uint256 public succeeded;
+    uint256 public count;
+    uint256 private depth;
+    bool private whenMoved;
+    uint256 public gasMax;
+
+    constructor(address factory) {
+        FACTORY = factory;
+        gasMax = 1_000_000;
+    }
+
+    function attempt(bytes memory data) external {
+        attempts.push(data);
+    }
+
+    function setWhenMoved(bool whenMoved_) external {
+        whenMoved = whenMoved_;
+    }
+
+    function attack() public {
+        if (depth != 0) return;
+        depth++;
+        for (uint256 i = 0; i < attempts.length; ++i) {
+            (bool ok,) = FACTORY.call{gas: gasMax}(attempts[i]);
+            if (ok) succeeded |= 1 << i;
+            count++;
+        }
+        depth--;
+    }
+
+    function onMove(address, address, uint256, bool moved) external {
+        if (moved == whenMoved) attack();
+    }
+
+    receive() external payable {
+        attack();
+    }
+}
+
+contract ReentrancyTest is Fixture {
+    Attacker private attacker;
+    HookToken private hooked;
+
+    uint256 private constant EXECUTE = 1;
+    uint256 private constant RECOVER = 2;
+    uint256 private constant BATCH = 4;
+    uint256 private constant RESCUE = 8;
+
+    function setUp() public override {
+        super.setUp();
+        attacker = new Attacker(address(factory));
+        hooked = new HookToken();
+        token = hooked;
+    }
+
+    /// @dev All four functions, for `intent`, by the attacker.
+    function arm(Intent memory intent) private {
+        attacker.attempt(abi.encodeCall(factory.execute, (intent)));
+        attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(token)))));
+        attacker.attempt(abi.encodeCall(factory.executeBatch, (list(intent))));
+        bytes memory theft = abi.encodeCall(token.transfer, (address(attacker), 1));
+        attacker.attempt(abi.encodeCall(factory.rescue, (intent, address(token), 0, theft)));
+    }
+
+    function attackIntent(address recovery) private returns (Intent memory intent) {
+        Call memory attack = plainCall(address(attacker), "attack()", "");
+        intent = intentOf(list(attack, transferCall(MERCHANT, AMOUNT)));
+        intent.recovery = recovery;
+    }
+
+    function test_fromATarget_intoTheSameIntent_nothingSucceeds() public {
+        Intent memory intent = attackIntent(address(attacker));
+        address vault = funded(intent, 2 * AMOUNT);
+        arm(intent);
+        factory.execute(intent);
+        // A batch answers, of an item that failed.
+        equal(attacker.succeeded(), BATCH, "succeeded");
+        equal(attacker.count(), 4, "attempts");
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    function test_fromATarget_intoTheSameIntent_byABatch() public {
+        Intent memory intent = attackIntent(address(attacker));
+        address vault = funded(intent, 2 * AMOUNT);
+        arm(intent);
+        factory.executeBatch{gas: 20_000_000}(list(intent, intent, intent));
+        equal(attacker.succeeded(), BATCH, "succeeded");
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    /// @dev Asking for an address that is being created burns what gas it is given: the target's own.
+    function test_CreationFailed_burnsWhatTheTargetGives() public {
+        Intent memory intent = attackIntent(address(attacker));
+        funded(intent, AMOUNT);
+        arm(intent);
+        uint256 before = gasleft();
+        factory.execute(intent);
+        check(before - gasleft() < 2_500_000, "two attempts of a million gas each");
+    }
+
+    function test_fromATarget_intoAnotherIntent_isAsIfItWereAlone() public {
+        Intent memory second = plainIntent();
+        address secondVault = funded(second, AMOUNT + 5);
+        attacker.attempt(abi.encodeCall(factory.execute, (second)));
+        attacker.attempt(abi.encodeCall(factory.recover, (second, list(address(token)))));
+        Intent memory intent = attackIntent(RECOVERY);
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        equal(attacker.succeeded(), EXECUTE | RECOVER, "succeeded");
+        equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "each paid once");
+        equal(token.balanceOf(RECOVERY), 5, "surplus to its recovery");
+        equal(token.balanceOf(vault) + token.balanceOf(secondVault), 0, "left");
+    }
+
+    function test_fromTheTokensHook_duringExecution_nothingSucceeds(bool whenMoved) public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(attacker);
+        address vault = funded(intent, 2 * AMOUNT);
+        arm(intent);
+        hooked.setHook(address(attacker));
+        attacker.setWhenMoved(whenMoved);
+        factory.execute(intent);
+        equal(attacker.succeeded(), BATCH, "succeeded");
+        equal(attacker.count(), 4, "attempts");
+        holds(vault, AMOUNT, AMOUNT);
+    }
+
+    function test_fromTheTokensHook_duringRecovery_onlyRecoveryReceives_andIsCountedOnce(bool whenMoved)
+        public
+    {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        arm(intent);
+        hooked.setHook(address(attacker));
+        attacker.setWhenMoved(whenMoved);
+        vm.recordLogs();
+        factory.recover(intent, list(address(token)));
+        // A hook that recovers before its token moved makes that movement fail, and itself undone.
+        uint256 recovered = whenMoved ? AMOUNT : 0;
+        equal(token.balanceOf(RECOVERY), recovered, "recovered");
+        holds(vault, AMOUNT - recovered, 0);
+        // Foundry records the events of what was undone, too.
+        if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
+        check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
+    }
+
+    function test_fromRecoveryTakingCoin_isCountedOnce() public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(attacker);
+        address vault = funded(intent, AMOUNT);
+        vm.deal(vault, 1 ether);
+        vm.warp(EXPIRY + 1);
+        attacker.attempt(abi.encodeCall(factory.recover, (intent, list(NATIVE, address(token)))));
+        vm.recordLogs();
+        factory.recover(intent, list(NATIVE, address(token)));
+        equal(address(attacker).balance, 1 ether, "coin");
+        equal(recoveredInEvents(vault), 1 ether + AMOUNT, "the events' sum");
+    }
+
+    function test_rescueFromWithinRescue_isRecoverysOwnAffair() public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(attacker);
+        address vault = funded(intent, 2 * AMOUNT);
+        factory.execute(intent);
+        arm(intent);
+        vm.prank(address(attacker));
+        factory.rescue(intent, address(attacker), 0, abi.encodeCall(Attacker.attack, ()));
+        check(attacker.succeeded() & EXECUTE == 0, "never executes again");
+        equal(token.balanceOf(vault), 0, "recovered");
+        equal(token.balanceOf(address(attacker)), AMOUNT, "to recovery");
+    }
+
+    function recoveredInEvents(address vault) private returns (uint256 sum) {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i = 0; i < logs.length; ++i) {
+            if (logs[i].topics[0] != IPaymentFactory.Recovered.selector) continue;
+            check(logs[i].topics[1] == bytes32(uint256(uint160(vault))), "of this vault");
+            sum += abi.decode(logs[i].data, (uint256));
+        }
+    }
+}
