@@ -1,14 +1,20 @@
 // The chains this service knows, from a file: spec/service.md §2.4, and how to reach each.
+//
+// service/chains.json is the one we ship. Its tokens are those of Uniswap's default token list
+// 22.10.0 (github.com/Uniswap/default-token-list), and Circle's own list of USDC for Arbitrum
+// (developers.circle.com/stablecoins/usdc-contract-addresses); its RPC URLs and explorers are those
+// of viem's chain definitions. At start each is held against the chain itself: check.ts.
 
 import { readFileSync } from "node:fs";
-import { type Hex, parseAddress } from "executable-address";
+import { type Hex, InvalidError, parseAddress } from "executable-address";
 import { z } from "zod";
 
 const address = z.string().transform((text, context): Hex => {
   try {
     return parseAddress(text);
   } catch (error) {
-    context.addIssue({ code: "custom", message: (error as Error).message });
+    if (!(error instanceof InvalidError)) throw error;
+    context.addIssue({ code: "custom", message: error.issues[0]!.message });
     return z.NEVER;
   }
 });
@@ -47,7 +53,10 @@ const chainSchema = z.strictObject({
 export type Token = z.output<typeof tokenSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
-/** CREATE2 of these derives other addresses, so a payment there would be out of reach. */
+/**
+ * CREATE2 of these derives other addresses, so a payment there would be out of reach. Those we know
+ * of; on any other such chain the factory cannot stand at its address, so it is not listed either.
+ */
 const refusedChains = new Map([
   [324, "zkSync Era"],
   [300, "zkSync Era Sepolia"],
@@ -61,7 +70,9 @@ const refusedChains = new Map([
   [61166, "Treasure"],
   [978658, "Treasure Topaz"],
   [543210, "Zero"],
-  [9075, "Zero testnet"],
+  [626, "BattleChain"],
+  [627, "BattleChain testnet"],
+  [1612127, "PlayFi"],
   [728126428, "Tron"],
   [2494104990, "Tron Shasta"],
   [3448148188, "Tron Nile"],

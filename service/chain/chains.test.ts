@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { getAddress } from "viem";
+import { ChainsError, parseChains, readChains } from "./chains.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "chains-"));
+after(() => rmSync(directory, { recursive: true }));
+
+const usdc = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+const token = { symbol: "USDC", address: usdc, decimals: 6 };
+const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], tokens: [token] };
+
+describe("a file of chains is refused, saying where and why", () => {
+  const refused: [string, unknown, RegExp][] = [
+    ["that is no list", {}, /not a list of chains/],
+    ["that is empty", [], /not a list of chains/],
+    ["with a field nobody knows", [{ ...chain, rpc: "x" }], /0: .*rpc/],
+    ["without tokens", [{ ...chain, tokens: [] }], /0\.tokens/],
+    ["without an RPC", [{ ...chain, rpcUrls: [] }], /0\.rpcUrls/],
+    ["whose RPC is no http URL", [{ ...chain, rpcUrls: ["ws://x"] }], /0\.rpcUrls\.0/],
+    [
+      "whose token has a wrong checksum",
+      [{ ...chain, tokens: [{ ...token, address: usdc.replace("A0b", "a0b") }] }],
+      /0\.tokens\.0\.address: .*checksum.*0xA0b8/,
+    ],
+    ["with negative decimals", [{ ...chain, tokens: [{ ...token, decimals: -1 }] }], /decimals/],
+    ["that lists a chain twice", [chain, chain], /chain 1 stands there twice/],
+    [
+      "that lists a token twice, in any letter case",
+      [{ ...chain, tokens: [token, { ...token, address: usdc.toLowerCase() }] }],
+      /lists a token twice/,
+    ],
+    ["with zkSync Era", [{ ...chain, chainId: 324 }], /324 \(zkSync Era\).*another formula/],
+    ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*another formula/],
+  ];
+  for (const [title, value, message] of refused) {
+    test(title, () => {
+      assert.throws(
+        () => parseChains(value, "chains.json"),
+        (error: Error) => error instanceof ChainsError && message.test(error.message),
+      );
+    });
+  }
+
+  test("that is missing or not JSON", () => {
+    const file = join(directory, "chains.json");
+    assert.throws(() => readChains(file), /chains\.json cannot be read: ENOENT/);
+    writeFileSync(file, "[");
+    assert.throws(() => readChains(file), /cannot be read: .*JSON/);
+  });
+});
+
+describe("the chains we ship", () => {
+  const shipped = readChains(new URL("../chains.json", import.meta.url).pathname);
+
+  test("hold USDC with 6 decimals on each, at an EIP-55 address as viem has it", () => {
+    assert.ok(shipped.length >= 5);
+    for (const { name, tokens } of shipped) {
+      assert.equal(tokens.find(({ symbol }) => symbol === "USDC")?.decimals, 6, name);
+      for (const { address } of tokens) assert.equal(getAddress(address.toLowerCase()), address);
+    }
+  });
+
+  test("name an explorer and reach RPCs by https alone", () => {
+    for (const { name, explorer, rpcUrls } of shipped) {
+      for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);
+    }
+  });
+});

@@ -1,0 +1,103 @@
+// Chains as they are found at start: a real local chain, and RPCs that are silent.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { demoToken } from "executable-address-contracts";
+import { type Anvil, startAnvil } from "executable-address-contracts/anvil";
+import { createWalletClient, type Hex, http, keccak256, publicActions } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { parseChains } from "./chains.ts";
+import { openChains } from "./registry.ts";
+
+const silent = "http://127.0.0.1:9";
+let anvil: Anvil;
+let token: Hex;
+let codeHash: Hex;
+before(async () => {
+  anvil = await startAnvil();
+  const account = mnemonicToAccount("test test test test test test test test test test test junk");
+  const transport = http(anvil.rpcUrl);
+  const wallet = createWalletClient({ account, chain: foundry, transport }).extend(publicActions);
+  const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
+  const receipt = await wallet.waitForTransactionReceipt({ hash });
+  token = receipt.contractAddress!;
+  // Any code will do for the factory's: what is checked is that it is the code that was named.
+  codeHash = keccak256((await wallet.getCode({ address: token }))!);
+});
+after(() => anvil.stop());
+
+type Line = { level: string; words: string };
+async function open(chain: object, factory = { address: token, codeHash }) {
+  const lines: Line[] = [];
+  const to = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, words: `${message} ${JSON.stringify(fields)}` });
+  };
+  const log = { info: to("info"), warn: to("warn"), error: to("error") };
+  const symbol = "DEMO";
+  const tokens = [{ symbol, address: token, decimals: 6 }];
+  const local = { chainId: 31337, name: "Local", rpcUrls: [anvil.rpcUrl], tokens, ...chain };
+  const chains = await openChains(parseChains([local], "the test"), factory, log as never);
+  chains.close();
+  return { chains, lines, ids: chains.listed().map(({ chainId }) => chainId) };
+}
+
+describe("a chain is NOT LISTED, said as an error, yet still known, where its RPC", () => {
+  const wrong: [string, () => Promise<Awaited<ReturnType<typeof open>>>, RegExp][] = [
+    ["is another chain's", () => open({ chainId: 1 }), /RPC is of chain 31337, wanted 1/],
+    [
+      "has other code at the factory's address",
+      () => open({}, { address: token, codeHash: `0x${"1".repeat(64)}` }),
+      /hashes to 0x[0-9a-f]{64}, wanted/,
+    ],
+    [
+      "has no code there",
+      () => open({}, { address: `0x${"9".repeat(40)}`, codeHash }),
+      /no factory at 0x9{40} yet/,
+    ],
+    [
+      "answers other decimals",
+      () => open({ tokens: [{ symbol: "DEMO", address: token, decimals: 18 }] }),
+      /has 6 decimals, wanted 18/,
+    ],
+    [
+      "knows no such token",
+      () => open({ tokens: [{ symbol: "GONE", address: `0x${"8".repeat(40)}`, decimals: 6 }] }),
+      /GONE 0x8{40} does not answer decimals/,
+    ],
+  ];
+  for (const [title, opening, message] of wrong) {
+    test(title, async () => {
+      const { chains, lines, ids } = await opening();
+      assert.deepEqual(ids, []);
+      assert.equal(chains.known.length, 1);
+      assert.ok(chains.find(chains.known[0]!.chainId));
+      assert.deepEqual(
+        lines.map(({ level }) => level),
+        ["error"],
+      );
+      assert.match(lines[0]?.words ?? "", /NOT LISTED/);
+      assert.match(lines[0]?.words ?? "", message);
+    });
+  }
+});
+
+describe("a chain is listed", () => {
+  test("where its RPC bears the file out", async () => {
+    const { ids, lines } = await open({});
+    assert.deepEqual(ids, [31337]);
+    assert.equal(lines[0]?.level, "info");
+  });
+
+  test("where its first RPC is silent and the second bears the file out", async () => {
+    const { ids } = await open({ rpcUrls: [silent, anvil.rpcUrl] });
+    assert.deepEqual(ids, [31337]);
+  });
+
+  test("with a warning that names no URL, where no RPC answers", async () => {
+    const { ids, lines } = await open({ rpcUrls: [`${silent}/secret-key`] });
+    assert.deepEqual(ids, [31337]);
+    assert.equal(lines[0]?.level, "warn");
+    assert.ok(!lines[0]?.words.includes("secret-key"));
+  });
+});
