@@ -2,7 +2,7 @@
 // writes. Lists and tuples are JSON text of nested arrays, in the form JSON.stringify gives.
 
 import { type AbiType, bodyBytes, termsBytesMax } from "./abi-type.ts";
-import { readAddress } from "./checksum.ts";
+import { readAddress, writeAddressWord } from "./checksum.ts";
 import { type Faults, kindOf, quoted, refuse } from "./errors.ts";
 import { hexBytes, writeHex } from "./hex.ts";
 import type { Memory } from "./memory.ts";
@@ -102,7 +102,7 @@ function writeWord(context: ArgumentContext, type: AbiType, text: string, at: nu
     }
     case "address": {
       const address = readAddress(faults, text, context.memory);
-      if (address) writer.bytes.set(address.bytes, at + 12);
+      if (address) writeAddressWord(writer.bytes, at, address);
       return address?.text ?? text;
     }
     case "fixedBytes":

@@ -5,7 +5,7 @@ import { decodeIntent } from "./decode-intent.ts";
 import { InvalidError } from "./errors.ts";
 import type { Hex, Intent } from "./intent.ts";
 import type { Keccak } from "./keccak.ts";
-import { encodeIntent } from "./parse.ts";
+import { useIntent } from "./parse.ts";
 
 export type TermsOptions = {
   /** The factory that must not be `recovery`. Any letter case; default {@link factoryAddress}. */
@@ -21,7 +21,7 @@ export type TermsOptions = {
  * @throws {InvalidError} with every fault of the intent
  */
 export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Array {
-  return encodeIntent(intent, options).terms.slice();
+  return useIntent(intent, options, (_, terms) => terms.slice());
 }
 
 /**
@@ -31,11 +31,18 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
  *   layout is at fault, else the field's
  */
 export function decodeTerms(terms: Uint8Array, options: TermsOptions = {}): Intent {
-  const { intent, terms: canonical } = encodeIntent(decodeIntent(terms, options), options);
-  for (let i = 0; i < terms.length; i++)
-    if (terms[i] !== canonical[i] || terms.length !== canonical.length) {
+  return useIntent(decodeIntent(terms, options), options, (intent, canonical) => {
+    compare(terms, canonical);
+    return intent;
+  });
+}
+
+/** Both to their ends. */
+function compare(terms: Uint8Array, canonical: Uint8Array): void {
+  const length = Math.max(terms.length, canonical.length);
+  for (let i = 0; i < length; i++)
+    if (terms[i] !== canonical[i]) {
       const message = `not in canonical form: byte ${i} is not what the intent's terms have there`;
       throw new InvalidError([{ path: [], code: "not_canonical", message }]);
     }
-  return intent;
 }

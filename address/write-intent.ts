@@ -2,7 +2,7 @@
 
 import { type AbiType, termsBytesMax } from "./abi-type.ts";
 import { writeArgument } from "./argument.ts";
-import { type Address, readAddress } from "./checksum.ts";
+import { type Address, readAddress, writeAddressWord } from "./checksum.ts";
 import { type Faults, kindOf, refuse } from "./errors.ts";
 import { callsMax, type RawCall, type RawIntent } from "./fields.ts";
 import { readFunction } from "./function.ts";
@@ -35,12 +35,13 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
   reserve(writer, places.end);
   writer.view.setUint32(28, places.token);
   writer.view.setUint32(places.calls + 28, places.end - places.token);
+  const token = writeToken(context, raw.token);
   const fields = {
-    token: writeToken(context, raw.token),
+    token,
     amount: writeAmount(context, raw.amount),
     calls: undefined as readonly Call[] | undefined,
     expirationTimestamp: writeSmall(context, raw, "expirationTimestamp", 0),
-    recovery: writeRecovery(context, raw, factory),
+    recovery: writeRecovery(context, raw, token, factory),
     salt: writeSalt(context, raw.salt),
     chainId: writeSmall(context, raw, "chainId", 1),
   };
@@ -59,7 +60,7 @@ function writeAddress(
   context.faults.path.push(field);
   const address = readAddress(context.faults, value, context.memory);
   context.faults.path.pop();
-  if (address) context.writer.bytes.set(address.bytes, at + 12);
+  if (address) writeAddressWord(context.writer.bytes, at, address);
   return address;
 }
 
@@ -71,17 +72,20 @@ function writeToken(context: Context, value: unknown): Hex | undefined {
 }
 const zeroAddress = `0x${"0".repeat(40)}`;
 
-function writeRecovery(context: Context, raw: RawIntent, factory: Hex): Hex | undefined {
+function writeRecovery(
+  context: Context,
+  raw: RawIntent,
+  token: Hex | undefined,
+  factory: Hex,
+): Hex | undefined {
   const recovery = writeAddress(context, raw.recovery, places.recovery, "recovery")?.text;
   if (recovery === undefined) return undefined;
-  const isToken =
-    typeof raw.token === "string" && raw.token.toLowerCase() === recovery.toLowerCase();
   const why =
     recovery === zeroAddress
       ? ["zero_address", "money sent to the zero address is lost"]
       : recovery === factory
         ? ["recovery_is_factory", "the factory can hold no money: name an address of yours"]
-        : isToken
+        : recovery === token
           ? [
               "recovery_is_token",
               "money sent to the token contract is lost: name an address of yours",
