@@ -59,7 +59,32 @@ function viemRecord(intent: Intent): unknown {
       args: encodeAbiParameters(inputs, values),
     };
   });
-  const token = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+  const token = getAddress(intent.token);
+  const recovery = getAddress(intent.recovery);
+  const terms = encodeAbiParameters(
+    [tuple],
+    [
+      {
+        token,
+        recovery,
+        calls,
+        amount: BigInt(intent.amount),
+        expirationTimestamp: BigInt(intent.expirationTimestamp),
+        salt: intent.salt,
+        chainId: BigInt(intent.chainId),
+      },
+    ],
+  );
+  const address = getContractAddress({
+    opcode: "CREATE2",
+    from: factoryAddress,
+    salt: `0x${"0".repeat(64)}`,
+    bytecode: concatHex([initCodePrefix, terms]),
+  });
+  return { address, factory: factoryAddress, intent: { ...intent, token, recovery }, terms };
+}
+
+const token = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 const shop = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 const pool = [
   { target: token, function: "approve(address spender, uint256 amount)", args: [shop, "25000000"] },
