@@ -3,6 +3,7 @@
 // A new setting is one line of `readConfig`: a reader below says what is right, and what a refusal
 // says when it is not. Defaults are for development; secrets have none.
 
+import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 
 export type Role = "api" | "executor" | "all";
@@ -45,6 +46,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     databaseUrl: secret("DATABASE_URL", postgresUrl),
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
     publicUrl: read("PUBLIC_URL", baseUrl, `http://${hostInUrl(host)}:${port}`),
+    trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "open"),
     sessionSecret: secret("SESSION_SECRET", text32),
@@ -135,6 +137,19 @@ const baseUrl: Reader<string> = {
   parse(value) {
     const url = new URL(value);
     if (!/^https?:$/.test(url.protocol) || url.origin !== value) throw new Error("not a base");
+    return value;
+  },
+};
+
+const addressList: Reader<string> = {
+  expected: "addresses or CIDR ranges of reverse proxies, such as 10.0.0.0/8,192.0.2.7",
+  parse(value) {
+    for (const range of value.split(",")) {
+      const [address = "", bits = "32", ...more] = range.trim().split("/");
+      const bitsMax = isIP(address) === 6 ? 128 : 32;
+      if (!isIP(address) || more.length > 0) throw new Error("not an address");
+      if (!/^\d+$/.test(bits) || Number(bits) > bitsMax) throw new Error("not a range");
+    }
     return value;
   },
 };

@@ -56,6 +56,7 @@ async function start(config: Config): Promise<void> {
       factory: factoryAddress,
       keccak: await createWasmKeccak(),
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       limits: config,
       metrics,
       log,

@@ -190,6 +190,7 @@ for (const [name, database] of Object.entries(databases)) {
         const email = "nobody@example.com";
         await assert.rejects(run("account create", { email: "x" }), /--email is x; expected/);
         await assert.rejects(run("account reset", { email }), /no account has the email nobody/);
+        await assert.rejects(run("account show"), /say --account ID or --email E/);
         await assert.rejects(run("account show", { account }), /no account has the id acc_0/);
         await assert.rejects(run("key rotate", { account }), /no account has the id acc_0/);
         await assert.rejects(run("client-id rotate", { account }), /no account has the id acc_0/);

@@ -111,6 +111,7 @@ export const accountCommands: Command[] = [
 ];
 
 async function accountOf(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
+  if (!options.account && !options.email) throw new Error("say --account ID or --email E");
   const by = options.account ? { accountId: options.account } : { email: options.email ?? "" };
   const found = await findAccount(db, by);
   if (found) return found;

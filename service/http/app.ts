@@ -30,6 +30,7 @@ export function buildApp(parts: Parts): FastifyInstance {
     logger: false,
     genReqId: requestIds(),
     requestIdHeader: false,
+    trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
     // What is on its way when a drain begins is served: a refusal there would be needless.
     return503OnClosing: false,

@@ -113,6 +113,32 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await elsewhere.signIn(email)).statusCode, 200);
     });
 
+    test("429 counts the client that a trusted proxy names, and nobody else's word", async () => {
+      const trustedProxies = "192.0.2.0/24";
+      const { store, accounts } = service.parts;
+      const behind = await startApp({ trustedProxies, store, accounts });
+      const email = newEmail();
+      const attempt = async (remoteAddress: string, forwarded: string) => {
+        const headers = { origin: behind.parts.publicUrl, "x-forwarded-for": forwarded };
+        const payload = { email, password: "a wrong password, surely" };
+        const url = "/auth/sign-in/email";
+        const answer = await behind.app.inject({
+          method: "POST",
+          url,
+          remoteAddress,
+          headers,
+          payload,
+        });
+        return answer.statusCode;
+      };
+      for (let i = 0; i < 10; i++) assert.equal(await attempt("192.0.2.7", "198.51.100.1"), 401);
+      assert.equal(await attempt("192.0.2.7", "198.51.100.1"), 429);
+      assert.equal(await attempt("192.0.2.7", "203.0.113.9, 198.51.100.1"), 429);
+      assert.equal(await attempt("192.0.2.7", "198.51.100.2"), 401);
+      assert.equal(await attempt("198.51.100.1", "198.51.100.3"), 429);
+      await behind.app.close();
+    });
+
     test("403 signup_closed: where the operator closed it; signing in goes on", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);

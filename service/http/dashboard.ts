@@ -2,6 +2,7 @@
 // of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
 
 import type { FastifyInstance } from "fastify";
+import { budget } from "./budget.ts";
 import { mountAccount } from "./dashboard-account.ts";
 import { mountAddresses } from "./dashboard-addresses.ts";
 import { mountOrigins } from "./dashboard-origins.ts";
@@ -11,8 +12,10 @@ import { mountSignIn } from "./dashboard-sign-in.ts";
 import type { Parts } from "./parts.ts";
 
 const bodyBytesMax = 16 * 1024;
+const signInsInFlightMax = 32;
 
 export function mountDashboard(app: FastifyInstance, parts: Parts): void {
+  const { shed } = parts.metrics;
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
       route.bodyLimit = bodyBytesMax;
@@ -24,6 +27,11 @@ export function mountDashboard(app: FastifyInstance, parts: Parts): void {
       metered(scope);
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
+      // Each may hash a password, on one of four threads: a flood must not queue up behind them.
+      scope.addHook(
+        "onRequest",
+        budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
+      );
       mountSignIn(scope, parts);
     },
     { prefix: "/auth" },

@@ -18,6 +18,8 @@ export type Parts = {
   keccak: (bytes: Uint8Array) => Uint8Array;
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;
+  /** Addresses whose `X-Forwarded-For` is believed; without any, the client is the peer itself. */
+  trustedProxies?: string | undefined;
   limits: Limits;
   /** Where event streams are to differ from their defaults. */
   eventLimits?: Partial<EventLimits>;
