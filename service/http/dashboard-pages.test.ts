@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { mountPages } from "./dashboard-pages.ts";
 
@@ -11,15 +12,16 @@ mkdirSync(join(directory, "assets"));
 writeFileSync(join(directory, "index.html"), "the dashboard");
 writeFileSync(join(directory, "pay.html"), "the public page");
 writeFileSync(join(directory, "mark.svg"), "<svg/>");
-writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), "1");
+const script = "compress me ".repeat(100);
+writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
 writeFileSync(join(directory, ".secret"), "x");
 let app: FastifyInstance;
 let onHttps: FastifyInstance;
 before(async () => {
   app = Fastify();
-  await mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, directory);
+  mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, directory);
   onHttps = Fastify();
-  await mountPages(onHttps, { publicUrl: "https://pay.example" }, directory);
+  mountPages(onHttps, { publicUrl: "https://pay.example" }, directory);
 });
 after(async () => {
   await app.close();
@@ -42,7 +44,7 @@ describe("the pages", () => {
 
   test("404 with a sentence where the pages are not built; the start does not fail", async () => {
     const bare = Fastify();
-    await mountPages(bare, { publicUrl: "http://127.0.0.1:8080" }, join(directory, "absent"));
+    mountPages(bare, { publicUrl: "http://127.0.0.1:8080" }, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
     assert.match(answer.body, /not built/);
     await bare.close();
@@ -82,5 +84,33 @@ describe("the pages", () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
     const headers = { "if-none-match": String(etag) };
     assert.equal((await app.inject({ url: "/", headers })).statusCode, 304);
+  });
+
+  test("a start that finds a file of an unknown kind says which", () => {
+    const odd = mkdtempSync(join(tmpdir(), "pages-"));
+    writeFileSync(join(odd, "page.php"), "");
+    const mount = () => mountPages(Fastify(), { publicUrl: "http://127.0.0.1:8080" }, odd);
+    assert.throws(mount, /page\.php is of no kind/);
+    rmSync(odd, { recursive: true });
+  });
+
+  test("bodies are compressed for those who take gzip, under an ETag of their own", async () => {
+    const url = "/assets/main-BX3k_9aQ.js";
+    const plain = await app.inject({ url });
+    assert.equal(plain.body, script);
+    for (const encoding of ["identity", "br", "gzip;q=0", "x-gzip-not"]) {
+      const answer = await app.inject({ url, headers: { "accept-encoding": encoding } });
+      assert.equal(answer.headers["content-encoding"], undefined, encoding);
+    }
+    const headers = { "accept-encoding": "br;q=1, gzip;q=0.8" };
+    const packed = await app.inject({ url, headers });
+    assert.equal(packed.headers["content-encoding"], "gzip");
+    assert.equal(gunzipSync(packed.rawPayload).toString(), script);
+    assert.notEqual(packed.headers.etag, plain.headers.etag);
+    assert.equal(packed.headers.vary, "Accept-Encoding");
+    const ifNoneMatch = { "if-none-match": String(packed.headers.etag) };
+    assert.equal((await app.inject({ url, headers: ifNoneMatch })).statusCode, 200);
+    const again = await app.inject({ url, headers: { ...headers, ...ifNoneMatch } });
+    assert.equal(again.statusCode, 304);
   });
 });
