@@ -14,12 +14,17 @@ type Known = { logs: VaultLog[]; upTo: BlockReference };
 /** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
 export type PastMemory = {
   known: Map<Hex, Known>;
-  /** Blocks the node answered for at once when it had refused more. */
+  /** Blocks to ask for at once, since the node refused more. */
   spanBlocks: number;
 };
 
-export const newPastMemory = (): PastMemory => ({ known: new Map(), spanBlocks: 10_000 });
+export const newPastMemory = (): PastMemory => ({
+  known: new Map(),
+  spanBlocks: spanBlocksMax,
+});
 
+/** What most nodes that have a bound answer for. */
+const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /** Only what lies this deep is kept, so that an ordinary reorganisation invalidates nothing. */
 const settledBlocks = 64;
@@ -68,6 +73,8 @@ async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from
     }
     logs = [...logs, ...found];
     next = end + 1;
+    // A refusal may have been a bad moment, so the span grows again, slowly.
+    memory.spanBlocks = Math.min(spanBlocksMax, Math.ceil(memory.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
   if (settled >= from) await remember(view, memory, vault, logs, settled);

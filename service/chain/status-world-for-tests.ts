@@ -124,6 +124,13 @@ async function settle(rpcUrl: string, chainId: number) {
       await client.mine({ blocks: 1 });
     },
     mine: (blocks: number) => client.mine({ blocks }),
+    /** Puts another block in the place of the newest: a later one, or it would be the same. */
+    async replaceHead() {
+      const { timestamp } = await client.getBlock();
+      await client.request({ method: "anvil_rollback" as never, params: [1] as never });
+      await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
+      await client.mine({ blocks: 1 });
+    },
     /** Replaces the last `depth` blocks by as many empty ones. */
     reorg: (depth: number) =>
       client.request({ method: "anvil_reorg" as never, params: [depth, []] as never }),

@@ -1,0 +1,86 @@
+// A node that stands before a real one and answers some calls in its own way: it refuses, forgets,
+// lies, or lets something happen to the chain between two calls.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Ask = (method: string, params: unknown[]) => Promise<unknown>;
+
+/** How a call is answered; `ask` asks the real node. Throw {@link NodeError} for an error. */
+export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;
+
+export class NodeError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export async function startNode(rpcUrl: string, manner: Manner) {
+  const calls: string[] = [];
+  const ask: Ask = async (method, params) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(rpcUrl, { method: "POST", headers, body });
+    const { result, error } = (await answer.json()) as { result: unknown; error?: NodeError };
+    if (error) throw new NodeError(error.code, error.message);
+    return result;
+  };
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { id, method, params } = JSON.parse(text);
+    calls.push(method);
+    const answer = await manner(method, params ?? [], ask).then(
+      (result) => ({ result: result ?? null }),
+      ({ code, message }) => ({ error: { code, message } }),
+    );
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    rpcUrl: `http://127.0.0.1:${port}`,
+    /** Methods asked for, in order. */
+    calls,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Refuses logs of more than `blocksMax` blocks at once, as most public nodes do. */
+export const narrow =
+  (blocksMax: number): Manner =>
+  async (method, params, ask) => {
+    if (method === "eth_getLogs") {
+      const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string };
+      const blocks = Number(toBlock) - Number(fromBlock) + 1;
+      if (blocks > blocksMax) throw new NodeError(-32005, `${blocks} blocks are over ${blocksMax}`);
+    }
+    return ask(method, params);
+  };
+
+/** Forgets the state of all blocks but the newest, as a node that is no archive does. */
+export const forgetful =
+  (next: Manner): Manner =>
+  async (method, params, ask) => {
+    const block = params[1];
+    const isOld = typeof block === "string" && /^0x/.test(block) && method === "eth_getCode";
+    if (isOld && block !== (await ask("eth_blockNumber", []))) {
+      throw new NodeError(-32000, "missing trie node");
+    }
+    return next(method, params, ask);
+  };
+
+/** Does not know a block by its hash (EIP-1898). */
+export const unhashed: Manner = async (method, params, ask) => {
+  if (params.some((param) => Object.hasOwn(Object(param), "blockHash"))) {
+    throw new NodeError(-32602, "invalid argument 1: cannot unmarshal object");
+  }
+  return ask(method, params);
+};
