@@ -9,14 +9,15 @@ import { sayProblem } from "./problems.ts";
 import { useAddresses, useConfig, useSettled } from "./queries.ts";
 import { Heading } from "./shell.tsx";
 
-const addressPattern = /^0x[0-9a-fA-F]{40}$/;
+/** The beginning of an address is enough to find it. */
+const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 
 export function AddressesPage() {
   const [address, setAddress] = useState("");
   const [token, setToken] = useState("");
   const typed = useSettled(address.trim());
   const chains = useConfig().data?.chains ?? [];
-  const wrong = typed !== "" && !addressPattern.test(typed);
+  const wrong = typed !== "" && !beginningPattern.test(typed);
   const filter = { address: wrong ? "" : typed, token };
   const search = () => {
     setAddress("");
@@ -28,14 +29,14 @@ export function AddressesPage() {
       <Heading title="Addresses">What this account created, newest first.</Heading>
       <search className="mb-5 grid gap-4 sm:grid-cols-[1fr_14rem]">
         <Field
-          label="Find an address"
+          label="Address, or how it begins"
           type="search"
           value={address}
           onChange={(event) => setAddress(event.target.value)}
           placeholder="0x…"
           autoComplete="off"
           spellCheck={false}
-          error={wrong ? "An address is 0x and 40 hex characters." : undefined}
+          error={wrong ? "An address begins with 0x, hex characters follow." : undefined}
         />
         <Select label="Token" value={token} onChange={(event) => setToken(event.target.value)}>
           <option value="">Any token</option>

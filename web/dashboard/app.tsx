@@ -46,9 +46,11 @@ function Pages() {
         <Route path="/addresses" component={AddressesPage} />
         <Route path="/activity" component={ActivityPage} />
         <Route path="/account" component={AccountPage} />
-        <Route path="/sign-:way">
-          <Redirect to="/" replace />
-        </Route>
+        {["/sign-in", "/sign-up"].map((path) => (
+          <Route key={path} path={path}>
+            <Redirect to="/" replace />
+          </Route>
+        ))}
         <Route component={NotFound} />
       </Switch>
     </Shell>

@@ -22,7 +22,7 @@ const texts: Record<string, string> = {
   too_many_requests: "Too many attempts. Wait a minute, then try again.",
   rate_limited: "Too many attempts. Wait a minute, then try again.",
   origin_limit: "The list is full: an account allows up to 20 origins. Remove one first.",
-  forbidden: "The server refused this request because of where it came from.",
+  forbidden: "This dashboard works only at its own public address. Open it there.",
   chain_unavailable: "The chain cannot be read just now.",
   unavailable: "The server is overloaded or its database is away. Try again in a moment.",
 };

@@ -1,0 +1,339 @@
+// The dashboard as a person uses it, in a real browser, with real pages of other origins.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
+import {
+  appearances,
+  assertSound,
+  launchBrowser,
+  listenForFaults,
+  openPage,
+  serveBlankPage,
+} from "./browser.ts";
+import { type Running, startService } from "./service.ts";
+
+const email = "ada@example.com";
+const password = "correct horse battery";
+const newPassword = "staple of another battery";
+
+let service: Running;
+let site: string;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let faults: string[];
+let shop: Awaited<ReturnType<typeof serveBlankPage>>;
+let stranger: Awaited<ReturnType<typeof serveBlankPage>>;
+
+let apiKey: string;
+let clientId: string;
+let createdAddress: string;
+
+const intent = {
+  chainId: localChainId,
+  token: demoTokens[0]!.address,
+  amount: "25000000",
+  calls: [
+    {
+      target: demoTokens[0]!.address,
+      function: "transfer(address to, uint256 amount)",
+      args: [shopAddress, "25000000"],
+    },
+  ],
+  expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
+  recovery: shopAddress,
+};
+
+type Answer = { status: number; body: { address?: string; error?: { code: string } } };
+
+/** POST create from a page of `origin`, as that page's own script would. */
+async function createFrom(origin: string, headers: Record<string, string>): Promise<Answer> {
+  const shopping = await context.newPage();
+  await shopping.goto(origin);
+  const answer = await shopping.evaluate(
+    async ({ url, headers, body }) => {
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      });
+      return { status: answer.status, body: (await answer.json()) as Answer["body"] };
+    },
+    { url: `${service.baseUrl}/address/create`, headers, body: JSON.stringify(intent) },
+  );
+  await shopping.close();
+  return answer;
+}
+
+/** POST create as a server does: without an Origin. */
+async function createWithKey(key: string): Promise<number> {
+  const answer = await fetch(`${service.baseUrl}/address/create`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify(intent),
+  });
+  return answer.status;
+}
+
+const newKeyShown = () => page.getByTestId("new-api-key").textContent();
+
+before(async () => {
+  // One after the other: `after` can end only what is named when a later one fails.
+  browser = await launchBrowser();
+  shop = await serveBlankPage();
+  stranger = await serveBlankPage();
+  service = await startService();
+  site = new URL(service.baseUrl).origin;
+  context = await browser.newContext({ reducedMotion: "reduce" });
+  page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  faults = listenForFaults(page);
+});
+
+after(async () => {
+  await browser?.close();
+  shop?.close();
+  stranger?.close();
+  await service?.stop();
+});
+
+describe("a stranger gets a credential", () => {
+  test("signing up is refused with the reason, then leads to the overview", async () => {
+    await page.goto(`${site}/sign-up`);
+    await page.getByLabel("Email").fill("shop@example.com");
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByText("There is an account with this email already").waitFor();
+
+    await page.getByLabel("Email").fill(email);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByText("Start here").waitFor();
+  });
+
+  test("the API key is shown once and works", async () => {
+    await page.getByRole("link", { name: "Set up: From a server" }).click();
+    await page.getByRole("button", { name: "Create API key" }).click();
+    apiKey = (await newKeyShown()) ?? "";
+    assert.match(apiKey, /^svc_sk_[0-9a-f]{64}$/);
+    assert.equal(await createWithKey(apiKey), 200);
+  });
+
+  test("Escape does not lose the key; after a reload only its first characters are shown", async () => {
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    assert.equal(await newKeyShown(), apiKey);
+    await page.reload();
+    await page.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
+    assert.ok(!(await page.content()).includes(apiKey.slice(0, 20)));
+  });
+});
+
+describe("a page creates addresses with the client ID", () => {
+  test("403 origin_not_allowed before its origin is added", async () => {
+    clientId = (await page.getByText(/^svc_client_/).textContent()) ?? "";
+    assert.match(clientId, /^svc_client_[0-9a-f]{32}$/);
+    const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
+    assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
+  });
+
+  test("a bad origin is refused with the reason, as it is typed and when it is sent", async () => {
+    await page.getByRole("link", { name: "Origins", exact: true }).click();
+    await page.getByLabel("Origin", { exact: true }).fill("https://*.co.uk");
+    await page.getByText("anybody can have a name under co.uk").waitFor();
+    await page.getByRole("button", { name: "Add origin" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/anybody can have a name under co\.uk/i)
+      .waitFor();
+    await page.getByText("No page may use your client ID yet").waitFor();
+  });
+
+  test("what an entry matches is shown as it is typed, in its canonical form", async () => {
+    await page.getByLabel("Origin", { exact: true }).fill("HTTPS://*.Example.com:443/");
+    const verdict = page.getByText("Kept as").locator("..");
+    await verdict.getByText("https://*.example.com", { exact: true }).first().waitFor();
+    await page.getByText("Does not allow").waitFor();
+    await page.getByText("https://example.com", { exact: true }).waitFor();
+  });
+
+  test("an origin is added, and the test box agrees", async () => {
+    await page.getByLabel("Origin", { exact: true }).fill(shop.origin);
+    await page.getByRole("button", { name: "Add origin" }).click();
+    await page.getByText("1 of 20").waitFor();
+    await page.getByLabel("The Origin a browser sends").fill(stranger.origin);
+    await page.getByText("origin_not_allowed").waitFor();
+    await page.getByLabel("The Origin a browser sends").fill(shop.origin);
+    await page.getByText("Allowed by").waitFor();
+  });
+
+  test("200 from a page of that origin", async () => {
+    const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
+    assert.equal(status, 200);
+    createdAddress = body.address ?? "";
+    assert.match(createdAddress, /^0x[0-9a-fA-F]{40}$/);
+  });
+
+  test("403 origin_not_allowed from a page of another origin", async () => {
+    const { status, body } = await createFrom(stranger.origin, { "x-client-id": clientId });
+    assert.deepEqual([status, body.error?.code], [403, "origin_not_allowed"]);
+  });
+
+  const warned = "403 api_key_in_browser from a page with the API key, and a warning to rotate it";
+  test(warned, { timeout: 30_000 }, async () => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const { status, body } = await createFrom(shop.origin, headers);
+    assert.deepEqual([status, body.error?.code], [403, "api_key_in_browser"]);
+    // Sightings are written in batches, a few seconds apart.
+    const warning = page.getByText("Your API key was seen in a browser");
+    do await openPage(page, site);
+    while ((await warning.count()) === 0);
+  });
+});
+
+describe("rotation", () => {
+  test("asks first, then the old key is dead and the new one works", async () => {
+    await page.getByRole("link", { name: "Rotate it now" }).click();
+    const card = page.getByRole("region", { name: "API key" });
+    await card.getByRole("button", { name: "Rotate" }).click();
+    await page.getByText("stops working at once").waitFor();
+    assert.equal(await createWithKey(apiKey), 200, "nothing happens before the answer");
+    await page.getByRole("button", { name: "Rotate now" }).click();
+    const oldKey = apiKey;
+    apiKey = (await newKeyShown()) ?? "";
+    assert.equal(await createWithKey(oldKey), 401);
+    assert.equal(await createWithKey(apiKey), 200);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
+    assert.equal(await page.getByText("Seen in a browser").count(), 0);
+  });
+
+  test("a second window that shows the old key is told so, and then shows the new one", async () => {
+    const other = await context.newPage();
+    await other.goto(`${site}/credentials`);
+    await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
+
+    const card = page.getByRole("region", { name: "API key" });
+    await card.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Rotate now" }).click();
+    apiKey = (await newKeyShown()) ?? "";
+    await page.getByRole("button", { name: "I have stored it" }).click();
+
+    const otherCard = other.getByRole("region", { name: "API key" });
+    await otherCard.getByRole("button", { name: "Rotate" }).click();
+    await other.getByRole("button", { name: "Rotate now" }).click();
+    await other.getByText("changed in another window").waitFor();
+    await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
+    assert.equal(await createWithKey(apiKey), 200);
+    await other.close();
+  });
+});
+
+describe("lists", () => {
+  test("the 21st origin is refused with the reason", async () => {
+    await page.goto(`${site}/origins`);
+    for (let number = 2; number <= 20; number++) {
+      await page.getByLabel("Origin", { exact: true }).fill(`https://shop${number}.example.com`);
+      await page.getByRole("button", { name: "Add origin" }).click();
+      await page.getByText(`${number} of 20`).waitFor();
+    }
+    await page.getByLabel("Origin", { exact: true }).fill("https://shop21.example.com");
+    await page.getByRole("button", { name: "Add origin" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/at most 20/)
+      .waitFor();
+    await page.getByRole("button", { name: "Remove https://shop20.example.com" }).click();
+    await page.getByText("19 of 20").waitFor();
+  });
+
+  test("addresses are found by how they begin, and lead to their public page", async () => {
+    await page.getByRole("link", { name: "Addresses", exact: true }).click();
+    await page.getByRole("cell", { name: createdAddress }).first().waitFor();
+    await page.getByLabel("Address, or how it begins").fill("0xffffffffff");
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByLabel("Address, or how it begins").fill(createdAddress.slice(0, 12));
+    await page.getByRole("link", { name: createdAddress }).click();
+    await page.getByText("Checked in your browser").waitFor();
+    await page.goBack();
+  });
+
+  test("the activity tells of every change", async () => {
+    await page.goto(`${site}/activity`);
+    const events = ["Account created", "API key rotated", "Origin added", "Origin removed"];
+    for (const event of events) await page.getByText(event, { exact: true }).first().waitFor();
+  });
+});
+
+describe("the account", () => {
+  test("a wrong present password is refused; the right one changes it", async () => {
+    await page.goto(`${site}/account`);
+    await page.getByLabel("Present password", { exact: true }).fill("wrong wrong wrong");
+    await page.getByLabel("New password", { exact: true }).fill(newPassword);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("This is not your present password").waitFor();
+    await page.getByLabel("Present password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Password changed").waitFor();
+  });
+
+  test("a session that ended leads to the sign-in form and back to the page", async () => {
+    await context.clearCookies();
+    await page.getByRole("link", { name: "Activity", exact: true }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("No account has this email and password").waitFor();
+    await page.getByLabel("Password", { exact: true }).fill(newPassword);
+    // By key alone, as a screen reader's user does.
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Activity" }).waitFor();
+  });
+
+  test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+});
+
+describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
+  const paths = ["/", "/credentials", "/origins", "/addresses", "/activity", "/account"];
+
+  for (const appearance of appearances) {
+    const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;
+    test(`signed in: ${name}`, async () => {
+      const signedIn = await browser.newContext({
+        ...appearance,
+        storageState: await context.storageState(),
+      });
+      const seen = await signedIn.newPage();
+      for (const path of paths) {
+        await openPage(seen, site + path);
+        await assertSound(seen, `${path} ${name}`);
+      }
+      await openPage(seen, `${site}/credentials`);
+      await seen.getByRole("button", { name: "Rotate" }).first().click();
+      await assertSound(seen, `the dialog ${name}`);
+      await signedIn.close();
+    });
+
+    test(`signed out: ${name}`, async () => {
+      const signedOut = await browser.newContext(appearance);
+      const seen = await signedOut.newPage();
+      for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
+        await openPage(seen, site + path);
+        await assertSound(seen, `${path} ${name}`);
+      }
+      await signedOut.close();
+    });
+  }
+});
+
+test("signing out forgets the account", async () => {
+  await page.goto(`${site}/account`);
+  await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal(await page.getByText("Your session has ended").count(), 0);
+  await page.goto(`${site}/credentials`);
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});

@@ -1,0 +1,100 @@
+// A real Chromium for e2e tests, small pages of other origins, and the checks every page must pass.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import chromiumBinary from "@sparticuz/chromium";
+import type { AxeResults } from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const web = resolve(import.meta.dirname, "../web");
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+  "utf8",
+);
+
+/** @throws when the pages the service serves are older than their sources */
+export async function launchBrowser(): Promise<Browser> {
+  requireFreshBuild();
+  return chromium.launch({
+    executablePath: await chromiumBinary.executablePath(),
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+  });
+}
+
+function requireFreshBuild(): void {
+  const sources = ["dashboard", "pay", "ui", "public"].flatMap((folder) =>
+    readdirSync(join(web, folder))
+      .filter((name) => !name.includes(".test."))
+      .map((name) => join(web, folder, name)),
+  );
+  // The factory that the public page trusts is built into it.
+  sources.push(join(web, "../address/deployment.ts"));
+  const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = changed(join(web, "dist/index.html"));
+  const newer = sources.filter((path) => changed(path) > built);
+  assert.deepEqual(newer, [], "web/dist is older than these sources: npm run build");
+}
+
+/** A page with nothing on it at `http://localhost:PORT`, an origin of its own. */
+export async function serveBlankPage(): Promise<{ origin: string; close: () => void }> {
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "text/html").end("<!doctype html><title>shop</title>");
+  });
+  await new Promise<void>((listening) => server.listen(0, "localhost", listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://localhost:${port}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Both lights, both widths: what every page must be right in. */
+export const appearances: BrowserContextOptions[] = (["light", "dark"] as const).flatMap(
+  (colorScheme) =>
+    [1280, 360].map((width) => ({
+      colorScheme,
+      viewport: { width, height: 800 },
+      // Colours in the middle of a transition have no contrast to speak of.
+      reducedMotion: "reduce" as const,
+    })),
+);
+
+/** Everything the page's console and the policy complained of, while the test runs. */
+export function listenForFaults(page: Page): string[] {
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    // A refusal the page then explains is an error to the console, not to us.
+    const isAnswer = message.text().startsWith("Failed to load resource");
+    if (message.type() === "error" && !isAnswer) faults.push(message.text());
+  });
+  return faults;
+}
+
+/** Waits until `path` shows what it loaded, its heading first. */
+export async function openPage(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await page.locator("main h1:visible").waitFor();
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
+}
+
+/** No serious or critical finding of axe, and nothing that makes the page scroll sideways. */
+export async function assertSound(page: Page, name: string): Promise<void> {
+  await page.evaluate(`${axeSource};0`);
+  const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
+  const grave = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+  assert.deepEqual(grave, [], name);
+  const overflow = await page.evaluate(
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+  );
+  assert.equal(overflow, 0, `${name} scrolls sideways by ${overflow} px`);
+}
