@@ -19,7 +19,7 @@ import {
   type IntentTerms,
   openChain,
   toFactory,
-} from "./chain.ts";
+} from "../local-chain.ts";
 import { limitCalldata } from "./limit.ts";
 
 export type Figures = Record<string, Record<string, number>>;

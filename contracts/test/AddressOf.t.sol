@@ -118,16 +118,16 @@ contract AddressOfTest is Fixture {
     }
 
     /// @dev One word of good calldata replaced: refused, or the same effect, or no effect.
-    function test_anyChangedWord_paysTheMerchantOrNobody(uint256 at, uint256 word, bool small)
+    function test_anyChangedWord_paysTheMerchantOrNobody(uint256 index, uint256 word, bool small)
         public
     {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         bytes memory data = abi.encodeCall(factory.execute, (intent));
-        at = 36 + 32 * bounded(at, 0, (data.length - 4) / 32 - 1);
+        index = 36 + 32 * bounded(index, 0, (data.length - 4) / 32 - 1);
         if (small) word %= 1024;
         assembly {
-            mstore(add(data, at), word)
+            mstore(add(data, index), word)
         }
         (bool ok,) = address(factory).call(data);
         ok;

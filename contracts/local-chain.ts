@@ -1,4 +1,4 @@
-// A local chain under Prague's rules with the factory on it, and the few things benches do there.
+// A local chain under Prague's rules, and the few things that tests and benches do there.
 
 import {
   type Abi,
@@ -14,9 +14,9 @@ import {
   zeroHash,
 } from "viem";
 import { foundry } from "viem/chains";
-import { type Anvil, startAnvil } from "../anvil.ts";
-import { deterministicDeployer, factoryAddress, factoryCreationCode } from "../index.ts";
-import { paymentFactoryAbi } from "../snapshots/payment-factory.ts";
+import { type Anvil, startAnvil } from "./anvil.ts";
+import { deterministicDeployer, factoryAddress, factoryCreationCode } from "./index.ts";
+import { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
 
 export type CallTerms = { target: Address; signature: string; names: string; args: Hex };
 export type IntentTerms = {
@@ -31,7 +31,7 @@ export type IntentTerms = {
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
-/** Starts anvil and brings the factory to it as anybody would, through the deployer. */
+/** Starts anvil. `deployFactory` brings the factory to it as anybody would, by the deployer. */
 export async function openChain(args: string[] = ["--hardfork", "prague"]) {
   const anvil: Anvil = await startAnvil({ args });
   const transport = http(anvil.rpcUrl);

@@ -1,0 +1,18 @@
+// What executions cost is part of what we promise: a change shows here, and in the commit.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { measure } from "./bench/scenarios.ts";
+import committed from "./snapshots/gas.json" with { type: "json" };
+
+describe("gas", () => {
+  test("is what the snapshot says, to the unit", async () => {
+    assert.deepEqual(await measure(), committed, "npm run bench -w contracts -- --write, if meant");
+  });
+
+  test("of a proxied token stays within 96,000, 112,500 and 154,000", () => {
+    assert.ok(committed["one call"].proxied <= 96_000);
+    assert.ok(committed["approve+pay"].proxied <= 112_500);
+    assert.ok(committed["five calls"].proxied <= 154_000);
+  });
+});

@@ -1,0 +1,103 @@
+// From nothing to a paid shop, on a local chain: the deployer, the factory, the demo contracts.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import {
+  encodeAbiParameters,
+  encodeFunctionData,
+  getAddress,
+  keccak256,
+  parseAbiParameters,
+  parseEventLogs,
+  parseTransaction,
+  recoverTransactionAddress,
+  type TransactionSerializedLegacy,
+  zeroHash,
+} from "viem";
+import {
+  demoShop,
+  demoToken,
+  deterministicDeployer,
+  factoryAddress,
+  factoryCodeHash,
+  paymentFactoryAbi,
+} from "./index.ts";
+import { addressOf, openChain, toFactory } from "./local-chain.ts";
+
+const bare = await openChain(["--hardfork", "prague", "--disable-default-create2-deployer"]);
+after(() => bare.anvil.stop());
+
+describe("the deterministic deployer", () => {
+  test("its transaction was signed by nobody: the sender is what recovers from it", async () => {
+    const { sender, fundingWei } = deterministicDeployer;
+    const transaction = deterministicDeployer.transaction as TransactionSerializedLegacy;
+    const recovered = await recoverTransactionAddress({ serializedTransaction: transaction });
+    assert.equal(recovered, sender);
+    const { gas, gasPrice } = parseTransaction(transaction);
+    assert.equal(gas! * gasPrice!, fundingWei);
+  });
+
+  test("comes to a chain that lacks it by that transaction alone", async () => {
+    const { address, sender, fundingWei, transaction } = deterministicDeployer;
+    assert.equal(await bare.client.getCode({ address }), undefined);
+    await bare.client.setBalance({ address: sender, value: fundingWei });
+    const hash = await bare.client.sendRawTransaction({ serializedTransaction: transaction });
+    await bare.client.waitForTransactionReceipt({ hash, pollingInterval: 5 });
+    assert.ok(await bare.client.getCode({ address }));
+  });
+});
+
+describe("the factory", () => {
+  test("comes through the deployer to its address, with the code of the snapshot", async () => {
+    assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
+    await bare.deployFactory();
+    const code = await bare.client.getCode({ address: factoryAddress });
+    assert.equal(keccak256(code!), factoryCodeHash);
+  });
+
+  test("cannot be deployed there again", async () => {
+    await assert.rejects(bare.deployFactory(), /reverted/);
+  });
+
+  test("executes: the shop has the money, and the event says so", async () => {
+    const token = await bare.deploy(demoToken.abi, demoToken.bytecode, ["Demo dollar", "DUSD", 6]);
+    const shop = await bare.deploy(demoShop.abi, demoShop.bytecode, [token]);
+    const amount = 5_000_000n;
+    const args = (types: string, values: unknown[]) =>
+      encodeAbiParameters(parseAbiParameters(types), values);
+    const intent = {
+      token,
+      amount,
+      calls: [
+        {
+          target: token,
+          signature: "approve(address,uint256)",
+          names: "spender,amount",
+          args: args("address, uint256", [shop, amount]),
+        },
+        {
+          target: shop,
+          signature: "pay(uint256,uint256)",
+          names: "orderId,amount",
+          args: args("uint256, uint256", [42n, amount]),
+        },
+      ],
+      expirationTimestamp: (await bare.client.getBlock()).timestamp + 3_600n,
+      recovery: getAddress("0x00000000000000000000000000000000000c0ffe"),
+      salt: zeroHash,
+      chainId: 31337n,
+    };
+    const vault = await addressOf(bare, intent);
+    const mint = { abi: demoToken.abi, functionName: "mint", args: [vault, amount + 1n] } as const;
+    await bare.send(token, encodeFunctionData(mint));
+
+    const { logs } = await bare.send(factoryAddress, toFactory("execute", [intent]));
+
+    const [executed] = parseEventLogs({ abi: paymentFactoryAbi, logs, eventName: "Executed" });
+    assert.deepEqual(executed!.args, { vault, token, held: amount + 1n, left: 1n });
+    const [paid] = parseEventLogs({ abi: demoShop.abi, logs, eventName: "Paid" });
+    assert.deepEqual(paid!.args, { orderId: 42n, payer: vault, amount });
+    const balance = { abi: demoToken.abi, functionName: "balanceOf", args: [shop] } as const;
+    assert.equal(await bare.client.readContract({ address: token, ...balance }), amount);
+  });
+});

@@ -1,0 +1,58 @@
+// The committed snapshots are what the sources compile to, whoever compiles them.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { getContractAddress, keccak256, zeroHash } from "viem";
+import { build, readArtifact } from "./build.ts";
+import * as contracts from "./index.ts";
+import { snapshotFiles } from "./snapshot.ts";
+import deployment from "./snapshots/deployment.json" with { type: "json" };
+
+describe("the build", () => {
+  test("twice gives identical bytes", () => {
+    build("out/first");
+    build("out/second");
+    for (const name of ["PaymentFactory", "DemoToken", "DemoShop"]) {
+      assert.deepEqual(readArtifact("out/first", name), readArtifact("out/second", name));
+    }
+  });
+
+  test("gives the committed ABI, creation code, sizes, PREFIX and addresses", () => {
+    for (const [name, text] of Object.entries(snapshotFiles("out/first"))) {
+      const committed = readFileSync(`${import.meta.dirname}/snapshots/${name}`, "utf8");
+      assert.equal(committed, text, `snapshots/${name}: npm run snapshot -w contracts, if meant`);
+    }
+  });
+
+  test("stores nothing: the factory has no storage layout", () => {
+    const path = `${import.meta.dirname}/out/first/PaymentFactory.sol/PaymentFactory.json`;
+    assert.deepEqual(JSON.parse(readFileSync(path, "utf8")).storageLayout.storage, []);
+  });
+});
+
+describe("index.ts", () => {
+  test("exports the factory, its deployer and the demo contracts", () => {
+    assert.deepEqual(Object.keys(contracts), [
+      "demoShop",
+      "demoToken",
+      "deterministicDeployer",
+      "factoryAddress",
+      "factoryCodeHash",
+      "factoryCreationCode",
+      "initCodePrefix",
+      "paymentFactoryAbi",
+    ]);
+  });
+
+  test("the factory's address follows from its creation code, the deployer and salt zero", () => {
+    const address = getContractAddress({
+      opcode: "CREATE2",
+      from: contracts.deterministicDeployer.address,
+      salt: zeroHash,
+      bytecode: contracts.factoryCreationCode,
+    });
+    assert.equal(contracts.factoryAddress, address);
+    assert.equal(deployment.initCodeHash, keccak256(contracts.factoryCreationCode));
+  });
+});

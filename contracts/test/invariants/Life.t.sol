@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {World} from "./World.sol";
+
+/// @dev Fund, wait, execute and recover in any order: at most once, only while open, never
+/// underfunded, all or nothing, and exactly when it should.
+contract LifeInvariants is World {
+    function fund(uint256 seed, uint256 amount) external {
+        _fund(seed, amount);
+    }
+
+    function fundOther(uint256 seed, uint256 amount) external {
+        _fundOther(seed, amount);
+    }
+
+    function fundCoin(uint256 seed, uint256 amount) external {
+        _fundCoin(seed, amount);
+    }
+
+    function wait_(uint256 seed) external {
+        _wait(seed);
+    }
+
+    function execute(uint256 seed) external {
+        _execute(seed);
+    }
+
+    function executeAgain(uint256 seed) external {
+        _execute(seed);
+        _execute(seed);
+    }
+
+    function recover(uint256 seed) external {
+        _recover(seed);
+    }
+
+    function _moves() internal pure override returns (bytes4[] memory moves) {
+        moves = new bytes4[](7);
+        moves[0] = this.fund.selector;
+        moves[1] = this.fundOther.selector;
+        moves[2] = this.fundCoin.selector;
+        moves[3] = this.wait_.selector;
+        moves[4] = this.execute.selector;
+        moves[5] = this.executeAgain.selector;
+        moves[6] = this.recover.selector;
+    }
+
+    function invariant_lives() external view {
+        _checkAll();
+    }
+}
