@@ -7,8 +7,7 @@
 
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
-import type { Kysely } from "kysely";
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { z } from "zod";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
@@ -90,14 +89,16 @@ export function openSignIn(
   store: Pick<Store, "db" | "dialect">,
   { publicUrl, signup, secret }: SignInOptions,
 ): SignIn {
-  const { db } = store;
-  const auth = configure(store, publicUrl, secret);
+  const context = { db: store.db, auth: configure(store, publicUrl, secret) };
+  return { ...doors(context, signup), ...sessions(context), ...passwords(context) };
+}
 
-  const accountOf = async (user: { id: string; email: string }, actor: Actor) =>
-    // A crash between the two writes of a sign-up leaves a user without an account.
-    (await findAccount(db, { accountId: user.id })) ??
-    (await createAccount(db, user.email, actor, user.id));
+type Context = { db: Kysely<Tables>; auth: ReturnType<typeof configure> };
 
+function doors(
+  { db, auth }: Context,
+  signup: SignInOptions["signup"],
+): Pick<SignIn, "signUp" | "signIn"> {
   return {
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
@@ -121,23 +122,43 @@ export function openSignIn(
       const { headers, response } = await translate(
         auth.api.signInEmail({ body, returnHeaders: true }),
       );
-      const account = await accountOf(response.user, actor);
+      const account = await accountOf(db, response.user, actor);
       if (!account) throw new SignInError("invalid_email_or_password");
       await appendAudit(db, account.accountId, "signed_in", actor);
       await forgetExpired(db);
       return { account, setCookies: headers.getSetCookie() };
     },
+  };
+}
 
+function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"> {
+  return {
     async signOut({ cookie }, actor) {
-      const found = await auth.api.getSession({ headers: cookieHeaders(cookie) });
-      const { headers } = await auth.api.signOut({
+      const headers = cookieHeaders(cookie);
+      const found = await auth.api.getSession({ headers });
+      const ended = await auth.api.signOut({ headers, returnHeaders: true });
+      if (found) await appendAudit(db, found.user.id, "signed_out", actor);
+      return { setCookies: ended.headers.getSetCookie() };
+    },
+
+    async findSession({ cookie }) {
+      if (cookie === undefined) return undefined;
+      const { headers, response } = await auth.api.getSession({
         headers: cookieHeaders(cookie),
         returnHeaders: true,
       });
-      if (found) await appendAudit(db, found.user.id, "signed_out", actor);
-      return { setCookies: headers.getSetCookie() };
+      if (!response) return undefined;
+      const account = await accountOf(db, response.user, { atMs: Date.now() });
+      return account && { account, setCookies: headers.getSetCookie() };
     },
+  };
+}
 
+function passwords({
+  db,
+  auth,
+}: Context): Pick<SignIn, "changePassword" | "resetPassword" | "makeResetToken"> {
+  return {
     async changePassword({ cookie }, change, actor) {
       const { headers, response } = await translate(
         auth.api.changePassword({
@@ -157,17 +178,6 @@ export function openSignIn(
       if (held) await appendAudit(db, held.value, "password_reset", actor);
     },
 
-    async findSession({ cookie }) {
-      if (cookie === undefined) return undefined;
-      const { headers, response } = await auth.api.getSession({
-        headers: cookieHeaders(cookie),
-        returnHeaders: true,
-      });
-      if (!response) return undefined;
-      const account = await accountOf(response.user, { atMs: Date.now() });
-      return account && { account, setCookies: headers.getSetCookie() };
-    },
-
     async makeResetToken(email, actor) {
       const account = await findAccount(db, { email });
       if (!account) return undefined;
@@ -184,6 +194,11 @@ export function openSignIn(
     },
   };
 }
+
+/** A crash between the two writes of a sign-up leaves a user without an account: made here. */
+const accountOf = async (db: Kysely<Tables>, user: { id: string; email: string }, actor: Actor) =>
+  (await findAccount(db, { accountId: user.id })) ??
+  (await createAccount(db, user.email, actor, user.id));
 
 function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, secret: string) {
   const isSecure = new URL(url).protocol === "https:";

@@ -29,7 +29,7 @@ export type AccountTables = {
   limits: { key: string; whole_at: number; at: number; admitted: number };
   /** `id` is the account's. */
   auth_users: { id: string; email: string; name: string };
-  auth_sessions: { id: string; userId: string };
+  auth_tokens: { id: string; identifier: string; value: string };
 };
 
 export async function up(db: Kysely<AccountTables>, dialect: Dialect): Promise<void> {
