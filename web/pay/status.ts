@@ -66,8 +66,9 @@ function follow(address: Hex, tell: (following: Following) => void): () => void 
     last = readStatus(event.data) ?? last;
     tell({ status: last, live: true });
   };
-  events.addEventListener("message", read);
   events.addEventListener("status", read);
+  // The server is there, the chain is not: what was known last stays, marked as old.
+  events.addEventListener("unavailable", () => tell({ status: last, live: false }));
   events.addEventListener("error", () => {
     tell({ status: last, live: false });
     // The browser reconnects by itself after a lost connection, but not after a refusal.
