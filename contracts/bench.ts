@@ -6,8 +6,10 @@
 import { writeFileSync } from "node:fs";
 import { measure } from "./bench/scenarios.ts";
 
-const figures = await measure();
+const { figures, parts } = await measure();
 console.table(figures);
+console.log("Where one call of the proxied token goes:");
+console.table(parts);
 if (process.argv.includes("--write")) {
   const file = `${import.meta.dirname}/snapshots/gas.json`;
   writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);

@@ -1,5 +1,5 @@
-// What the other rooms need of the contracts. All of it is compiled by snapshot.ts and committed, so
-// that nobody else needs a compiler.
+// What the other rooms need of the contracts. All of it is compiled by snapshot.ts and committed,
+// so that nobody else needs a compiler.
 
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 

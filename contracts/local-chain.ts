@@ -7,6 +7,7 @@ import {
   createTestClient,
   encodeDeployData,
   encodeFunctionData,
+  getAddress,
   type Hex,
   http,
   publicActions,
@@ -50,7 +51,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
 
   async function deploy(abi: Abi, bytecode: Hex, args: unknown[] = []): Promise<Address> {
     const receipt = await send(null, encodeDeployData({ abi, bytecode, args }));
-    return receipt.contractAddress!;
+    return getAddress(receipt.contractAddress!);
   }
 
   const factory = () =>

@@ -21,6 +21,7 @@ import {
   toFactory,
 } from "../local-chain.ts";
 import { limitCalldata } from "./limit.ts";
+import { partsOf } from "./parts.ts";
 
 export type Figures = Record<string, Record<string, number>>;
 
@@ -33,11 +34,11 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/** Gas by scenario and token. */
-export async function measure(): Promise<Figures> {
+/** Gas by scenario and token, and the parts of one call of the proxied token. */
+export async function measure(): Promise<{ figures: Figures; parts: Record<string, number> }> {
   const built = runForge("test", ["build"]);
   if (built.exitCode !== 0) throw new Error(built.output);
-  const chain = await openChain();
+  const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
   try {
     await chain.deployFactory();
     const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
@@ -46,13 +47,20 @@ export async function measure(): Promise<Figures> {
     for (const [name, token] of Object.entries(tokens)) {
       const shop = await chain.deploy(demoShop.abi, demoShop.bytecode, [token]);
       const column = await measureToken(chain, token, shop);
-      for (const [row, gas] of Object.entries(column))
+      for (const [row, gas] of Object.entries(column)) {
         figures[row] = { ...figures[row], [name]: gas };
+      }
     }
-    return figures;
+    return { figures, parts: await measureParts(chain, tokens.proxied) };
   } finally {
     await chain.anvil.stop();
   }
+}
+
+async function measureParts(chain: Chain, token: Address) {
+  const intent = await funded(chain, token, [transfer(token, recovery, unit)]);
+  const receipt = await chain.send(factoryAddress, toFactory("execute", [intent]));
+  return partsOf(chain, receipt.transactionHash);
 }
 
 async function deployProxied(chain: Chain): Promise<Address> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice One call of an intent. `approve(address spender, uint256 amount)` is carried as signature
-/// `approve(address,uint256)` and names `spender,amount`; tuples as `(to,amount)payments`. The
-/// selector is made from `signature` on chain; `names` are for people; `args` is their ABI encoding.
+/// @notice One call of an intent. `approve(address spender, uint256 amount)` is carried as
+/// signature `approve(address,uint256)` and names `spender,amount`; tuples as `(to,amount)payments`.
+/// The selector is made from `signature` on chain; `names` are for people; `args` is ABI encoding.
 struct Call {
     address target;
     string signature;
@@ -72,7 +72,7 @@ interface IPaymentFactory {
     /// @notice An item of a batch did not execute this time; nothing of it remains, the others are
     /// untouched. Too little gas is a reason as well, and then `reason` is mostly empty.
     event ExecutionFailed(address indexed vault, bytes reason);
-    /// @notice `amount` of `token` (zero address: native coin) left `vault` for its recovery address.
+    /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
     /// @notice `token` was there and could not be sent; the other tokens are untouched by it.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
@@ -85,8 +85,8 @@ interface IPaymentFactory {
     error Underfunded(address vault, uint256 wanted, uint256 found);
     /// @notice The call at `index` (from 0) was to an address without code.
     error NoCode(uint256 index, address target);
-    /// @notice The call at `index` reverted or, where it is ERC-20's transfer, transferFrom or approve,
-    /// answered anything but true. `reason` is what came back, of that the first 256 bytes.
+    /// @notice The call at `index` reverted or, where it is ERC-20's transfer, transferFrom or
+    /// approve, answered anything but true. `reason` is the first 256 bytes of what came back.
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
     error CreationFailed(address vault);
@@ -100,9 +100,9 @@ interface IPaymentFactory {
     function execute(Intent calldata intent) external returns (address vault);
 
     /// @notice Executes each intent by itself; one that fails emits {ExecutionFailed}.
-    /// @dev An item gets at most an equal share of the gas left, so that none can starve the others:
-    /// the transaction's limit should be the count times what the dearest item needs. A gas estimate
-    /// is too low, since failing items do not revert the batch.
+    /// @dev An item gets at most an equal share of the gas left, so that none can starve another:
+    /// the transaction's limit should be the count times what the dearest item needs. A gas
+    /// estimate is too low, since failing items do not revert the batch.
     /// @return vaults in order, the zero address where the item failed
     function executeBatch(Intent[] calldata intents) external returns (address[] memory vaults);
 

@@ -65,8 +65,8 @@ abstract contract Vault {
     }
 
     /// @notice Internal protocol: the constructor of a vault. Answers with the code to leave there.
-    /// @dev Whether the calls run is decided here, by the terms and the chain alone. Init code always
-    /// has the intent at byte 36, so it is not declared; the name has a selector that is found first.
+    /// @dev Whether the calls run is decided here, by the terms and the chain alone. Init code has
+    /// the intent at byte 36, so it is not declared; the name has a selector that is found first.
     function onConstruct() external onlyVault {
         if (address(this).code.length != 0) revert NotVault();
         Intent calldata intent;
@@ -132,8 +132,9 @@ abstract contract Vault {
         }
     }
 
-    /// @dev Offsets are followed unchecked, for their gas: beyond the calldata there are zeros. Terms
-    /// that lead there are not what any intent encodes to, so nobody was told to pay their address.
+    /// @dev Offsets are followed unchecked, for their gas: beyond the calldata there are zeros.
+    /// Terms that lead there encode no intent, so nobody was told to pay their address. A target
+    /// that answers has code, or is a precompile, and then nothing happened.
     function _run(Intent calldata intent) private {
         uint256 index;
         address target;

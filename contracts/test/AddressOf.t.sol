@@ -9,9 +9,8 @@ contract AddressOfTest is Fixture {
     function test_isTheCreate2Address_ofPrefixAndTerms(Intent memory intent) public view {
         bytes memory terms = abi.encode(intent);
         bytes32 initCodeHash = keccak256(bytes.concat(prefix, terms));
-        bytes32 hash = keccak256(
-            abi.encodePacked(bytes1(0xff), address(factory), bytes32(0), initCodeHash)
-        );
+        bytes32 hash =
+            keccak256(abi.encodePacked(bytes1(0xff), address(factory), bytes32(0), initCodeHash));
         address wanted = address(uint160(uint256(hash)));
         check(factory.addressOf(intent) == wanted, "of the intent");
         check(factory.addressOf(terms) == wanted, "of the terms");
@@ -48,7 +47,9 @@ contract AddressOfTest is Fixture {
         intent.chainId = 2;
         found[9] = factory.addressOf(intent);
         for (uint256 i = 0; i < 10; ++i) {
-            for (uint256 j = 0; j < i; ++j) check(found[i] != found[j], "another address");
+            for (uint256 j = 0; j < i; ++j) {
+                check(found[i] != found[j], "another address");
+            }
         }
     }
 
@@ -138,6 +139,8 @@ contract AddressOfTest is Fixture {
 
     function behindOffset(bytes memory terms) private pure returns (bytes memory body) {
         body = new bytes(terms.length - 32);
-        for (uint256 i = 0; i < body.length; ++i) body[i] = terms[i + 32];
+        for (uint256 i = 0; i < body.length; ++i) {
+            body[i] = terms[i + 32];
+        }
     }
 }

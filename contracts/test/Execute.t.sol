@@ -64,15 +64,15 @@ contract ExecuteTest is Fixture {
         funded(intent, 3 * AMOUNT);
         factory.execute(intent);
         uint256 before = gasleft();
-        (bool ok,) = address(factory).call{gas: 10_000_000}(
-            abi.encodeCall(factory.execute, (intent))
-        );
+        (bool ok,) =
+            address(factory).call{gas: 10_000_000}(abi.encodeCall(factory.execute, (intent)));
         check(!ok, "refused");
         check(before - gasleft() < 60_000, "without burning the gas on a collision");
     }
 
     function test_NoCode_ofATarget() public {
-        Intent memory intent = intentOf(list(transferCall(MERCHANT, 1), transferCall(STRANGER, STRANGER, 1)));
+        Intent memory intent =
+            intentOf(list(transferCall(MERCHANT, 1), transferCall(STRANGER, STRANGER, 1)));
         address vault = funded(intent, AMOUNT);
         vm.expectRevert(abi.encodeCall(Errors.NoCode, (1, STRANGER)));
         factory.execute(intent);
@@ -80,7 +80,8 @@ contract ExecuteTest is Fixture {
     }
 
     function test_CallFailed_withTheTargetsReason_andNothingRemains() public {
-        Call[] memory calls = list(transferCall(MERCHANT, AMOUNT), plainCall(address(shop), "fail()", ""));
+        Call[] memory calls =
+            list(transferCall(MERCHANT, AMOUNT), plainCall(address(shop), "fail()", ""));
         Intent memory intent = intentOf(calls);
         address vault = funded(intent, AMOUNT);
         bytes memory reason = abi.encodeWithSelector(Shop.ShopClosed.selector, 1);
@@ -160,7 +161,10 @@ contract ExecuteTest is Fixture {
     function test_transferToItself_leavesAll() public {
         Intent memory intent = plainIntent();
         // The vault cannot know its own address in its terms, so another contract moves it there.
-        intent.calls = list(approveCall(address(token), address(this), AMOUNT), plainCall(address(this), "moveToItself()", ""));
+        intent.calls = list(
+            approveCall(address(token), address(this), AMOUNT),
+            plainCall(address(this), "moveToItself()", "")
+        );
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
         holds(vault, AMOUNT, 0);

@@ -19,7 +19,9 @@ contract ExecuteBatchTest is Fixture {
         vm.expectEmit(true, true, true, true, address(factory));
         emit IPaymentFactory.ExecutionFailed(badVault, reason);
         address[] memory vaults = factory.executeBatch(list(first, bad, last));
-        check(vaults[0] == factory.addressOf(first) && vaults[2] == factory.addressOf(last), "vaults");
+        check(
+            vaults[0] == factory.addressOf(first) && vaults[2] == factory.addressOf(last), "vaults"
+        );
         check(vaults[1] == address(0), "none for the one that failed");
         equal(token.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
         equal(token.balanceOf(badVault), held, "untouched");
@@ -46,7 +48,8 @@ contract ExecuteBatchTest is Fixture {
     }
 
     function test_CallFailed_ofOneItem_withTheWholeReason() public {
-        Intent memory bad = intentOf(plainCall(address(shop), "bomb(uint256,bool)", abi.encode(1_000_000, false)));
+        Intent memory bad =
+            intentOf(plainCall(address(shop), "bomb(uint256,bool)", abi.encode(1_000_000, false)));
         funded(bad, AMOUNT);
         between(bad, abi.encodeCall(Errors.CallFailed, (0, address(shop), new bytes(256))));
     }
@@ -73,7 +76,9 @@ contract ExecuteBatchTest is Fixture {
     }
 
     function test_NotCanonical_whereItemsAreOutOfOrder() public {
-        bytes memory good = abi.encodeCall(factory.executeBatch, (list(plainIntent(), plainIntent(), plainIntent())));
+        bytes memory good = abi.encodeCall(
+            factory.executeBatch, (list(plainIntent(), plainIntent(), plainIntent()))
+        );
         // The offsets of items 0 and 1, behind selector, offset and length.
         bytes memory swapped = good;
         assembly {
@@ -95,7 +100,8 @@ contract ExecuteBatchTest is Fixture {
         uint256 paid;
         for (uint256 i = 0; i < 8; ++i) {
             intents[i] = plainIntent();
-            uint256 amount = bounded(uint256(keccak256(abi.encode(seed, i))), AMOUNT - 2, AMOUNT + 2);
+            uint256 amount =
+                bounded(uint256(keccak256(abi.encode(seed, i))), AMOUNT - 2, AMOUNT + 2);
             funded(intents[i], amount);
             if (amount >= AMOUNT) paid += AMOUNT;
         }

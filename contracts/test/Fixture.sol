@@ -14,6 +14,10 @@ abstract contract Fixture {
     Shop internal shop;
     bytes32 internal prefix;
 
+    bytes private constant DEPLOYER_CODE =
+        hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
+        hex"81602082378035828234f58015156039578182fd5b8082525050506014600cf3";
+
     address internal constant RECOVERY = address(0xC0FFEE);
     address internal constant MERCHANT = address(0xBEEF00);
     address internal constant STRANGER = address(0x5742A6);
@@ -37,10 +41,7 @@ abstract contract Fixture {
     function deployFactory() internal returns (IPaymentFactory) {
         string memory json = vm.readFile("snapshots/deployment.json");
         address deployer = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
-        bytes memory code =
-            hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
-            hex"81602082378035828234f58015156039578182fd5b8082525050506014600cf3";
-        vm.etch(deployer, code);
+        vm.etch(deployer, DEPLOYER_CODE);
         bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
         (bool ok,) = deployer.call(bytes.concat(bytes32(0), creationCode));
         check(ok, "the deployer deploys the factory");

@@ -9,7 +9,9 @@ import {LyingToken} from "./tokens/OddTokens.sol";
 /// @dev What a caller can do with the gas, and a target with what it is given.
 contract GasTest is Fixture {
     function test_lowGas_isAllOrNothing_atEveryStep() public {
-        Call[] memory calls = list(approveCall(address(token), address(shop), AMOUNT), payCall(address(token), AMOUNT));
+        Call[] memory calls = list(
+            approveCall(address(token), address(shop), AMOUNT), payCall(address(token), AMOUNT)
+        );
         bool executed;
         for (uint256 gas = 50_000; gas < 400_000; gas += 1_009) {
             Intent memory intent = intentOf(calls);
@@ -29,9 +31,12 @@ contract GasTest is Fixture {
     function test_lowGas_inABatch_itemsAreAllOrNothing() public {
         for (uint256 gas = 60_000; gas < 700_000; gas += 5_003) {
             Intent[] memory intents = list(plainIntent(), plainIntent(), plainIntent());
-            for (uint256 i = 0; i < 3; ++i) funded(intents[i], AMOUNT);
+            for (uint256 i = 0; i < 3; ++i) {
+                funded(intents[i], AMOUNT);
+            }
             uint256 before = token.balanceOf(MERCHANT);
-            (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.executeBatch, (intents)));
+            (bool ok,) =
+                address(factory).call{gas: gas}(abi.encodeCall(factory.executeBatch, (intents)));
             uint256 paid;
             for (uint256 i = 0; i < 3; ++i) {
                 address vault = factory.addressOf(intents[i]);
@@ -102,7 +107,8 @@ contract GasTest is Fixture {
         bytes memory args = abi.encode(address(shop));
         bool starved;
         for (uint256 gas = 2_000_000; gas < 6_000_000 && !starved; gas += 200_003) {
-            Intent memory intent = intentOf(plainCall(address(swallower), "tryStock(address)", args));
+            Intent memory intent =
+                intentOf(plainCall(address(swallower), "tryStock(address)", args));
             funded(intent, AMOUNT);
             uint256 stocked = shop.stocked();
             (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.execute, (intent)));
@@ -111,9 +117,11 @@ contract GasTest is Fixture {
         check(starved, "the intent ran without its inner call");
     }
 
-    function test_tokensThatLieAboutBalances_neverMoveAnother(uint256 claimed, uint8 size, bool reverts)
-        public
-    {
+    function test_tokensThatLieAboutBalances_neverMoveAnother(
+        uint256 claimed,
+        uint8 size,
+        bool reverts
+    ) public {
         LyingToken liar = new LyingToken();
         liar.lie(claimed, size, reverts);
         Intent memory intent = plainIntent();
@@ -124,7 +132,9 @@ contract GasTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_anIntentOfALyingToken_movesNoOther(uint256 claimed, uint8 size, bool reverts) public {
+    function test_anIntentOfALyingToken_movesNoOther(uint256 claimed, uint8 size, bool reverts)
+        public
+    {
         LyingToken liar = new LyingToken();
         liar.lie(claimed, size, reverts);
         Intent memory intent = plainIntent();

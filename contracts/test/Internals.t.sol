@@ -64,8 +64,7 @@ contract InternalsTest is Fixture {
             data,
             bytes.concat(Internals.onConstruct.selector, abi.encode(intent)),
             abi.encodeCall(
-                Internals.act,
-                (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
+                Internals.act, (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
             )
         ];
         for (uint256 i = 0; i < 3; ++i) {
@@ -86,7 +85,9 @@ contract InternalsTest is Fixture {
         check(keccak256(vault.code) == keccak256(wanted), "code");
     }
 
-    function test_theFactory_takesNoCoin_andKnowsNoOtherFunction(bytes4 selector, uint64 value) public {
+    function test_theFactory_takesNoCoin_andKnowsNoOtherFunction(bytes4 selector, uint64 value)
+        public
+    {
         (bool ok,) = address(factory).call{value: value}("");
         check(!ok, "no coin");
         bytes4[6] memory known = [
@@ -97,7 +98,9 @@ contract InternalsTest is Fixture {
             bytes4(keccak256("addressOf(bytes)")),
             bytes4(keccak256(bytes(string.concat("addressOf(", INTENT, ")"))))
         ];
-        for (uint256 i = 0; i < 6; ++i) vm.assume(selector != known[i]);
+        for (uint256 i = 0; i < 6; ++i) {
+            vm.assume(selector != known[i]);
+        }
         (ok,) = address(factory).call(bytes.concat(selector, abi.encode(plainIntent())));
         check(!ok, "no other function");
     }

@@ -14,9 +14,7 @@ contract RecoverTest is Fixture {
         address vault = funded(intent, AMOUNT - 1);
         for (uint256 before = 0; before < 2; ++before) {
             vm.warp(EXPIRY - before);
-            vm.expectRevert(
-                abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, EXPIRY - before))
-            );
+            vm.expectRevert(abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, EXPIRY - before)));
             factory.recover(intent, list(address(token)));
         }
     }

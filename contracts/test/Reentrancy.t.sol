@@ -101,7 +101,7 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    /// @dev Asking for an address that is being created burns what gas it is given: the target's own.
+    /// @dev Asking for an address that is being created burns what gas it is given, the target's.
     function test_CreationFailed_burnsWhatTheTargetGives() public {
         Intent memory intent = attackIntent(address(attacker));
         funded(intent, AMOUNT);
@@ -138,7 +138,7 @@ contract ReentrancyTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_fromTheTokensHook_duringRecovery_onlyRecoveryReceives_andIsCountedOnce(bool whenMoved)
+    function test_fromTheTokensHook_duringRecovery_onlyRecoveryReceives_once(bool whenMoved)
         public
     {
         Intent memory intent = plainIntent();

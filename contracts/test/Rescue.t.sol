@@ -57,13 +57,16 @@ contract RescueTest is Fixture {
         factory.recover(intent, list(address(nft)));
         check(nft.ownerOf(7) == vault, "recover cannot move it");
         vm.prank(RECOVERY);
-        factory.rescue(intent, address(nft), 0, abi.encodeCall(Nft.transferFrom, (vault, RECOVERY, 7)));
+        factory.rescue(
+            intent, address(nft), 0, abi.encodeCall(Nft.transferFrom, (vault, RECOVERY, 7))
+        );
         check(nft.ownerOf(7) == RECOVERY, "rescued");
     }
 
     function test_anNft_mintedByTheCalls_reachesTheVault() public {
         Nft nft = new Nft();
-        Intent memory intent = intentOf(plainCall(address(nft), "safeMintToCaller(uint256)", abi.encode(7)));
+        Intent memory intent =
+            intentOf(plainCall(address(nft), "safeMintToCaller(uint256)", abi.encode(7)));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
         check(nft.ownerOf(7) == vault, "minted during the constructor");
@@ -84,7 +87,8 @@ contract RescueTest is Fixture {
         vm.deal(vault, 5);
         vm.warp(EXPIRY + 1);
         vm.prank(RECOVERY);
-        bytes memory result = factory.rescue(intent, address(token), 0, transferData(STRANGER, AMOUNT));
+        bytes memory result =
+            factory.rescue(intent, address(token), 0, transferData(STRANGER, AMOUNT));
         check(abi.decode(result, (bool)), "what the token answered");
         vm.prank(RECOVERY);
         factory.rescue(intent, address(shop), 5, abi.encodeCall(Shop.receiveCoin, ()));
@@ -106,7 +110,8 @@ contract RescueTest is Fixture {
         address[3] memory targets = [vault, otherVault, address(factory)];
         for (uint256 i = 0; i < 3; ++i) {
             vm.prank(RECOVERY);
-            (bool ok,) = address(factory).call(abi.encodeCall(factory.rescue, (intent, targets[i], 0, act)));
+            (bool ok,) =
+                address(factory).call(abi.encodeCall(factory.rescue, (intent, targets[i], 0, act)));
             check(ok == (i < 2), "a vault does nothing for strangers, the factory refuses");
         }
         equal(token.balanceOf(vault), AMOUNT, "stays");

@@ -38,7 +38,11 @@ contract TokensTest is Fixture {
     }
 
     function payIntent() private returns (Intent memory) {
-        return intentOf(list(approveCall(address(token), address(shop), AMOUNT), payCall(address(token), AMOUNT)));
+        return intentOf(
+            list(
+                approveCall(address(token), address(shop), AMOUNT), payCall(address(token), AMOUNT)
+            )
+        );
     }
 
     function refused(Intent memory intent, bytes memory reason) private {
@@ -57,7 +61,8 @@ contract TokensTest is Fixture {
         token = new FalseToken();
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
-        bytes memory reason = abi.encodeCall(Errors.CallFailed, (0, address(token), abi.encode(false)));
+        bytes memory reason =
+            abi.encodeCall(Errors.CallFailed, (0, address(token), abi.encode(false)));
         refused(intent, reason);
         bytes memory args = abi.encode(STRANGER, MERCHANT, AMOUNT);
         intent = intentOf(plainCall(address(token), "transferFrom(address,address,uint256)", args));

@@ -17,7 +17,9 @@ contract BatchInvariants is World {
     function executeBatch(uint256 seed, uint256 count) external {
         count = bounded(count, 1, 6);
         Intent[] memory intents = new Intent[](count);
-        for (uint256 i = 0; i < count; ++i) intents[i] = _intent(_pick(seed >> (i * 8)));
+        for (uint256 i = 0; i < count; ++i) {
+            intents[i] = _intent(_pick(seed >> (i * 8)));
+        }
         address[] memory vaults = factory.executeBatch(intents);
         for (uint256 i = 0; i < count; ++i) {
             Life storage life = _pick(seed >> (i * 8));

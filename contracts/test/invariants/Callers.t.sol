@@ -109,9 +109,12 @@ contract CallerInvariants is World {
 contract Undo {
     error Undone();
 
-    function tryIt(address factory, bytes calldata data, PlainToken token, address[3] calldata places)
-        external
-    {
+    function tryIt(
+        address factory,
+        bytes calldata data,
+        PlainToken token,
+        address[3] calldata places
+    ) external {
         uint256 before = sum(token, places);
         (bool ok,) = factory.call(data);
         ok;
@@ -119,7 +122,13 @@ contract Undo {
         revert Undone();
     }
 
-    function sum(PlainToken token, address[3] calldata places) private view returns (uint256 total) {
-        for (uint256 i = 0; i < 3; ++i) total += token.balanceOf(places[i]);
+    function sum(PlainToken token, address[3] calldata places)
+        private
+        view
+        returns (uint256 total)
+    {
+        for (uint256 i = 0; i < 3; ++i) {
+            total += token.balanceOf(places[i]);
+        }
     }
 }

@@ -43,7 +43,9 @@ abstract contract World is Fixture {
     function setUp() public virtual override {
         super.setUp();
         other = new PlainToken();
-        for (uint256 i = 0; i < LIVES; ++i) _beget(i);
+        for (uint256 i = 0; i < LIVES; ++i) {
+            _beget(i);
+        }
     }
 
     /// @dev Foundry asks which functions to call, in this form.
@@ -98,8 +100,7 @@ abstract contract World is Fixture {
     }
 
     function _isOpen(Life storage life) internal view returns (bool) {
-        return life.state == State.Open && life.chainId == chain
-            && now_ <= life.expiry;
+        return life.state == State.Open && life.chainId == chain && now_ <= life.expiry;
     }
 
     /// @dev What is in the vault, by the model.

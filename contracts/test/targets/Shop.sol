@@ -16,9 +16,8 @@ contract Shop {
     function pay(address token, uint256 amount) external {
         visits++;
         lastPayer = msg.sender;
-        (bool ok, bytes memory answer) = token.call(
-            abi.encodeCall(PlainToken.transferFrom, (msg.sender, address(this), amount))
-        );
+        (bool ok, bytes memory answer) =
+            token.call(abi.encodeCall(PlainToken.transferFrom, (msg.sender, address(this), amount)));
         require(ok && (answer.length == 0 || abi.decode(answer, (bool))), "payment failed");
     }
 
@@ -49,7 +48,9 @@ contract Shop {
 
     /// @notice Needs some 22,100 gas an item.
     function stock(uint256 items) external {
-        for (uint256 i = 0; i < items; ++i) shelf.push(i + 1);
+        for (uint256 i = 0; i < items; ++i) {
+            shelf.push(i + 1);
+        }
     }
 
     function stocked() external view returns (uint256) {

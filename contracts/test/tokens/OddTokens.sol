@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {PlainToken} from "./PlainToken.sol";
 
-/// @notice As USDT: no return values, and an allowance goes from non-zero to non-zero by way of zero.
+/// @notice As USDT: no return values, and no allowance goes from non-zero to non-zero.
 contract SilentToken {
     mapping(address account => uint256) public balanceOf;
     mapping(address account => mapping(address spender => uint256)) public allowance;
