@@ -11,6 +11,8 @@ export type TestPostgres = {
   url: string;
   /** A further empty database on the same server. */
   newDatabase(): Promise<string>;
+  /** Every connection breaks; what was committed is there again when this resolves. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -48,6 +50,10 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   return {
     url: await newDatabase(),
     newDatabase,
+    async restart() {
+      await postgres.stop();
+      await postgres.start();
+    },
     async stop() {
       await postgres.stop();
       rmSync(parent, { recursive: true, force: true });

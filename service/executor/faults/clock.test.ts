@@ -1,0 +1,48 @@
+import { after, before, describe, test } from "node:test";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  until,
+} from "../anvil-world-for-tests.ts";
+import { startCore, temporaryStore } from "./executor-for-tests.ts";
+
+const tenMinutes = 600;
+
+for (const skew of [-tenMinutes, tenMinutes]) {
+  describe(`a chain whose clock is ${skew} s from the host's`, () => {
+    let world: AnvilWorld;
+    let home: Awaited<ReturnType<typeof temporaryStore>>;
+
+    before(async () => {
+      world = await startWorld({ startSeconds: Math.floor(Date.now() / 1000) + skew });
+      home = await temporaryStore();
+      world.startTicking(150);
+    });
+    after(async () => {
+      await home.remove();
+      await world.stop();
+    });
+
+    test("expiry follows the chain's clock", async (context) => {
+      const open = await world.newRecord({ secondsLeft: 120 });
+      const closed = await world.newRecord({ secondsLeft: 2 });
+      await saveRecords(home.store, [open, closed]);
+      const running = startCore(home.store, world.chains());
+      context.after(running.stop);
+      await world.pay([{ to: open.address, amount: open.intent.amount }]);
+      await until(
+        "what is open is executed",
+        async () => (await fatesOf(world, [open]))[0]?.executed === 1,
+      );
+      await world.client.increaseTime({ seconds: 5 });
+      await world.pay([{ to: closed.address, amount: closed.intent.amount }]);
+      await until("what is closed is returned", async () => {
+        const [fate] = await fatesOf(world, [closed]);
+        return fate?.executed === 0 && fate.recovered > 0n;
+      });
+      await running.stop();
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { parseEventLogs } from "viem";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  until,
+} from "../anvil-world-for-tests.ts";
+import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+
+describe("a crowd", () => {
+  let world: AnvilWorld;
+  let home: Awaited<ReturnType<typeof temporaryStore>>;
+
+  before(async () => {
+    world = await startWorld();
+    home = await temporaryStore();
+  });
+  after(async () => {
+    await home.remove();
+    await world.stop();
+  });
+
+  const count = rounds(200, 1000);
+  test(`${count} addresses funded in 10 blocks are all executed`, async (context) => {
+    const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
+    await saveRecords(home.store, records);
+    const running = startCore(home.store, world.chains());
+    context.after(running.stop);
+    for (let block = 0; block < 10; block++) {
+      const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);
+      await world.pay(some.map((r) => ({ to: r.address, amount: r.intent.amount })));
+      await world.mine();
+    }
+    world.startTicking(1000);
+    await until(
+      "all are executed",
+      async () => (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+      180,
+    );
+    await until("nothing is on its way", () => isAtRest(home.store));
+    await running.stop();
+    context.diagnostic(await figures());
+    assert.equal(running.events.filter((event) => event.kind === "executed").length, count);
+  });
+
+  async function figures(): Promise<string> {
+    const range = { fromBlock: 0n, toBlock: "latest" } as const;
+    const transfers = await world.client.getLogs({ address: world.token, ...range });
+    const events = parseEventLogs({
+      abi: paymentFactoryAbi,
+      eventName: "Executed",
+      logs: await world.client.getLogs({ address: factoryAddress, ...range }),
+    });
+    const paidIn = new Map<string, bigint>();
+    for (const log of transfers) {
+      const to = `0x${log.topics[2]?.slice(26)}`;
+      if (!paidIn.has(to)) paidIn.set(to, log.blockNumber);
+    }
+    const waits = events
+      .map((e) => Number(e.blockNumber - paidIn.get(e.args.vault.toLowerCase())!))
+      .sort((a, b) => a - b);
+    const hashes = [...new Set(events.map((event) => event.transactionHash))];
+    const receipts = await Promise.all(
+      hashes.map((hash) => world.client.getTransactionReceipt({ hash })),
+    );
+    const gas = receipts.reduce((sum, receipt) => sum + receipt.gasUsed, 0n);
+    const at = (part: number) => waits[Math.min(waits.length - 1, Math.floor(waits.length * part))];
+    return (
+      `${gas / BigInt(events.length)} gas per address in ${hashes.length} transactions; ` +
+      `payment to execution p50 ${at(0.5)}, p99 ${at(0.99)} blocks`
+    );
+  }
+});

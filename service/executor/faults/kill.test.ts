@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { AddressRecord } from "executable-address";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  until,
+} from "../anvil-world-for-tests.ts";
+import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+
+const program = fileURLToPath(new URL("./dying-for-tests.ts", import.meta.url));
+const steps = [
+  "before_sign",
+  "before_store",
+  "after_store",
+  "after_broadcast",
+  "before_settle",
+  "after_settle",
+];
+
+describe("kill -9", () => {
+  let world: AnvilWorld;
+  let home: Awaited<ReturnType<typeof temporaryStore>>;
+  const records: AddressRecord[] = [];
+
+  before(async () => {
+    world = await startWorld();
+    home = await temporaryStore();
+    writeFileSync(join(home.directory, "chains.json"), JSON.stringify(world.chains()));
+    world.startTicking(100);
+  });
+  after(async () => {
+    await home.remove();
+    await world.stop();
+  });
+
+  const dieAt = async (step: string) => {
+    const file = join(home.directory, "chains.json");
+    const child = spawn(process.execPath, [program, home.directory, file, step], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    const limit = setTimeout(() => child.kill("SIGTERM"), 60_000);
+    const signal = await new Promise((resolve) => child.once("exit", (_code, by) => resolve(by)));
+    clearTimeout(limit);
+    assert.equal(signal, "SIGKILL", `the process ended by ${signal} before it came to ${step}`);
+  };
+
+  for (const step of steps) {
+    const times = rounds(1, 50);
+    test(`${step}, ${times} rounds: it was really killed there`, async () => {
+      for (let round = 0; round < times; round++) {
+        const made = await Promise.all([world.newRecord(), world.newRecord({ reverts: true })]);
+        records.push(...made);
+        await saveRecords(home.store, made);
+        await world.pay(made.map((r) => ({ to: r.address, amount: r.intent.amount })));
+        await dieAt(step);
+      }
+    });
+  }
+
+  test("every payment ends executed exactly once or returned, and no nonce is stuck", async (context) => {
+    const running = startCore(home.store, world.chains());
+    context.after(running.stop);
+    const good = records.filter((_, index) => index % 2 === 0);
+    const bad = records.filter((_, index) => index % 2 === 1);
+    await until("all are executed", async () =>
+      (await fatesOf(world, good)).every((fate) => fate.executed === 1 && fate.held === 0n),
+    );
+    await world.client.increaseTime({ seconds: 90_000 });
+    await until(
+      "the others are returned",
+      async () =>
+        (await fatesOf(world, bad)).every((fate) => fate.recovered > 0n && fate.held === 0n),
+      120,
+    );
+    await until("nothing is on its way", () => isAtRest(home.store));
+    await running.stop();
+    const outcomes = await home.store.db.selectFrom("executor_outcomes").selectAll().execute();
+    const executed = outcomes.filter((row) => row.kind === "executed");
+    assert.equal(executed.length, good.length);
+    assert.equal(outcomes.filter((row) => row.kind === "recovered").length, bad.length);
+  });
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { factoryAddress } from "executable-address-contracts";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  until,
+} from "../anvil-world-for-tests.ts";
+import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+
+describe("two executors", () => {
+  let world: AnvilWorld;
+  let home: Awaited<ReturnType<typeof temporaryStore>>;
+
+  before(async () => {
+    world = await startWorld();
+    home = await temporaryStore();
+    world.startTicking(100);
+  });
+  after(async () => {
+    await home.remove();
+    await world.stop();
+  });
+
+  const count = rounds(60, 200);
+  test(`${count} payments, both at once: never two transactions for one purpose`, async (context) => {
+    const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
+    await saveRecords(home.store, records);
+    // A lease so short that it changes hands under way, with the loser in the middle of its work.
+    const hasty = () =>
+      startCore(home.store, world.chains(), (core) => ({
+        ...core,
+        tuning: { ...core.tuning, leaseMs: 40, batchItemsMax: 5 },
+      }));
+    const both = [hasty(), hasty()];
+    for (const each of both) context.after(each.stop);
+    for (let at = 0; at < count; at += 20) {
+      const some = records.slice(at, at + 20);
+      await world.pay(some.map((r) => ({ to: r.address, amount: r.intent.amount })));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    await until("all are executed once", async () =>
+      (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+    );
+    await until("nothing is on its way", () => isAtRest(home.store));
+    for (const each of both) await each.stop();
+
+    const failures = await world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
+    assert.equal(failures.length, count, "every event of the factory is an execution");
+    const nonces = await home.store.db.selectFrom("executor_purposes").select("nonce").execute();
+    assert.equal(new Set(nonces.map((row) => row.nonce)).size, nonces.length);
+    const taken = both.map((each) => each.events.filter((e) => e.kind === "lease_taken").length);
+    assert.ok(taken[0]! + taken[1]! > 1, "the lease changed hands");
+  });
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type AnvilWorld,
+  fatesOf,
+  saveRecords,
+  startWorld,
+  until,
+} from "../anvil-world-for-tests.ts";
+import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+
+const confirmations = 4;
+
+describe("reorgs", () => {
+  let world: AnvilWorld;
+  let home: Awaited<ReturnType<typeof temporaryStore>>;
+
+  before(async () => {
+    world = await startWorld();
+    home = await temporaryStore();
+  });
+  after(async () => {
+    await home.remove();
+    await world.stop();
+  });
+
+  const start = () => startCore(home.store, world.chains([world.rpcUrl], { confirmations }));
+  const mineSlowly = async (blocks: number) => {
+    for (let block = 0; block < blocks; block++) {
+      await world.mine();
+      await sleep(150);
+    }
+  };
+  const rollBack = async (depth: number) => {
+    const [answer] = await world.ask([{ method: "anvil_rollback", params: [depth] }]);
+    assert.equal(answer?.error, undefined);
+  };
+  const settled = async () => {
+    world.startTicking(150);
+    await until("nothing is on its way", () => isAtRest(home.store));
+    world.stopTicking();
+  };
+
+  for (let round = 0; round < rounds(1, 10); round++) {
+    test(`an execution undone before it is final is done again (${round})`, async (context) => {
+      const record = await world.newRecord();
+      await saveRecords(home.store, [record]);
+      const running = start();
+      context.after(running.stop);
+      await world.pay([{ to: record.address, amount: record.intent.amount }]);
+      await until("it is executed", async () => {
+        await mineSlowly(1);
+        return (await fatesOf(world, [record]))[0]?.executed === 1;
+      });
+      await rollBack(1);
+      assert.equal((await fatesOf(world, [record]))[0]?.executed, 0);
+      await settled();
+      assert.equal((await fatesOf(world, [record]))[0]?.executed, 1);
+      await running.stop();
+    });
+
+    test(`a payment undone is never taken for executed (${round})`, async (context) => {
+      const record = await world.newRecord();
+      await saveRecords(home.store, [record]);
+      const running = start();
+      context.after(running.stop);
+      await mineSlowly(2);
+      await world.pay([{ to: record.address, amount: record.intent.amount }]);
+      await until("it is executed", async () => {
+        await mineSlowly(1);
+        return (await fatesOf(world, [record]))[0]?.executed === 1;
+      });
+      const paidAt = await blockOfPayment(record.address);
+      await rollBack(Number((await world.client.getBlockNumber()) - paidAt) + 1);
+      const [lost] = await fatesOf(world, [record]);
+      assert.deepEqual([lost?.executed, lost?.held], [0, 0n]);
+      await settled();
+      const outcomes = await home.store.db
+        .selectFrom("executor_outcomes")
+        .selectAll()
+        .where("address", "=", Buffer.from(record.address.slice(2), "hex"))
+        .where("kind", "=", "executed")
+        .execute();
+      const [after] = await fatesOf(world, [record]);
+      assert.equal(outcomes.length, after?.executed);
+      if (after?.executed === 0) {
+        await world.pay([{ to: record.address, amount: record.intent.amount }]);
+        world.startTicking(150);
+        await until(
+          "the second payment is executed",
+          async () => (await fatesOf(world, [record]))[0]?.executed === 1,
+        );
+        world.stopTicking();
+      }
+      await running.stop();
+    });
+  }
+
+  async function blockOfPayment(to: `0x${string}`): Promise<bigint> {
+    const logs = await world.client.getLogs({ address: world.token, fromBlock: 0n });
+    const topic = `0x${to.slice(2).toLowerCase().padStart(64, "0")}`;
+    return logs.find((log) => log.topics[2] === topic)!.blockNumber;
+  }
+});

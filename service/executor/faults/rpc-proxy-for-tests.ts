@@ -1,0 +1,91 @@
+// A JSON-RPC endpoint before a real one, which misbehaves as told.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Misbehaviour =
+  | "none"
+  | "timeout"
+  | "500"
+  | "429"
+  | "stale"
+  | "wrong_chain"
+  | "drops_broadcasts"
+  | "lies_on_receipts"
+  | "false_failure";
+
+type Call = { id: number; method: string; params: unknown[] };
+type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown };
+
+export async function startProxy(target: string) {
+  let mode: Misbehaviour = "none";
+  let staleAt: string | undefined;
+
+  const forward = async (calls: Call[]): Promise<Answer[]> => {
+    const response = await fetch(target, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(calls),
+    });
+    return (await response.json()) as Answer[];
+  };
+
+  const answer = async (calls: Call[]): Promise<Answer[]> => {
+    const asked = calls.map((call) => {
+      const isLatest = call.method === "eth_getBlockByNumber" && call.params[0] === "latest";
+      if (mode !== "stale" || !isLatest) return call;
+      return { ...call, params: [staleAt, call.params[1]] };
+    });
+    const dropped = (call: Call) =>
+      mode === "drops_broadcasts" && call.method === "eth_sendRawTransaction";
+    const passed = asked.filter((call) => !dropped(call));
+    const answers = passed.length > 0 ? await forward(passed) : [];
+    const all = [
+      ...answers,
+      ...asked
+        .filter(dropped)
+        .map(({ id }) => ({ id, jsonrpc: "2.0", result: `0x${"00".repeat(32)}` })),
+    ];
+    return all.map((each) => twisted(each, calls.find((call) => call.id === each.id)!, mode));
+  };
+
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", async () => {
+      if (mode === "timeout") return; // never answers: the caller's patience ends
+      if (mode === "500" || mode === "429") return response.writeHead(Number(mode)).end("no");
+      try {
+        const answers = await answer(JSON.parse(Buffer.concat(chunks).toString()));
+        response.setHeader("content-type", "application/json").end(JSON.stringify(answers));
+      } catch {
+        response.writeHead(502).end();
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async behave(next: Misbehaviour) {
+      if (next === "stale") {
+        const [block] = await forward([{ id: 0, method: "eth_blockNumber", params: [] }]);
+        staleAt = block!.result as string;
+      }
+      mode = next;
+    },
+    stop() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function twisted(answer: Answer, call: Call, mode: Misbehaviour): Answer {
+  if (mode === "wrong_chain" && call.method === "eth_chainId") return { ...answer, result: "0x1" };
+  if (call.method !== "eth_getTransactionReceipt" || !answer.result) return answer;
+  const receipt = answer.result as object;
+  if (mode === "lies_on_receipts") return { ...answer, result: null };
+  if (mode === "false_failure")
+    return { ...answer, result: { ...receipt, status: "0x0", logs: [] } };
+  return answer;
+}
