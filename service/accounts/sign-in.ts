@@ -48,7 +48,6 @@ const signInErrors = {
   PASSWORD_TOO_SHORT: "password_too_short",
   PASSWORD_TOO_LONG: "password_too_long",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "user_already_exists",
-  FAILED_TO_CREATE_USER: "user_already_exists", // by the other of two at once
   INVALID_TOKEN: "invalid_token",
   USER_NOT_FOUND: "invalid_token",
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
@@ -108,7 +107,11 @@ function doors(
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, returnHeaders: true }),
-      );
+      ).catch(async (error) => {
+        // Of two who sign up at once, the second fails without a word why.
+        if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
+        throw error;
+      });
       const account = await createAccount(db, email, actor, response.user.id);
       if (!account) {
         await db.deleteFrom("auth_users").where("id", "=", response.user.id).execute();
@@ -194,6 +197,9 @@ function passwords({
     },
   };
 }
+
+const isUser = async (db: Kysely<Tables>, email: string) =>
+  (await db.selectFrom("auth_users").select("id").where("email", "=", email).execute()).length > 0;
 
 /** A crash between the two writes of a sign-up leaves a user without an account: made here. */
 const accountOf = async (db: Kysely<Tables>, user: { id: string; email: string }, actor: Actor) =>

@@ -19,6 +19,27 @@ const databases: Record<string, () => Promise<string | undefined>> = {
 const api = "/dashboard/api";
 type Page = { items: { address: string }[]; next: string | null };
 
+describe("the dashboard's API, while its database is away", () => {
+  test("503 service_unavailable with Retry-After, never 500", async () => {
+    const service = await startApp({ databaseUrl: await postgres.newDatabase() });
+    const browser = openBrowser(service);
+    await browser.signUp("ada@example.com");
+    await service.parts.store.db.destroy();
+    for (const answer of [
+      await browser.get(`${api}/account`),
+      await browser.post(`${api}/origins`, { origin: "https://shop.example" }),
+      await openBrowser(service).signUp("eve@example.com"),
+      await openBrowser(service).signIn("ada@example.com"),
+      await browser.post("/auth/sign-out", {}),
+    ]) {
+      assert.equal(answer.statusCode, 503, answer.body);
+      assert.equal(answer.json().error.code, "service_unavailable");
+      assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/);
+    }
+    await service.app.close();
+  });
+});
+
 for (const [name, database] of Object.entries(databases)) {
   describe(`the dashboard's API, on ${name}`, () => {
     let service: TestApp;

@@ -1,6 +1,7 @@
 // The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the shape
 // of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
 
+import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { budget } from "./budget.ts";
 import { mountAccount } from "./dashboard-account.ts";
@@ -9,6 +10,7 @@ import { mountOrigins } from "./dashboard-origins.ts";
 import { mountPages } from "./dashboard-pages.ts";
 import { ownWritesOnly, privateAnswer, requireSession } from "./dashboard-session.ts";
 import { mountSignIn } from "./dashboard-sign-in.ts";
+import { Refusal } from "./errors.ts";
 import type { Parts } from "./parts.ts";
 
 const bodyBytesMax = 16 * 1024;
@@ -25,6 +27,7 @@ export function mountDashboard(app: FastifyInstance, parts: Parts): void {
   app.register(
     async (scope) => {
       metered(scope);
+      scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
       // Each may hash a password, on one of four threads: a flood must not queue up behind them.
@@ -40,6 +43,7 @@ export function mountDashboard(app: FastifyInstance, parts: Parts): void {
   app.register(
     async (scope) => {
       metered(scope);
+      scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
       scope.register(async (own) => {
@@ -55,6 +59,17 @@ export function mountDashboard(app: FastifyInstance, parts: Parts): void {
 
   app.register(async (scope) => mountPages(scope, parts));
 }
+
+/**
+ * Errors of the database come here in many shapes. Whether the store is away, it says itself: then
+ * the answer is 503 in place of 500.
+ */
+const askStore =
+  ({ store }: Pick<Parts, "store">) =>
+  async (error: unknown) => {
+    if (!(error instanceof Refusal || error instanceof InvalidError)) await store.check();
+    throw error;
+  };
 
 /** What a page must know before anybody has signed in. */
 const config = ({ accounts, publicUrl, chains }: Parts) => ({
