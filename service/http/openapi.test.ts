@@ -147,7 +147,7 @@ describe("answers are as described, no header and no field besides", () => {
     await expect(200, "/chains", {});
   });
 
-  test("200 to the status of an address through its life, 503 where its chain is away", async () => {
+  test("200 to a status through the life of an address, 503 where its chain is away", async () => {
     const record = await held(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
       // A reading is shared for as long as the head is taken to be the same.

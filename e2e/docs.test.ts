@@ -1,0 +1,147 @@
+// The user documentation is true: links lead somewhere, intents are accepted, and what is said to be
+// refused is refused for the reason given, by the real service.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { initCodePrefix } from "executable-address";
+import { localChains, shopAddress } from "../scripts/local-chain.ts";
+import { parseChains } from "../service/chain/chains.ts";
+import { startApp, type TestApp, testChains } from "../service/http/app-for-tests.ts";
+import { statuses } from "../service/http/errors.ts";
+import { judgeStatus } from "../service/http/openapi-for-tests.ts";
+
+const docs = resolve(import.meta.dirname, "../docs");
+const read = (page: string) => readFileSync(join(docs, page), "utf8");
+const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
+
+/** A little before the expiry that the examples name. */
+const nowMs = 1_899_990_000_000;
+let service: TestApp;
+before(async () => {
+  const known = parseChains(localChains("http://127.0.0.1:9"), "the demo");
+  const chains = {
+    ...testChains,
+    known,
+    listed: () => known,
+    find: (chainId: number) => known.find((chain) => chain.chainId === chainId),
+    isListed: (chainId: number) => known.some((chain) => chain.chainId === chainId),
+  };
+  service = await startApp({ chains, now: () => nowMs });
+});
+after(() => service.close());
+
+async function create(intent: unknown) {
+  const { apiKey } = await service.newKey();
+  return service.app.inject({
+    method: "POST",
+    url: "/v1/address/create",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    payload: JSON.stringify(intent),
+  });
+}
+
+const blocks = (page: string, language: string) =>
+  [...read(page).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(
+    (m) => m[1]!,
+  );
+
+test("every link leads to a file, and to a heading of it", () => {
+  const broken = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+      .filter(([, path, heading]) => {
+        const target = path ? resolve(docs, path) : join(docs, page);
+        if (!existsSync(target)) return true;
+        const headings = [...readFileSync(target, "utf8").matchAll(/^#+ (.*)$/gm)].map(
+          (m) => m[1]!,
+        );
+        const slugs = headings.map((text) =>
+          text
+            .toLowerCase()
+            .replace(/[^\w\- ]/g, "")
+            .replaceAll(" ", "-"),
+        );
+        return heading !== undefined && !slugs.includes(heading);
+      })
+      .map(([link]) => `${page}: ${link}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test("the demo's shop has the address that the pages give", () => {
+  for (const page of ["quickstart.md", "intents.md"])
+    assert.ok(read(page).includes(shopAddress), page);
+});
+
+test("docs/verifying.md gives the prefix that addresses are derived with, and no other", () => {
+  const found = read("verifying.md").match(/0x5f5f[0-9a-f]*/g);
+  assert.deepEqual(new Set(found), new Set([initCodePrefix]));
+});
+
+test("each setting stands in a table with its default, and no other does", () => {
+  const config = readFileSync(join(docs, "../service/config.ts"), "utf8");
+  const rows = new Map<string, string[]>();
+  for (const page of ["self-hosting.md", "executor.md"]) {
+    for (const [, names, defaults] of read(page).matchAll(/^\| (`[A-Z_`, ]+`) \| (.*?) \|/gm)) {
+      const values = defaults!.split(", ").map((value) => value.replaceAll("`", ""));
+      names!.split(", ").forEach((name, i) => {
+        rows.set(name.replaceAll("`", ""), values.length > i ? [values[i]!] : values);
+      });
+    }
+  }
+  const names = [...config.matchAll(/(?:read|optional|secret)\(\s*"([A-Z_]+)"/g)].map((m) => m[1]!);
+  assert.deepEqual([...rows.keys()].sort(), [...new Set(names)].sort());
+  for (const [, name, value] of config.matchAll(/read\("([A-Z_]+)", .*?, "([^"]*)"\)/g)) {
+    assert.deepEqual(rows.get(name!), [value], name);
+  }
+});
+
+test("each chain in the pages is one that a chains file may hold", () => {
+  const [chains] = blocks("self-hosting.md", "json").map((text) => JSON.parse(text));
+  assert.equal(parseChains(chains, "the page").length, 1);
+});
+
+test("the status in the pages is as spec/openapi.json has it", () => {
+  judgeStatus(JSON.parse(blocks("status-and-events.md", "json")[0]!));
+});
+
+describe("docs/intents.md", () => {
+  const [intent, call] = blocks("intents.md", "json").map((text) => JSON.parse(text));
+  const rows = [...read("intents.md").matchAll(/^\| `(".*)` \| `(.*)` \| `(.*)` \| (.*) \|$/gm)];
+
+  test("its examples are accepted as they stand", async () => {
+    assert.deepEqual((await create(intent)).json().intent, { ...intent });
+    const other = { ...intent, calls: [call] };
+    assert.deepEqual((await create(other)).json().intent, other);
+  });
+
+  for (const [, fragment, path, code, says] of rows) {
+    test(`400 ${code} at ${path} for ${fragment}`, async () => {
+      const change = JSON.parse(`{${fragment}}`);
+      const isCall = ["target", "function", "args"].some((name) => name in change);
+      const last = { ...intent.calls.at(-1), ...change };
+      const changed = isCall ? { ...intent, calls: [last] } : { ...intent, ...change };
+      const response = await create(changed);
+      assert.equal(response.statusCode, 400);
+      const { issues } = response.json().error;
+      const issue = issues.find((each: { path: [] }) => each.path.join(".") === path);
+      assert.equal(issue?.code, code, JSON.stringify(issues));
+      assert.ok(issue.message.includes(says), issue.message);
+    });
+  }
+
+  test("refusals are found in its table at all", () => assert.ok(rows.length > 25));
+});
+
+test("docs/api.md names every error code with its status, and spec/service.md too", () => {
+  const dashboardOnly =
+    /^(invalid_(email|password|token)|password_|signup_|user_|forbidden|conflict)/;
+  for (const text of [read("api.md"), readFileSync(join(docs, "../spec/service.md"), "utf8")]) {
+    const rows = [...text.matchAll(/^\| (\d{3}) \| (`.*?`) \|/gm)].flatMap(([, status, codes]) =>
+      codes!.split(", ").map((code) => `${code.replaceAll("`", "")} ${status}`),
+    );
+    const table = Object.entries(statuses).filter(([code]) => !dashboardOnly.test(code));
+    assert.deepEqual(rows.sort(), table.map((entry) => entry.join(" ")).sort());
+  }
+});
