@@ -1,4 +1,4 @@
-// A chain with the demo on it and the service as a process of its own, on free ports, for e2e tests.
+// A chain with the demo on it and the service as a process of its own, on free ports, for tests.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -15,6 +15,8 @@ export type Running = {
   baseUrl: string;
   apiKey: string;
   clientId: string;
+  /** Of the service: what an operator's command about it needs. */
+  env: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 };
 
@@ -46,6 +48,7 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
     baseUrl,
     apiKey: String(account.apiKey),
     clientId: String(account.clientId),
+    env: all,
     stop: async () => {
       await end(service, "SIGTERM");
       await anvil.stop();

@@ -18,6 +18,7 @@ import {
   http,
   numberToHex,
   publicActions,
+  toHex,
 } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
@@ -29,7 +30,7 @@ export const payerAccount = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 
 /** As {@link mnemonicToAccount} derives it: 0x and 64 hex characters. */
-export const executorKey = `0x${Buffer.from(executorAccount.getHdKey().privateKey!).toString("hex")}`;
+export const executorKey = toHex(executorAccount.getHdKey().privateKey!);
 
 export const localChainId: number = foundry.id;
 

@@ -1,5 +1,5 @@
-// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain, as any wallet would, with demo
-// tokens minted for it. With --execute it then executes too, as anyone may; the executor need not.
+// npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain, as any wallet would, with
+// demo tokens minted for it. With --execute it then executes too, as anyone may.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

@@ -90,7 +90,7 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The demo's account, made at the first start. Its key is kept here, since the service cannot tell. */
+/** The demo's account, made at the first start. Its key is kept here: the service cannot tell it. */
 function demoAccount(env: NodeJS.ProcessEnv): Pick<Demo, "apiKey" | "clientId"> {
   const email = "demo@localhost.localdomain";
   const admin = (...args: string[]) =>
@@ -140,18 +140,23 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
   chain       ${rpcUrl} (chain id ${localChainId}, ${token.symbol} ${token.address})
   log         ${log}
 
-Paste these in another terminal, in this folder. Create an address that buys order 1 for 25 ${token.symbol}:
+Paste these three in another terminal, in this folder. Create an address that buys an order for
+25 ${token.symbol}:
 
 ADDRESS=$(curl -sS ${baseUrl}/address/create -H 'Authorization: Bearer ${apiKey}' \
--H 'Content-Type: application/json' -d '${body}' | tee /dev/stderr | grep -o '0x[0-9a-fA-F]*' | head -1)
+-H 'Content-Type: application/json' -d '${body}' \\
+| grep -o '0x[0-9a-fA-F]*' | head -1); echo $ADDRESS
 
 Pay it, as any wallet would; the executor does the rest:
 
 npm run --silent pay -- $ADDRESS
 
-Look it up, and watch what becomes of it:
+Look it up, and see what became of it:
 
-curl -sS ${baseUrl}/address/$ADDRESS; curl -sSN -m 20 ${baseUrl}/address/$ADDRESS/events
+curl -sS ${baseUrl}/address/$ADDRESS; echo; curl -sS ${baseUrl}/address/$ADDRESS/status; echo
+
+To watch an address while it is paid: curl -sSN ${baseUrl}/address/$ADDRESS/events
+Its page for payers: ${new URL("/a/", baseUrl)}$ADDRESS
 
 Ctrl-C ends everything; the next start goes on with the same data.
 `;
@@ -210,7 +215,7 @@ async function requireFree(port: number, host: string, name: string): Promise<vo
       reject(
         new Sentence(
           code === "EADDRINUSE"
-            ? `Port ${port} of ${host} is taken: stop what listens there, or set ${name} to another.`
+            ? `Port ${port} of ${host} is taken: stop what listens there or set ${name}.`
             : `Port ${port} of ${host} cannot be used (${code}): set ${name} to another.`,
         ),
       ),
