@@ -208,6 +208,7 @@ const accountOf = async (db: Kysely<Tables>, user: { id: string; email: string }
 
 function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, secret: string) {
   const isSecure = new URL(url).protocol === "https:";
+  // Named for us: a browser shares cookies among all ports of a host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
@@ -230,9 +231,9 @@ function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, 
       // Or it would put `__Secure-` in front of the names below, which promises less.
       useSecureCookies: false,
       cookies: {
-        session_token: cookie("session"),
-        session_data: cookie("session-data"),
-        dont_remember: cookie("session-only"),
+        session_token: cookie("eas-session"),
+        session_data: cookie("eas-session-data"),
+        dont_remember: cookie("eas-session-only"),
       },
       database: {
         generateId: ({ model }) => (model === "user" ? newAccountId() : randomHex(16)),

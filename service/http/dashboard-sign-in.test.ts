@@ -169,7 +169,7 @@ for (const [name, database] of Object.entries(databases)) {
     test("no answer holds a session's token, and the log nothing of passwords", async () => {
       const browser = openBrowser(service);
       const signedUp = await browser.signUp(newEmail());
-      const token = decodeURIComponent(browser.jar.get("session")!).split(".")[0]!;
+      const token = decodeURIComponent(browser.jar.get("eas-session")!).split(".")[0]!;
       assert.ok(token.length > 20 && !signedUp.body.includes(token));
       const log = service.logged.join("\n");
       assert.ok(!log.includes(token) && !log.includes(password));
@@ -178,7 +178,7 @@ for (const [name, database] of Object.entries(databases)) {
     test("the cookie is HttpOnly and SameSite; on https Secure and __Host- too", async () => {
       const onHttp = await openBrowser(service).signUp(newEmail());
       for (const line of onHttp.headers["set-cookie"] as string[]) {
-        assert.match(line, /^(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
+        assert.match(line, /^eas-(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
       }
       const publicUrl = "https://pay.example";
       const faults = { onLimiterFault: assert.fail, onUsageFault: assert.fail };
@@ -188,7 +188,7 @@ for (const [name, database] of Object.entries(databases)) {
       const browser = openBrowser(secure);
       const onHttps = await browser.signUp(newEmail());
       for (const line of onHttps.headers["set-cookie"] as string[]) {
-        assert.match(line, /^__Host-(session|device)=/);
+        assert.match(line, /^__Host-eas-(session|device)=/);
         assert.match(line, /; Path=\/;/);
         for (const attribute of ["HttpOnly", "SameSite=Strict", "Secure"]) {
           assert.ok(line.split("; ").includes(attribute), line);
@@ -204,21 +204,21 @@ for (const [name, database] of Object.entries(databases)) {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
       const thief = openBrowser(service);
-      thief.jar.set("session", browser.jar.get("session")!);
+      thief.jar.set("eas-session", browser.jar.get("eas-session")!);
       assert.equal((await thief.get("/dashboard/api/account")).statusCode, 200);
       assert.equal((await browser.post("/auth/sign-out", {})).statusCode, 200);
       assert.equal((await thief.get("/dashboard/api/account")).statusCode, 401);
-      assert.equal(browser.jar.has("session"), false);
+      assert.equal(browser.jar.has("eas-session"), false);
     });
 
     test("a forged or altered session cookie opens nothing", async () => {
       const browser = openBrowser(service);
       await browser.signUp(newEmail());
-      const cookie = browser.jar.get("session")!;
+      const cookie = browser.jar.get("eas-session")!;
       const [token = "", signature = ""] = decodeURIComponent(cookie).split(".");
       for (const forged of [token, `${token}.`, `${token}x.${signature}`, `x.${signature}`, ""]) {
         const thief = openBrowser(service);
-        thief.jar.set("session", encodeURIComponent(forged));
+        thief.jar.set("eas-session", encodeURIComponent(forged));
         assert.equal((await thief.get("/dashboard/api/account")).statusCode, 401);
       }
     });

@@ -119,7 +119,7 @@ async function refused<Answer>(answer: Promise<Answer>): Promise<Answer> {
 /** The cookie by which attempts.ts knows a browser that has signed in before. */
 function deviceCookie(publicUrl: string) {
   const isSecure = new URL(publicUrl).protocol === "https:";
-  const name = isSecure ? "__Host-device" : "device";
+  const name = isSecure ? "__Host-eas-device" : "eas-device";
   const attributes = `Path=/; Max-Age=${deviceSeconds}; HttpOnly; SameSite=Strict`;
   return {
     set: (value: string) => `${name}=${value}; ${attributes}${isSecure ? "; Secure" : ""}`,

@@ -81,7 +81,7 @@ for (const [name, database] of Object.entries(databases)) {
       const { jar } = await signUp();
       for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
         const page = openBrowser(service, { origin });
-        page.jar.set("session", jar.get("session")!);
+        page.jar.set("eas-session", jar.get("eas-session")!);
         assert.equal((await page.get(`${api}/account`)).statusCode, 200);
         for (const answer of [
           await rotate(page, null),
