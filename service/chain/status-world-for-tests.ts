@@ -139,7 +139,8 @@ async function settle(rpcUrl: string, chainId: number) {
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 
-function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
+/** Calldata of `recover`. */
+export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
   const [intent] = decodeAbiParameters(intentInput, record.terms);
   return encodeFunctionData({
     abi: paymentFactoryAbi,

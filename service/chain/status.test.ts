@@ -185,6 +185,22 @@ describe("a status and the chain's changes", () => {
     assert.equal(status.execution?.blockNumber, status.block.number);
   });
 
+  test("what was kept of a past is dropped when a reorganisation went below it", async () => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 100n);
+    await world.mine(1);
+    await world.execute(record);
+    await world.mine(200);
+    assert.equal(await stateOf(record), "executed");
+    await world.reorg(201);
+    assert.equal(await stateOf(record), "funded");
+    await world.mine(3);
+    await world.execute(record);
+    await world.mine(200);
+    const status = await statusOf(record);
+    assert.equal(status.execution?.blockNumber, status.block.number - 200);
+  });
+
   test("an execution that moved to another block is told from where it is now", async () => {
     const record = await world.newRecord();
     await world.pay(record.address, 100n);
