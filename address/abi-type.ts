@@ -1,14 +1,22 @@
 // The types a parameter can have, with what the ABI's layout needs to know of each.
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
-/** `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head. */
+/**
+ * `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head. `depth`:
+ * how many lists and tuples lie within each other in it, 0 if it is neither.
+ */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
   | { readonly kind: "fixedBytes"; readonly size: number }
   | { readonly kind: "address" | "bool" | "bytes" | "string" }
   | ListType
   | TupleType
-) & { readonly name: string; readonly dynamic: boolean; readonly headBytes: number };
+) & {
+  readonly name: string;
+  readonly dynamic: boolean;
+  readonly headBytes: number;
+  readonly depth: number;
+};
 
 /** `length` undefined: as many as there are. `bodyBytes` of one element in the list's body. */
 type ListType = {
@@ -29,25 +37,19 @@ export const typeDepthMax = 16;
 export const elementaryTypes: ReadonlyMap<string, AbiType> = new Map(
   [
     ...widths(8, 256, 8).flatMap((bits) => [
-      { kind: "uint" as const, bits, name: `uint${bits}`, dynamic: false, headBytes: 32 },
-      { kind: "int" as const, bits, name: `int${bits}`, dynamic: false, headBytes: 32 },
+      { kind: "uint" as const, bits, name: `uint${bits}` },
+      { kind: "int" as const, bits, name: `int${bits}` },
     ]),
-    ...widths(1, 32, 1).map((size) => {
-      return {
-        kind: "fixedBytes" as const,
-        size,
-        name: `bytes${size}`,
-        dynamic: false,
-        headBytes: 32,
-      };
-    }),
-    ...(["address", "bool"] as const).map((kind) => {
-      return { kind, name: kind, dynamic: false, headBytes: 32 };
-    }),
-    ...(["bytes", "string"] as const).map((kind) => {
-      return { kind, name: kind, dynamic: true, headBytes: 32 };
-    }),
-  ].map((type) => [type.name, type]),
+    ...widths(1, 32, 1).map((size) => ({
+      kind: "fixedBytes" as const,
+      size,
+      name: `bytes${size}`,
+    })),
+    ...(["address", "bool", "bytes", "string"] as const).map((kind) => ({ kind, name: kind })),
+  ].map((type) => {
+    const dynamic = type.kind === "bytes" || type.kind === "string";
+    return [type.name, { ...type, dynamic, headBytes: 32, depth: 0 }];
+  }),
 );
 
 function widths(first: number, last: number, step: number): number[] {
@@ -61,21 +63,17 @@ export function tupleType(components: readonly AbiType[]): AbiType {
   const dynamic = components.some((component) => component.dynamic);
   const headBytes = dynamic ? 32 : bodyBytes(components);
   const name = `(${components.map((component) => component.name).join(",")})`;
-  return { kind: "tuple", components, name, dynamic, headBytes };
+  const depth = 1 + Math.max(...components.map((component) => component.depth));
+  return { kind: "tuple", components, name, dynamic, headBytes, depth };
 }
 
 /** `element[length]`, or `element[]` for an undefined length. `length` is 1 or more. */
 export function listType(element: AbiType, length: number | undefined): AbiType {
   const dynamic = length === undefined || element.dynamic;
   const headBytes = dynamic ? 32 : length * element.headBytes;
-  return {
-    kind: "list",
-    element,
-    length,
-    name: `${element.name}[${length ?? ""}]`,
-    dynamic,
-    headBytes,
-  };
+  const depth = 1 + element.depth;
+  const name = `${element.name}[${length ?? ""}]`;
+  return { kind: "list", element, length, name, dynamic, headBytes, depth };
 }
 
 /** What the heads of `components` take together. */

@@ -56,13 +56,13 @@ export function readFields(
     else refuseUnknown(faults, key, intentFields);
   }
   if (raw.salt === undefined) raw.salt = drawSalt?.();
-  require(faults, "token", raw.token);
-  require(faults, "amount", raw.amount);
-  require(faults, "calls", calls);
-  require(faults, "expirationTimestamp", raw.expirationTimestamp);
-  require(faults, "recovery", raw.recovery);
-  require(faults, "salt", raw.salt);
-  require(faults, "chainId", raw.chainId);
+  need(faults, "token", raw.token);
+  need(faults, "amount", raw.amount);
+  need(faults, "calls", calls);
+  need(faults, "expirationTimestamp", raw.expirationTimestamp);
+  need(faults, "recovery", raw.recovery);
+  need(faults, "salt", raw.salt);
+  need(faults, "chainId", raw.chainId);
   raw.calls = readList(faults, "calls", calls, callsMax, readCall);
   return raw;
 }
@@ -78,9 +78,9 @@ export function readCall(faults: Faults, value: unknown): RawCall | undefined {
     else if (key === "args") args = value.args;
     else refuseUnknown(faults, key, callFields);
   }
-  require(faults, "target", target);
-  require(faults, "function", name);
-  require(faults, "args", args);
+  need(faults, "target", target);
+  need(faults, "function", name);
+  need(faults, "args", args);
   if (name !== undefined && typeof name !== "string") {
     refuse(faults, "wrong_type", `expected a string, found ${kindOf(name)}`, "function");
     name = undefined;
@@ -106,7 +106,7 @@ function isObject(faults: Faults, value: unknown): value is Record<string, unkno
   return false;
 }
 
-function require(faults: Faults, name: string, value: unknown): void {
+function need(faults: Faults, name: string, value: unknown): void {
   if (value === undefined) refuse(faults, "missing", `${name} is required`, name);
 }
 

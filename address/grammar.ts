@@ -73,17 +73,16 @@ function readParameters(cursor: Cursor, depth: number): { types: AbiType[]; name
 
 /** A type with its array suffixes. `inner`: the names within it, if it is made of tuples. */
 function readType(cursor: Cursor, depth: number): { type: AbiType; inner: string } {
-  if (depth >= typeDepthMax) tooDeep(cursor);
   const tuple = cursor.text[cursor.at] === "(" ? readTuple(cursor, depth) : undefined;
   let type = tuple?.type ?? readElementary(cursor);
-  for (let within = depth; cursor.text[cursor.at] === "["; within++) {
-    if (within >= typeDepthMax) tooDeep(cursor);
+  while (cursor.text[cursor.at] === "[" && type.depth <= typeDepthMax)
     type = readList(cursor, type);
-  }
+  if (type.depth > typeDepthMax) tooDeep(cursor);
   return { type, inner: tuple?.inner ?? "" };
 }
 
 function readTuple(cursor: Cursor, depth: number): { type: AbiType; inner: string } {
+  if (depth >= typeDepthMax) tooDeep(cursor);
   cursor.at++;
   if (cursor.text[cursor.at] === ")")
     stuck(cursor, "malformed_function", `${place(cursor)}: a tuple has one component or more`);

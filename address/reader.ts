@@ -3,7 +3,6 @@
 // grows beyond its encoding.
 
 import { type AbiType, bodyBytes } from "./abi-type.ts";
-import { formatAddress } from "./checksum.ts";
 import { InvalidError, type Path } from "./errors.ts";
 import { toHex } from "./hex.ts";
 import type { Keccak } from "./keccak.ts";
@@ -130,9 +129,9 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
   }
 }
 
-/** EIP-55 text of the address in the word at `at`. */
+/** The address in the word at `at`, in lower case: whoever parses it gives it its checksum. */
 export function addressText(reader: Reader, at: number): string {
-  return formatAddress(reader.bytes.subarray(at + 12, at + 32), reader.keccak);
+  return toHex(reader.bytes.subarray(at + 12, at + 32));
 }
 
 function zeros(reader: Reader, from: number, to: number): void {
