@@ -4,19 +4,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
-import {
-  appearances,
-  assertSound,
-  launchBrowser,
-  listenForFaults,
-  openPage,
-  serveBlankPage,
-} from "./browser.ts";
+import { launchBrowser, listenForFaults, openPage, serveBlankPage } from "./browser.ts";
 import { type Running, startService } from "./service.ts";
 
 const email = "ada@example.com";
 const password = "correct horse battery";
-const newPassword = "staple of another battery";
 
 let service: Running;
 let site: string;
@@ -121,7 +113,7 @@ describe("a stranger gets a credential", () => {
     assert.equal(await createWithKey(apiKey), 200);
   });
 
-  test("Escape does not lose the key; after a reload only its first characters are shown", async () => {
+  test("Escape does not lose the key; after a reload only its beginning is shown", async () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await newKeyShown(), apiKey);
@@ -210,7 +202,7 @@ describe("rotation", () => {
     assert.equal(await page.getByText("Seen in a browser").count(), 0);
   });
 
-  test("a second window that shows the old key is told so, and then shows the new one", async () => {
+  test("a second window that shows the old key is told so, then shows the new", async () => {
     const other = await context.newPage();
     await other.goto(`${site}/credentials`);
     await other.getByText(`${apiKey.slice(0, 15)}…`).waitFor();
@@ -267,73 +259,4 @@ describe("lists", () => {
   });
 });
 
-describe("the account", () => {
-  test("a wrong present password is refused; the right one changes it", async () => {
-    await page.goto(`${site}/account`);
-    await page.getByLabel("Present password", { exact: true }).fill("wrong wrong wrong");
-    await page.getByLabel("New password", { exact: true }).fill(newPassword);
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("This is not your present password").waitFor();
-    await page.getByLabel("Present password", { exact: true }).fill(password);
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("Password changed").waitFor();
-  });
-
-  test("a session that ended leads to the sign-in form and back to the page", async () => {
-    await context.clearCookies();
-    await page.getByRole("link", { name: "Activity", exact: true }).click();
-    await page.getByText("Your session has ended").waitFor();
-    await page.getByLabel("Email").fill(email);
-    await page.getByLabel("Password", { exact: true }).fill(password);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("No account has this email and password").waitFor();
-    await page.getByLabel("Password", { exact: true }).fill(newPassword);
-    // By key alone, as a screen reader's user does.
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Activity" }).waitFor();
-  });
-
-  test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
-});
-
-describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
-  const paths = ["/", "/credentials", "/origins", "/addresses", "/activity", "/account"];
-
-  for (const appearance of appearances) {
-    const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;
-    test(`signed in: ${name}`, async () => {
-      const signedIn = await browser.newContext({
-        ...appearance,
-        storageState: await context.storageState(),
-      });
-      const seen = await signedIn.newPage();
-      for (const path of paths) {
-        await openPage(seen, site + path);
-        await assertSound(seen, `${path} ${name}`);
-      }
-      await openPage(seen, `${site}/credentials`);
-      await seen.getByRole("button", { name: "Rotate" }).first().click();
-      await assertSound(seen, `the dialog ${name}`);
-      await signedIn.close();
-    });
-
-    test(`signed out: ${name}`, async () => {
-      const signedOut = await browser.newContext(appearance);
-      const seen = await signedOut.newPage();
-      for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
-        await openPage(seen, site + path);
-        await assertSound(seen, `${path} ${name}`);
-      }
-      await signedOut.close();
-    });
-  }
-});
-
-test("signing out forgets the account", async () => {
-  await page.goto(`${site}/account`);
-  await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  assert.equal(await page.getByText("Your session has ended").count(), 0);
-  await page.goto(`${site}/credentials`);
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
-});
+test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));

@@ -135,7 +135,7 @@ describe("what is not the address's own is never shown", () => {
 });
 
 describe("a hostile intent cannot mislead", () => {
-  test("its text is inert, what would not show is written out, its permission is called out", async () => {
+  test("text is inert, what would not show is written out, permissions called out", async () => {
     const page = await open();
     const faults = listenForFaults(page);
     await page.goto(`${site}/a/${hostile.address}`);
@@ -149,7 +149,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.context().close();
   });
 
-  test("a token that the service does not list is called unknown, its amount left bare", async () => {
+  test("a token that the service does not list is called unknown, amounts bare", async () => {
     const page = await open();
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
@@ -185,7 +185,7 @@ describe("an honest one", () => {
     await page.context().close();
   });
 
-  test("is paid by a wallet of the browser, and followed live until its calls have run", async () => {
+  test("is paid by a wallet of the browser and followed live until its calls ran", async () => {
     const chain = localWallet(service.anvil.rpcUrl, payerAccount);
     const minted = await chain.writeContract({
       address: token.address,

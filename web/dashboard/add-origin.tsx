@@ -37,7 +37,7 @@ export function AddOrigin({ list }: { list: Origins }) {
 
   const judged = entry.trim() === "" ? undefined : verdict.data?.entry;
   return (
-    <form onSubmit={submit} className="card space-y-4 p-5" aria-label="Add an origin">
+    <form onSubmit={submit} className="card p-5" aria-label="Add an origin">
       <div className="flex flex-wrap items-start gap-3">
         <Field
           label="Origin"
@@ -70,14 +70,14 @@ export function AddOrigin({ list }: { list: Origins }) {
 function Verdict({ verdict }: { verdict: EntryVerdict }) {
   if (!verdict.ok) {
     return (
-      <p className="flex gap-2 text-danger">
+      <p className="mt-4 flex gap-2 text-danger">
         <Icon name="cross" />
         <span>{verdict.message}</span>
       </p>
     );
   }
   return (
-    <div className="rounded-lg bg-sunken p-4">
+    <div className="mt-4 rounded-lg bg-sunken p-4">
       <p className="flex flex-wrap items-center gap-2">
         <span className="text-accent">
           <Icon name="check" />

@@ -25,7 +25,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      retry: (count, error) => count < 2 && error instanceof Problem && error.status >= 500,
+      retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
       onError: (error) => {

@@ -9,12 +9,8 @@ import { Door } from "./door.tsx";
 import { sayProblem } from "./problems.ts";
 import { passwordCharactersMin } from "./sign-in.tsx";
 
-/** The one-time token of a link an operator printed: `/reset#token=…`, or in the query. */
-const tokenOfLink = () => {
-  const { hash, search } = window.location;
-  const token = (text: string) => new URLSearchParams(text).get("token");
-  return token(hash.slice(1)) ?? token(search);
-};
+/** The one-time token of a link an operator printed, `/reset#token=…`: no server logs it. */
+const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 
 export function Reset() {
   const [token] = useState(tokenOfLink);

@@ -141,7 +141,8 @@ export function Heading({ title, children }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Executable addresses`;
-    heading.current?.focus({ preventScroll: true });
+    // Not on the first load: there the skip link comes first.
+    if (navigator.userActivation.hasBeenActive) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
     <div className="mb-6">

@@ -17,8 +17,10 @@ export function TryOrigin() {
   });
   const judged = origin.trim() === "" ? undefined : verdict.data?.origin;
   return (
-    <section aria-labelledby="try" className="card space-y-3 p-5">
-      <h2 id="try">Test an origin</h2>
+    <section aria-labelledby="try" className="card p-5">
+      <h2 id="try" className="mb-3">
+        Test an origin
+      </h2>
       <Field
         label="The Origin a browser sends"
         value={origin}
@@ -29,9 +31,9 @@ export function TryOrigin() {
         autoCapitalize="none"
         spellCheck={false}
       />
-      <div aria-live="polite" className="min-h-6">
+      <div aria-live="polite">
         {judged && (
-          <p className={`flex gap-2 ${judged.ok ? "text-accent" : "text-danger"}`}>
+          <p className={`mt-4 flex gap-2 ${judged.ok ? "text-accent" : "text-danger"}`}>
             <Icon name={judged.ok ? "check" : "cross"} />
             <span className="min-w-0 break-words">
               {judged.ok ? (

@@ -1,4 +1,5 @@
 import type { AddressRecord } from "executable-address";
+import { useEffect } from "react";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { Badge, Notice } from "../ui/notice.tsx";
@@ -21,6 +22,10 @@ export function Payment({ record, chains }: Props) {
   const { intent } = record;
   const token = findToken(intent, chains, intent.token);
   const chain = chains.find(({ chainId }) => chainId === intent.chainId);
+  const amount = sayAmount(intent.amount, token);
+  useEffect(() => {
+    document.title = `Pay ${amount} · Executable address`;
+  }, [amount]);
   const hazards = hazardsOf(intent, chains, nowSeconds);
   return (
     <div className="space-y-5">
@@ -28,7 +33,7 @@ export function Payment({ record, chains }: Props) {
         <div className="flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-0">
             <p className="text-soft">Pay exactly</p>
-            <h1 className="text-3xl break-words tabular-nums">{sayAmount(intent.amount, token)}</h1>
+            <h1 className="text-3xl break-words tabular-nums">{amount}</h1>
             <p className="mt-1 text-soft">on {chain?.name ?? `chain ${intent.chainId}`}</p>
           </div>
           <Badge tone="good">Checked in your browser</Badge>

@@ -21,12 +21,18 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps) {
   const [shown, setShown] = useState(false);
   return (
     <div>
-      <div className="flex items-baseline justify-between">
-        <Label id={id}>{label}</Label>
+      <Label id={id}>{label}</Label>
+      <div className="relative">
+        <input
+          {...input}
+          {...describedBy(id, hint, error)}
+          type={shown ? "text" : "password"}
+          className="input pr-20"
+        />
         <Button
           look="bare"
           small
-          className="-mr-2"
+          className="absolute inset-y-1 right-1"
           aria-pressed={shown}
           aria-label={`Show ${label.toLowerCase()}`}
           onClick={() => setShown(!shown)}
@@ -34,12 +40,6 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps) {
           {shown ? "Hide" : "Show"}
         </Button>
       </div>
-      <input
-        {...input}
-        {...describedBy(id, hint, error)}
-        type={shown ? "text" : "password"}
-        className="input"
-      />
       <Below id={id} hint={hint} error={error} />
     </div>
   );

@@ -1,0 +1,219 @@
+// The dashboard around its credentials: the account, the shell of every page, and that each page is
+// sound for eyes, keys and screen readers.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { appearances, assertSound, launchBrowser, listenForFaults, openPage } from "./browser.ts";
+import { admin, type Running, startService } from "./service.ts";
+
+const email = "ada@example.com";
+const password = "correct horse battery";
+const newPassword = "staple of another battery";
+const resetPassword = "a third and last battery";
+
+let service: Running;
+let site: string;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let faults: string[];
+
+const focused = () => page.evaluate<string>("document.activeElement.textContent");
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  site = new URL(service.baseUrl).origin;
+  context = await browser.newContext({ reducedMotion: "reduce" });
+  page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  faults = listenForFaults(page);
+  await page.goto(`${site}/sign-up`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goto(`${site}/credentials`);
+  await page.getByRole("button", { name: "Create API key" }).click();
+  const apiKey = await page.getByTestId("new-api-key").textContent();
+  await page.getByRole("button", { name: "I have stored it" }).click();
+  await fillLists(String(apiKey));
+});
+
+/** One row in each list: an empty one cannot show all its faults. */
+async function fillLists(apiKey: string): Promise<void> {
+  const token = demoTokens[0]!.address;
+  const created = await fetch(`${service.baseUrl}/address/create`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      chainId: localChainId,
+      token,
+      amount: "25000000",
+      calls: [
+        { target: token, function: "transfer(address to, uint256 amount)", args: [token, "1"] },
+      ],
+      expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
+      recovery: shopAddress,
+    }),
+  });
+  assert.equal(created.status, 200);
+  await page.goto(`${site}/origins`);
+  await page.getByLabel("Origin", { exact: true }).fill("https://app.example.com");
+  await page.getByRole("button", { name: "Add origin" }).click();
+  await page.getByText("1 of 20").waitFor();
+}
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+describe("the account", () => {
+  test("a wrong present password is refused; the right one changes it", async () => {
+    await page.goto(`${site}/account`);
+    await page.getByLabel("Present password", { exact: true }).fill("wrong wrong wrong");
+    await page.getByLabel("New password", { exact: true }).fill(newPassword);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("This is not your present password").waitFor();
+    await page.getByLabel("Present password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByText("Password changed").waitFor();
+  });
+
+  test("a session that ended leads to the sign-in form and back to the page", async () => {
+    await context.clearCookies();
+    await page.getByRole("link", { name: "Activity", exact: true }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("No account has this email and password").waitFor();
+    await page.getByLabel("Password", { exact: true }).fill(newPassword);
+    // By key alone, as a screen reader's user does.
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Activity" }).waitFor();
+  });
+
+  test("a reset link of the operator sets a new password, once", async () => {
+    const { resetUrl } = await admin(service.env, "account", "reset", "--email", email);
+    const visitor = await browser.newPage();
+    for (const outcome of ["The new password holds", "This link was used already"]) {
+      await visitor.goto("about:blank");
+      await visitor.goto(String(resetUrl));
+      await visitor.getByLabel("New password", { exact: true }).fill(resetPassword);
+      await visitor.getByRole("button", { name: "Set password" }).click();
+      await visitor.getByText(outcome).waitFor();
+    }
+    await visitor.close();
+
+    // A reset ends every session: this one too.
+    await page.getByRole("link", { name: "Origins", exact: true }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(resetPassword);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Origins" }).waitFor();
+  });
+
+  test("a server that takes no new accounts says so instead of showing a form", async () => {
+    const visitor = await browser.newPage();
+    await visitor.route("**/dashboard/api/config", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), signup: "closed" } });
+    });
+    await visitor.goto(`${site}/sign-up`);
+    await visitor.getByText("This server takes no new accounts").waitFor();
+    assert.equal(await visitor.getByLabel("Email").count(), 0);
+    await visitor.close();
+  });
+});
+
+describe("the shell", () => {
+  test("the first Tab offers to skip the menu; a page that arrives takes the focus", async () => {
+    await openPage(page, `${site}/account`);
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), "Skip to the content");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Activity", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Activity" }).waitFor();
+    assert.equal(await focused(), "Activity");
+  });
+
+  test("a chosen light outlives a reload, before the first paint", async () => {
+    await page.getByRole("button", { name: /^Colours: as the device/ }).click();
+    await page.reload();
+    await page.getByRole("button", { name: /^Colours: light/ }).click();
+    await page.reload({ waitUntil: "commit" });
+    await page.locator("html[data-theme=dark]").waitFor();
+    await page.getByRole("button", { name: /^Colours: dark/ }).click();
+  });
+
+  test("being offline is said, and passes", async () => {
+    await context.setOffline(true);
+    await page.getByText("You are offline").waitFor();
+    await context.setOffline(false);
+    await page.getByText("You are offline").waitFor({ state: "detached" });
+  });
+
+  test("a server that fails is said in words, with a way to try again", async () => {
+    await page.route("**/dashboard/api/activity*", (route) =>
+      route.fulfill({
+        status: 500,
+        json: { error: { code: "internal", message: "", issues: [] } },
+      }),
+    );
+    await page.goto(`${site}/activity`);
+    await page.getByText("This did not load").waitFor();
+    await page.unroute("**/dashboard/api/activity*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Account created").waitFor();
+  });
+});
+
+describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
+  const paths = ["/", "/credentials", "/origins", "/addresses", "/activity", "/account"];
+
+  for (const appearance of appearances) {
+    const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;
+    test(`signed in: ${name}`, async () => {
+      const signedIn = await browser.newContext({
+        ...appearance,
+        storageState: await context.storageState(),
+      });
+      const seen = await signedIn.newPage();
+      for (const path of paths) {
+        await openPage(seen, site + path);
+        await assertSound(seen, `${path} ${name}`);
+      }
+      await openPage(seen, `${site}/credentials`);
+      await seen.getByRole("button", { name: "Rotate" }).first().click();
+      await assertSound(seen, `the dialog ${name}`);
+      await signedIn.close();
+    });
+
+    test(`signed out: ${name}`, async () => {
+      const signedOut = await browser.newContext(appearance);
+      const seen = await signedOut.newPage();
+      for (const path of ["/", "/sign-up", "/reset", "/reset#token=x"]) {
+        await openPage(seen, site + path);
+        await assertSound(seen, `${path} ${name}`);
+      }
+      await signedOut.close();
+    });
+  }
+});
+
+test("signing out forgets the account", async () => {
+  await page.goto(`${site}/account`);
+  await page.getByRole("main").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal(await page.getByText("Your session has ended").count(), 0);
+  await page.goto(`${site}/credentials`);
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
