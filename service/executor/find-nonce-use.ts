@@ -15,6 +15,11 @@ export async function findNonceUse(pass: Pass, purpose: Purpose): Promise<Hex | 
   const first = Math.min(...purpose.transactions.map((transaction) => transaction.signedBlock));
   let [low, high] = [Math.max(0, Math.min(first - 1, deepest)), deepest];
   if (deepest < 0 || !(await isSpentAt(pass, purpose, high))) return undefined;
+  // Signed upon a head that lagged, the nonce may have been spent before: go back until it is not.
+  for (let step = 1; low > 0 && (await isSpentAt(pass, purpose, low)); step *= 2) {
+    high = low;
+    low = Math.max(0, low - step);
+  }
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     if (await isSpentAt(pass, purpose, middle)) high = middle;

@@ -41,7 +41,7 @@ export async function sweep(pass: Pass): Promise<number> {
 
 /** The first block to read: a little below the newest end of a sweep that still stands. */
 async function findNext(pass: Pass, target: number): Promise<number> {
-  const { parts, fence, view } = pass;
+  const { parts, view } = pass;
   const { chainId } = parts.chain;
   let end = await parts.ledger.findSweptBlock(chainId, view.head.number + 1);
   if (!end) {
@@ -58,11 +58,22 @@ async function findNext(pass: Pass, target: number): Promise<number> {
     }
     end = before;
   }
-  if (firstLost) {
-    await parts.ledger.forgetSweeps(fence, end!.number + 1);
-    parts.report({ kind: "reorg", fromBlock: end!.number + 1 });
-  }
+  if (firstLost) await goBackTo(pass, end!.number);
   return Math.max(0, Math.min(end!.number, target) + 1 - parts.tuning.resweepBlocks);
+}
+
+/**
+ * What stood above `number` may not stand any more. Sweeps begin there again, and what was final
+ * by a block there is open again: its receipt is asked for as if for the first time.
+ */
+async function goBackTo({ parts, fence }: Pass, number: number): Promise<void> {
+  const { ledger, chain, signer } = parts;
+  for (const purpose of await ledger.findFinalAbove(chain.chainId, signer.address, number)) {
+    await ledger.reopenPurpose(fence, purpose.id, purpose.addresses);
+    parts.report({ kind: "reopened", nonce: purpose.nonce });
+  }
+  await ledger.forgetSweeps(fence, number + 1);
+  parts.report({ kind: "reorg", fromBlock: number + 1 });
 }
 
 async function stands({ view }: Pass, end: SweptBlock): Promise<boolean> {

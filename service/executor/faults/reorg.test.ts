@@ -25,7 +25,11 @@ describe("reorgs", () => {
     await world.stop();
   });
 
-  const start = () => startCore(home.store, world.chains([world.rpcUrl], { confirmations }));
+  const start = () =>
+    startCore(home.store, world.chains([world.rpcUrl], { confirmations }), (core) => ({
+      ...core,
+      tuning: { ...core.tuning, resendMs: 300 },
+    }));
   const mineSlowly = async (blocks: number) => {
     for (let block = 0; block < blocks; block++) {
       await world.mine();

@@ -30,6 +30,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     addTransaction: purposes.addTransaction.bind(null, db),
     findPending: purposes.findPending.bind(null, db),
     findFinalFrom: purposes.findFinalFrom.bind(null, db),
+    findFinalAbove: purposes.findFinalAbove.bind(null, db),
     findNextNonce: purposes.findNextNonce.bind(null, db),
     settlePurpose: settlements.settlePurpose.bind(null, db),
     loseNonce: settlements.loseNonce.bind(null, db),

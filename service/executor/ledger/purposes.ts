@@ -131,6 +131,18 @@ export function findFinalFrom(
   );
 }
 
+/** Those final by a block above `number`. */
+export function findFinalAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  sender: Hex,
+  number: number,
+): Promise<Purpose[]> {
+  return findPurposes(db, chainId, sender, (query) =>
+    query.where("state", "=", "settled").where("block_number", ">", number),
+  );
+}
+
 type PurposeQuery = ReturnType<typeof purposeQuery>;
 
 function purposeQuery(db: Kysely<Tables>, chainId: number, sender: Hex) {

@@ -51,10 +51,13 @@ const perBlockMax = 3;
 
 export type ChainModel = ReturnType<typeof createChainModel>;
 
-export function createChainModel(
-  setting: Pick<Env, "chainId" | "factory" | "shop"> & { startSeconds: number },
-  vaults: ReadonlyMap<Hex, VaultModel>,
-) {
+/** `confirmations`: blocks on top after which nobody expects to see a block undone. */
+type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
+  startSeconds: number;
+  confirmations: number;
+};
+
+export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {
   const byTerms = new Map([...vaults.values()].map((vault) => [vault.terms, vault]));
   let salt = 0;
   const genesis: Block = {
@@ -72,6 +75,8 @@ export function createChainModel(
   const pool = new Map<number, PoolTransaction>();
   let deeds: Deed[] = [];
   const lost = new Set<Hex>();
+  let highest = 0;
+  let wasDeep = false;
   const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
     ...setting,
     timestamp,
@@ -96,6 +101,7 @@ export function createChainModel(
       logs.push(...result.logs);
     }
     const number = parent.number + 1;
+    highest = Math.max(highest, number);
     const hash = keccak256(stringToHex(`${parent.hash}:${number}:${salt}`));
     blocks.push({
       number,
@@ -114,6 +120,7 @@ export function createChainModel(
   const reorg = (depth: number, isLost: () => boolean) => {
     const undone = blocks.splice(Math.max(1, blocks.length - depth));
     salt++;
+    if (undone[0] && highest - undone[0].number >= setting.confirmations) wasDeep = true;
     for (const block of undone) {
       for (const { transaction } of block.mined) {
         if (!isLost()) pool.set(transaction.nonce, transaction);
@@ -130,6 +137,8 @@ export function createChainModel(
     pool,
     /** Vaults to which a payment was undone for good. */
     lost,
+    /** A block was undone that had been final. */
+    wasDeep: () => wasDeep,
     setting,
     vaults,
     byTerms,

@@ -3,8 +3,9 @@
 import type { ExecutorEvent } from "../parts.ts";
 import { faultyRpc } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
+import { keepRunningNaively } from "./naive.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { judge, judgeChain, type Verdict } from "./verdict.ts";
 import { createWorld, endSeconds, sender, stormSeconds } from "./world.ts";
 
 export type History = { verdict: Verdict; events: { instance: string; event: ExecutorEvent }[] };
@@ -42,4 +43,21 @@ export async function simulate(seed: number, watch?: (line: string) => void): Pr
   const verdict = await judge(world);
   await world.close();
   return { verdict, events };
+}
+
+/** The same kind of world under the naive executor, judged by the chain alone. */
+export async function simulateNaively(seed: number): Promise<ReturnType<typeof judgeChain>> {
+  const random = seededRandom(seed);
+  const scheduler = createScheduler();
+  const isStormy = () => scheduler.now() < stormSeconds * 1000;
+  const world = await createWorld(scheduler, random, isStormy);
+  const weather = { isStormy, faultRate: random() * 0.5 };
+  const parts = { chain: world.chain, sender, scheduler, random, weather };
+  const crashRate = random() * 0.02;
+  keepRunningNaively(world, faultyRpc("rpc", parts, false), scheduler, random, () =>
+    isStormy() ? crashRate : 0,
+  );
+  await scheduler.run(endSeconds * 1000);
+  await world.close();
+  return judgeChain(world);
 }

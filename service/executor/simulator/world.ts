@@ -40,7 +40,10 @@ export async function createWorld(
     newVault(random, i),
   );
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
-  const chain = createChainModel({ chainId, factory, shop, startSeconds }, byAddress);
+  const chain = createChainModel(
+    { chainId, factory, shop, startSeconds, confirmations },
+    byAddress,
+  );
   const db = openMemory();
   await migrate(db, "sqlite");
   for (const vault of vaults) {
@@ -150,6 +153,22 @@ function schedulePayments(
     scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
 }
 
+/** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
+function strike(chain: ChainModel, random: Random): void {
+  if (random() < 0.06) {
+    const depthMax = random() < 0.1 ? confirmations + 3 : confirmations;
+    chain.reorg(1 + Math.floor(random() * depthMax), () => random() < 0.15);
+  }
+  const [evicted] = chain.pool.keys();
+  if (evicted !== undefined && random() < 0.1) chain.pool.delete(evicted);
+  if (random() < 0.01) {
+    const { nonce } = chain.blocks.at(-1)!.state;
+    const fees = { maxFee: 100_000n, priorityFee: 100n };
+    const hash = keccak256(stringToHex(`foreign ${random()}`));
+    chain.pool.set(nonce, { chainId, nonce, to: shop, data: "0x", gas: 21_000, ...fees, hash });
+  }
+}
+
 function scheduleBlocks(
   chain: ChainModel,
   scheduler: Scheduler,
@@ -159,13 +178,7 @@ function scheduleBlocks(
   let baseFee = 10;
   const next = () => {
     const stormy = isStormy();
-    if (stormy && random() < 0.06) {
-      chain.reorg(1 + Math.floor(random() * (confirmations - 1)), () => random() < 0.15);
-    }
-    if (stormy && random() < 0.1) {
-      const [evicted] = chain.pool.keys();
-      if (evicted !== undefined) chain.pool.delete(evicted);
-    }
+    if (stormy) strike(chain, random);
     if (stormy && random() < 0.05) baseFee *= 1 + random() * 20;
     baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
     const last = chain.blocks.at(-1)!.timestamp;

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { type Decision, decide, type Facts } from "./decide.ts";
+
+const token: Hex = `0x${"aa".repeat(20)}`;
+const other: Hex = `0x${"bb".repeat(20)}`;
+const native: Hex = `0x${"00".repeat(20)}`;
+const expiry = 1000;
+
+/** Open, funded, cheap, never tried: it executes. Each row changes something about it. */
+const plain: Facts = {
+  terms: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
+  chain: { chainId: 1, timeSeconds: 500 },
+  vault: { hasCode: false, balances: new Map([[token, 100n]]) },
+  history: { isInFlight: false, paidFailures: 0, recoveryFailures: 0, notBeforeSeconds: 0 },
+  fees: { perGas: 10n, perGasMax: 20n, spentToday: 0n, perDayMax: 1000n },
+  policy: { recoverMin: new Map([[other, 50n]]), paidFailuresMax: 3, recoveryFailuresMax: 5 },
+};
+
+type Change = { [Key in keyof Facts]?: Partial<Facts[Key]> };
+
+const given = (change: Change): Facts => ({
+  terms: { ...plain.terms, ...change.terms },
+  chain: { ...plain.chain, ...change.chain },
+  vault: { ...plain.vault, ...change.vault },
+  history: { ...plain.history, ...change.history },
+  fees: { ...plain.fees, ...change.fees },
+  policy: { ...plain.policy, ...change.policy },
+});
+
+const holding = (...held: [Hex, bigint][]) => ({ balances: new Map(held) });
+const over = { hasCode: true };
+const wait = (reason: string, untilSeconds: number | null) =>
+  ({ action: "wait", reason, untilSeconds }) as Decision;
+const recover = (...tokens: Hex[]): Decision => ({ action: "recover", tokens });
+const execute: Decision = { action: "execute" };
+const giveUp = (reason: string) => ({ action: "give_up", reason }) as Decision;
+
+const rows: [title: string, change: Change, decision: Decision][] = [
+  ["in flight: nothing else", { history: { isInFlight: true } }, wait("in_flight", null)],
+  [
+    "in flight and over: nothing else",
+    { history: { isInFlight: true }, vault: over },
+    wait("in_flight", null),
+  ],
+  ["open and funded: execute", {}, execute],
+  ["open and more than funded: execute", { vault: holding([token, 101n]) }, execute],
+  ["in the very second of expiry: execute", { chain: { timeSeconds: expiry } }, execute],
+  ["a second later: recover", { chain: { timeSeconds: expiry + 1 } }, recover(token)],
+  [
+    "one unit short: wait for it until expiry",
+    { vault: holding([token, 99n]) },
+    wait("underfunded", expiry + 1),
+  ],
+  [
+    "open, the wrong token: wait until expiry",
+    { vault: holding([other, 500n]) },
+    wait("underfunded", expiry + 1),
+  ],
+  [
+    "open, native coin alone: wait until expiry",
+    { vault: holding([native, 1n]) },
+    wait("underfunded", expiry + 1),
+  ],
+  ["open and empty: wait for money", { vault: holding() }, wait("nothing_there", null)],
+  ["fees over the cap: wait", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
+  ["fees at the cap: execute", { fees: { perGas: 20n } }, execute],
+  ["budget spent: wait", { fees: { spentToday: 1000n } }, wait("budget_spent", 515)],
+  ["in backoff: wait for its end", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
+  [
+    "backoff past expiry: wait for expiry",
+    { history: { notBeforeSeconds: 5000 } },
+    wait("backoff", expiry + 1),
+  ],
+  [
+    "fees over the cap near expiry: no longer than expiry",
+    { fees: { perGas: 21n }, chain: { timeSeconds: 995 } },
+    wait("fees_over_cap", expiry + 1),
+  ],
+  [
+    "failed on chain too often: wait for expiry",
+    { history: { paidFailures: 3 } },
+    wait("execution_keeps_failing", expiry + 1),
+  ],
+  [
+    "failed on chain too often, then expired: recover",
+    { history: { paidFailures: 3 }, chain: { timeSeconds: 1001 } },
+    recover(token),
+  ],
+  ["another chain's intent: recover at once", { chain: { chainId: 2 } }, recover(token)],
+  [
+    "another chain's intent, empty: wait for money",
+    { chain: { chainId: 2 }, vault: holding() },
+    wait("nothing_there", null),
+  ],
+  [
+    "over and empty: wait for money",
+    { vault: { ...over, ...holding([token, 0n]) } },
+    wait("nothing_there", null),
+  ],
+  [
+    "over with a surplus: recover it",
+    { vault: { ...over, ...holding([token, 1n]) } },
+    recover(token),
+  ],
+  [
+    "over with several tokens: recover those worth it",
+    { vault: { ...over, ...holding([token, 1n], [other, 49n], [native, 2n]) } },
+    recover(token, native),
+  ],
+  [
+    "over with too little of a token: give up",
+    { vault: { ...over, ...holding([other, 49n]) } },
+    giveUp("not_worth_its_gas"),
+  ],
+  [
+    "over with just enough of it: recover",
+    { vault: { ...over, ...holding([other, 50n]) } },
+    recover(other),
+  ],
+  [
+    "expired and underfunded: recover what is there",
+    { chain: { timeSeconds: 1001 }, vault: holding([token, 99n]) },
+    recover(token),
+  ],
+  [
+    "recovery failed too often: give up",
+    { vault: over, history: { recoveryFailures: 5 } },
+    giveUp("recovery_keeps_failing"),
+  ],
+  [
+    "over, fees over the cap: wait",
+    { vault: over, fees: { perGas: 21n } },
+    wait("fees_over_cap", 515),
+  ],
+  [
+    "over, budget spent: wait",
+    { vault: over, fees: { spentToday: 1001n } },
+    wait("budget_spent", 515),
+  ],
+  [
+    "over, in backoff: wait for its end",
+    { vault: over, history: { notBeforeSeconds: 900 } },
+    wait("backoff", 900),
+  ],
+];
+
+describe("decide", () => {
+  for (const [title, change, decision] of rows) {
+    test(title, () => assert.deepEqual(decide(given(change)), decision));
+  }
+
+  test("every combination is decided, and never executes what is not open and funded", () => {
+    let count = 0;
+    const options = {
+      hasCode: [false, true],
+      chainId: [1, 2],
+      timeSeconds: [expiry - 1, expiry, expiry + 1],
+      held: [0n, 1n, 99n, 100n, 101n],
+      perGas: [10n, 21n],
+      spentToday: [0n, 1000n],
+      notBeforeSeconds: [0, expiry + 500],
+      paidFailures: [0, 3],
+      recoveryFailures: [0, 5],
+    };
+    for (const row of product(options)) {
+      const facts = given({
+        vault: { hasCode: row.hasCode, ...holding([token, row.held]) },
+        chain: { chainId: row.chainId, timeSeconds: row.timeSeconds },
+        fees: { perGas: row.perGas, spentToday: row.spentToday },
+        history: row,
+      });
+      const decision = decide(facts);
+      const isOpen = !row.hasCode && row.chainId === 1 && row.timeSeconds <= expiry;
+      if (decision.action === "execute") assert.ok(isOpen && row.held >= 100n);
+      if (decision.action === "recover") assert.ok(!isOpen && row.held > 0n);
+      if (decision.action === "wait" && decision.untilSeconds !== null) {
+        assert.ok(decision.untilSeconds > row.timeSeconds, "a wait ends later than now");
+      }
+      const mayPay = row.perGas <= 20n && row.spentToday < 1000n;
+      if (decision.action === "execute" || decision.action === "recover") assert.ok(mayPay);
+      count++;
+    }
+    assert.equal(count, 2 * 2 * 3 * 5 * 2 * 2 * 2 * 2 * 2);
+  });
+});
+
+/** Every choice of one value for each name. */
+function* product<Options extends Record<string, readonly unknown[]>>(
+  options: Options,
+): Generator<{ [Key in keyof Options]: Options[Key][number] }> {
+  const [[name, values], ...rest] = Object.entries(options) as [[string, unknown[]]];
+  for (const value of values) {
+    if (rest.length === 0) yield { [name]: value } as never;
+    else
+      for (const more of product(Object.fromEntries(rest)))
+        yield { [name]: value, ...more } as never;
+  }
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { bumpFee, suggestFee } from "./fees.ts";
+
+const policy = { perGasMax: 1000n, priorityMin: 2n };
+
+describe("fees", () => {
+  test("never above the cap, the priority fee included", () => {
+    const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
+    assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
+    assert.equal(neededPerGas, 8000n);
+  });
+
+  test("twice the base fee and the priority asked for, or the least we give", () => {
+    assert.deepEqual(suggestFee(100n, 5n, policy).fee, { maxFee: 205n, priorityFee: 5n });
+    assert.deepEqual(suggestFee(100n, 0n, policy).fee, { maxFee: 202n, priorityFee: 2n });
+  });
+
+  test("no replacement where it would take more than the cap", () => {
+    assert.equal(
+      bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, policy),
+      undefined,
+    );
+  });
+
+  test("a replacement raises both fields by an eighth at least, and by one", () => {
+    const low = { maxFee: 1n, priorityFee: 1n };
+    assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, policy), {
+      maxFee: 900n,
+      priorityFee: 90n,
+    });
+    assert.deepEqual(bumpFee({ maxFee: 3n, priorityFee: 1n }, low, policy), {
+      maxFee: 4n,
+      priorityFee: 2n,
+    });
+  });
+
+  test("a replacement offers what is asked now, if that is more", () => {
+    const asked = { maxFee: 500n, priorityFee: 50n };
+    assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, policy), asked);
+  });
+});
