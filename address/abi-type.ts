@@ -1,9 +1,11 @@
 // The types a parameter can have, with what the ABI's layout needs to know of each.
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
+import type { Hex } from "./intent.ts";
+
 /**
- * `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head. `depth`:
- * how many lists and tuples lie within each other in it, 0 if it is neither.
+ * `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head.
+ * `depth`: how many lists and tuples lie within each other in it, 0 if it is neither.
  */
 export type AbiType = (
   | { readonly kind: "uint" | "int"; readonly bits: number }
@@ -25,6 +27,23 @@ type ListType = {
   readonly length: number | undefined;
 };
 type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType[] };
+
+/** A function string taken apart. Everything in it is ASCII. */
+export type AbiFunction = {
+  /** As the intent has it: `approve(address spender, uint256 amount)`. */
+  readonly text: string;
+  /** `approve(address,uint256)` */
+  readonly signature: string;
+  /** `spender,amount`; tuples as `(to,amount)payments`. */
+  readonly names: string;
+  readonly signatureBytes: Uint8Array;
+  readonly namesBytes: Uint8Array;
+  /** First 4 bytes of keccak-256 of the signature, lower case. */
+  readonly selector: Hex;
+  readonly parameters: readonly AbiType[];
+  /** What the heads of the parameters take together. */
+  readonly headBytes: number;
+};
 
 /** Terms are at most this long, so a type whose head alone is longer has no value that fits. */
 export const termsBytesMax = 24_576;

@@ -4,10 +4,7 @@ import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults }
 import { digitPairs, writeHex } from "./hex.ts";
 import type { Hex } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { type Memory, memoryOf, slotOf } from "./memory.ts";
-
-/** An address as it was `given`, its `text` in EIP-55 case and its 20 `bytes`. */
-export type Address = { readonly given: string; readonly text: Hex; readonly bytes: Uint8Array };
+import { type Address, type Memory, memoryOf, slotOf } from "./memory.ts";
 
 /**
  * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;

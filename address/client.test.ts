@@ -147,7 +147,7 @@ describe("lookup", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("ServiceError unexpected_answer for what is not JSON, is too long or redirects", async () => {
+  test("ServiceError unexpected_answer for no JSON, too much of it or a redirect", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
@@ -169,7 +169,7 @@ describe("lookup", () => {
 });
 
 describe("chains and status", () => {
-  test("UnprovenError for a list under another factory, or a status of another address", async () => {
+  test("UnprovenError for another factory's list, or another address's status", async () => {
     const client = createClient({ baseUrl });
     for (const body of [{ factory: shop, chains: [] }, { chains: [] }, null]) {
       once({ body });

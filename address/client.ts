@@ -1,5 +1,5 @@
-// `executable-address/client`: the service's interface, trusting it with nothing that can be proved.
-// A record that does not recompute under the factory the caller trusts is an error, never data.
+// `executable-address/client`: the service's interface, trusted with nothing that can be proved. A
+// record that does not recompute under the factory the caller trusts is an error, never data.
 
 import { parseAddress } from "./checksum.ts";
 import { factoryAddress } from "./deployment.ts";

@@ -1,5 +1,5 @@
-// The commands of `executable-address`. JSON comes in as an argument or on stdin and goes to stdout;
-// all but create and lookup work offline.
+// The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
+// stdout; all but create and lookup work offline.
 
 import { type Client, createClient, ServiceError, UnprovenError } from "./client.ts";
 import { factoryAddress } from "./deployment.ts";

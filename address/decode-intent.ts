@@ -1,10 +1,10 @@
 // From terms to the intent they spell, not yet checked: the caller parses what comes out, encodes
 // it again and compares, so a rule that this file does not enforce is enforced there.
 
-import { termsBytesMax } from "./abi-type.ts";
+import { type AbiFunction, termsBytesMax } from "./abi-type.ts";
 import { InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { callsMax } from "./fields.ts";
-import { type AbiFunction, joinFunction, readFunction } from "./function.ts";
+import { joinFunction, readFunction } from "./function.ts";
 import { toHex } from "./hex.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
 import { memoryOf } from "./memory.ts";

@@ -142,7 +142,7 @@ async function contend(name: string): Promise<void> {
   process.on("message", (calls: number) => process.send!(perSecond(run, intents.get(calls)!)));
 }
 
-/** By processor time, garbage collection included: what else the machine does counts for nothing. */
+/** By processor time, garbage collection included: what else the machine does does not count. */
 function perSecond(run: (intent: Intent) => unknown, intents: Intent[]): number {
   const start = process.cpuUsage();
   let done = 0;

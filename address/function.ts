@@ -1,32 +1,14 @@
 // A function as an intent spells it, `name(type name, type name)`, and as terms carry it: the
 // signature, whose hash is the selector, and the names. One spelling each, and both ways.
 
-import { type AbiType, bodyBytes, termsBytesMax } from "./abi-type.ts";
+import { type AbiFunction, bodyBytes, termsBytesMax } from "./abi-type.ts";
 import { type Faults, quoted, refuse } from "./errors.ts";
 import { parseGrammar } from "./grammar.ts";
 import { toHex } from "./hex.ts";
-import type { Hex } from "./intent.ts";
 import { type Memory, remember } from "./memory.ts";
 import { respell } from "./respell.ts";
 import { ownerOfSelector } from "./selectors.ts";
 import { weave } from "./weave.ts";
-
-/** A function string taken apart. Everything in it is ASCII. */
-export type AbiFunction = {
-  /** As the intent has it: `approve(address spender, uint256 amount)`. */
-  readonly text: string;
-  /** `approve(address,uint256)` */
-  readonly signature: string;
-  /** `spender,amount`; tuples as `(to,amount)payments`. */
-  readonly names: string;
-  readonly signatureBytes: Uint8Array;
-  readonly namesBytes: Uint8Array;
-  /** First 4 bytes of keccak-256 of the signature, lower case. */
-  readonly selector: Hex;
-  readonly parameters: readonly AbiType[];
-  /** What the heads of the parameters take together. */
-  readonly headBytes: number;
-};
 
 /** The function `text` spells, or undefined and its faults. */
 export function readFunction(

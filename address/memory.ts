@@ -2,9 +2,12 @@
 // Kept per keccak, so that a wrong one passed by one caller spoils nothing for another; bounded in
 // entries and in length of key, because the keys are other people's input.
 
-import type { Address } from "./checksum.ts";
-import type { AbiFunction } from "./function.ts";
+import type { AbiFunction } from "./abi-type.ts";
+import type { Hex } from "./intent.ts";
 import type { Keccak } from "./keccak.ts";
+
+/** An address as it was `given`, its `text` in EIP-55 case and its 20 `bytes`. */
+export type Address = { readonly given: string; readonly text: Hex; readonly bytes: Uint8Array };
 
 export type Memory = {
   readonly keccak: Keccak;

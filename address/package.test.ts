@@ -1,5 +1,5 @@
-// The package as others get it: packed, unpacked into an empty project, run on plain Node and bundled
-// for a page. Bundle sizes are pinned: whoever makes it larger says so here.
+// The package as others get it: packed, unpacked into an empty project, run on plain Node and
+// bundled for a page. Bundle sizes are pinned: whoever makes it larger says so here.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -121,7 +121,7 @@ export const wellKnown: ReadonlyMap<string, string> = new Map(
 
 /**
  * The signature of the well-known function that `selector` (lower case) belongs to. Sources:
- * ERC-20, 721, 777, 1155, 1363, 2612, 3009, 4626, EIP-2612's DAI form, Permit2, WETH, Aave, Safe, Uniswap
- * routers, OpenZeppelin's access control and proxies, and PaymentFactory.
+ * ERC-20, 721, 777, 1155, 1363, 2612, 3009, 4626, EIP-2612's DAI form, Permit2, WETH, Aave, Safe,
+ * Uniswap routers, OpenZeppelin's access control and proxies, and PaymentFactory.
  */
 export const ownerOfSelector = (selector: string): string | undefined => wellKnown.get(selector);

@@ -165,7 +165,7 @@ function viemTerms(drawn: DrawnIntent): library.Hex {
   return encodeAbiParameters(execute.inputs, [viemIntent(drawn)] as never);
 }
 
-type Parameter = { type: string; name?: string; components?: readonly Parameter[] };
+type Parameter = { type: string; name?: string | undefined; components?: readonly Parameter[] };
 
 const canonical = ({ type, components }: Parameter): string =>
   components ? `(${components.map(canonical).join(",")})${type.slice("tuple".length)}` : type;

@@ -2,13 +2,13 @@
 
 import { type AbiType, termsBytesMax } from "./abi-type.ts";
 import { writeArgument } from "./argument.ts";
-import { type Address, readAddress, writeAddressWord } from "./checksum.ts";
+import { readAddress, writeAddressWord } from "./checksum.ts";
 import { type Faults, kindOf, refuse } from "./errors.ts";
 import { callsMax, type RawCall, type RawIntent } from "./fields.ts";
 import { readFunction } from "./function.ts";
 import { writeHex } from "./hex.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
-import type { Memory } from "./memory.ts";
+import type { Address, Memory } from "./memory.ts";
 import { readInteger, writeInteger } from "./number.ts";
 import { reserve, TooLong, type Writer, writeBytes } from "./writer.ts";
 
