@@ -228,7 +228,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await store.findClientId(digestOf(clientId)));
       });
 
-      test("origins set replaces the list; refused entries say why and change nothing", async () => {
+      test("origins set replaces the list; a refused entry says why", async () => {
         const { accountId: account } = await run("account create", { email: newEmail() });
         const list = ["https://b.example/", "https://a.example"];
         assert.deepEqual(await run("origins set", { account }, list), {

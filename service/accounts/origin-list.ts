@@ -107,5 +107,5 @@ async function insert(db: Kysely<Tables>, accountId: string, origins: string[], 
 const tooMany = (held: number): Issue => ({
   path: ["origin"],
   code: "too_many",
-  message: `the account allows ${held} origins already, and at most ${originsMax}: remove one first`,
+  message: `${held} origins are allowed already, of at most ${originsMax}: remove one first`,
 });

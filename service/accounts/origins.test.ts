@@ -287,7 +287,7 @@ describe("an entry of the list of origins", () => {
     });
   }
 
-  test("whatever is accepted is canonical already, and exact entries are what URL calls origin", () => {
+  test("what is accepted keeps its form, and exact entries are what URL calls origin", () => {
     const piece = fc.constantFrom(
       ..."*.:/@ü-_0x7f?#a ",
       ..."https:// http:// *. example com localhost 127.0.0.1 [::1] ü 443 3000 :8443".split(" "),

@@ -27,9 +27,9 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
  *
  * Accepted: `https://` with a host and perhaps a port; the same with `*.` before a domain that is
  * no public suffix; `http://` with `localhost` or `127.0.0.1` and a port other than 80. Letter
- * case, Unicode names, the default port and one trailing slash are brought to canonical form, which
- * is what a browser sends as `Origin` (with `*.` in front of the host for a wildcard). The canonical
- * form of a canonical form is itself.
+ * case, Unicode names, the default port and one trailing slash are brought to canonical form: what
+ * a browser sends as `Origin`, with `*.` in front of the host for a wildcard. The canonical form of
+ * a canonical form is itself.
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {

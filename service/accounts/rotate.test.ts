@@ -52,7 +52,7 @@ for (const [name, open] of Object.entries(pairs)) {
       await a.close();
     });
 
-    test("undefined to all but one of those who rotate a key at once; the one's key works", async () => {
+    test("undefined to all but one of those who rotate a key at once", async () => {
       for (let round = 0; round < rounds; round++) {
         const accountId = await newAccount(a);
         let prefix: string | null = null;

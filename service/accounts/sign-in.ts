@@ -21,7 +21,7 @@ type SetCookies = { setCookies: string[] };
 type Login = { email: string; password: string };
 
 export type SignIn = {
-  /** @throws {SignInError} `signup_closed`, `user_already_exists`, or why email or password won't do */
+  /** @throws {SignInError} `signup_closed`, `user_already_exists`, or what is wrong with them */
   signUp(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;
   /** @throws {SignInError} `invalid_email_or_password`, whichever it was */
   signIn(login: Login, actor: Actor): Promise<SetCookies & { account: Account }>;

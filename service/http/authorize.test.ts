@@ -70,7 +70,7 @@ async function refuses(status: number, code: string, headers: Headers): Promise<
 }
 
 describe("POST /v1/address/create and its credential, step by step", () => {
-  test("1. 400 invalid_request: both credentials, in every combination of good and bad", async () => {
+  test("1. 400 invalid_request: both credentials, good or bad", async () => {
     const { bearer, clientId } = await newAccount();
     for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
       for (const id of [clientId, "nonsense", ""]) {
@@ -103,7 +103,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
-  test("2. 401 unauthorized: no credential, with Origin or without, or in other places", async () => {
+  test("2. 401 unauthorized: no credential, or one in another place", async () => {
     const { apiKey, clientId } = await newAccount();
     await refuses(401, "unauthorized", []);
     await refuses(401, "unauthorized", [["Origin", origin]]);
@@ -112,7 +112,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
   });
 
-  test("3. 403 api_key_in_browser: a key with any Origin, known or not, allowed or not", async () => {
+  test("3. 403 api_key_in_browser: a key with any Origin, known or not", async () => {
     const { bearer } = await newAccount();
     for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
       const withOrigin: Headers = [["Origin", value]];
@@ -307,7 +307,7 @@ describe("a credential", () => {
     assert.match(server.headers.get("ratelimit")!, /r=99;/);
   });
 
-  test("that is a known key with an Origin is remembered; an unknown one leaves no trace", async () => {
+  test("that is a key with an Origin is remembered; an unknown one is not", async () => {
     const { accountId, bearer } = await newAccount();
     const { accounts, store } = service.parts;
     await refuses(403, "api_key_in_browser", [

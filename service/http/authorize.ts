@@ -108,7 +108,7 @@ async function useClientId(
   if (origin === undefined) {
     throw new Refusal(
       "origin_required",
-      "a client ID works from web pages only, whose requests carry an Origin: servers use an API key",
+      "a client ID is for web pages, whose requests carry an Origin: servers use an API key",
     );
   }
   if (more.length > 0 || findAllowing(origin, found.origins) === undefined) {

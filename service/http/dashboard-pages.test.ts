@@ -50,7 +50,7 @@ describe("the pages", () => {
     await bare.close();
   });
 
-  test("each path of the dashboard is its page; /a and what is under it the public one", async () => {
+  test("each path of the dashboard is its page, /a and below the public one", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }

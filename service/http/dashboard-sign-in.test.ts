@@ -37,7 +37,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.json().error.code, code);
     };
 
-    test("403 forbidden: every write that is not from our own page, with no cookie set", async () => {
+    test("403 forbidden: every write that is not from our own page; no cookie", async () => {
       const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
       const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
       for (const path of [...paths, "reset-password"]) {
@@ -86,7 +86,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual(statuses, [200, 409, 409, 409]);
     });
 
-    test("401 invalid_email_or_password, the same for a wrong password and an unknown email", async () => {
+    test("401 invalid_email_or_password, whichever of the two it was", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);
       const browser = openBrowser(service);
@@ -96,7 +96,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(wrong.body, unknown.body);
     });
 
-    test("429 rate_limited with Retry-After: the 11th attempt, even with the right password", async () => {
+    test("429 rate_limited: the 11th attempt, even with the right password", async () => {
       const email = newEmail();
       const owner = openBrowser(service);
       await owner.signUp(email);
@@ -243,7 +243,7 @@ for (const [name, database] of Object.entries(databases)) {
       await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
     });
 
-    test("a reset link sets a password once, ends every session, and works for an operator's account", async () => {
+    test("a reset link sets a password once, and ends every session", async () => {
       const { store, accounts } = service.parts;
       const email = newEmail();
       await createAccount(store.db, email, { atMs: Date.now() });

@@ -59,7 +59,7 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
-    test("401 unauthorized: every route but config, without a session, also with an API key", async () => {
+    test("401 unauthorized: every route but config, also with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = ["api-key/rotate", "client-id/rotate"].map((path) => `credentials/${path}`);
@@ -105,7 +105,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(preflight.headers["access-control-allow-origin"], undefined);
     });
 
-    test("400 with issues, each with its path: bodies and queries that are not as agreed", async () => {
+    test("400 with the path: bodies and queries that are not as agreed", async () => {
       const browser = await signUp();
       const answers = {
         prefix: await browser.post(`${api}/credentials/api-key/rotate`, {}),
@@ -138,7 +138,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal(answer.statusCode, 409);
     });
 
-    test("a key is shown once, then only its prefix; it creates addresses until it is rotated", async () => {
+    test("a key is shown once, then its prefix; it works until it is rotated", async () => {
       const browser = await signUp();
       const made = (await rotate(browser, null)).json();
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
