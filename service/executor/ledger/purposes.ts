@@ -110,7 +110,6 @@ async function insertTransaction(
       signed_at: signedAt,
       signed_block: signedBlock,
     })
-    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { batchesOf, type Ready } from "./batch.ts";
+
+const limits = { batchGasMax: 1_000_000, batchItemsMax: 4, batchBytesMax: 10_000 };
+
+const ready = (name: string, gas: number, failures = 0, bytes = 100): Ready =>
+  ({
+    gas,
+    item: { job: { address: name, terms: `0x${"00".repeat(bytes)}` as Hex, failures } },
+  }) as never;
+const names = (list: readonly Ready[]) =>
+  batchesOf(list, limits).map((batch) => batch.items.map((item) => item.job.address).join(""));
+
+describe("batchesOf", () => {
+  test("one that failed before goes alone", () => {
+    assert.deepEqual(names([ready("a", 9), ready("b", 9, 1), ready("c", 9)]), ["ac", "b"]);
+  });
+
+  test("no more items, gas or bytes than the limits", () => {
+    const many = [..."abcdef"].map((name) => ready(name, 1000));
+    assert.deepEqual(names(many), ["abcd", "ef"]);
+    const heavy = [..."abcd"].map((name) => ready(name, 400_000));
+    assert.deepEqual(names(heavy), ["ab", "cd"]);
+    const long = [..."abc"].map((name) => ready(name, 1000, 0, 6000));
+    assert.deepEqual(names(long), ["a", "b", "c"]);
+  });
+
+  test("one above every limit still goes, alone", () => {
+    assert.deepEqual(names([ready("a", 2_000_000), ready("b", 1000)]), ["b", "a"]);
+  });
+
+  test("each item may use as much gas as the dearest, and an eighth more", () => {
+    const [batch] = batchesOf([ready("a", 100_000), ready("b", 50_000)], limits);
+    assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.125);
+  });
+});

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { fromHex, type Hex } from "executable-address";
+import { openStore } from "../../store/open.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import type { Store } from "../../store/store.ts";
+import { type Fence, LeaseLost } from "./lease.ts";
+import { type Ledger, openLedger } from "./ledger.ts";
+import { PurposeConflict } from "./purposes.ts";
+
+const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
+const sender = address(0xe0);
+const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, "0")}`;
+
+let signatures = 0;
+/** A hash of its own each time, as from a signer. */
+const signed = (n: number) => ({
+  hash: hash(1000 + signatures++),
+  raw: "0x02" as Hex,
+  fee: { maxFee: 10n ** 20n + BigInt(n), priorityFee: 1n },
+  signedAt: 100 + n,
+  signedBlock: 10,
+});
+const purpose = (nonce: number, ...addresses: Hex[]) => ({
+  sender,
+  nonce,
+  kind: "execute" as const,
+  data: "0x1234" as Hex,
+  gas: 100_000,
+  createdAt: 100,
+  addresses,
+});
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`the ledger on ${dialect}`, () => {
+    let directory: string;
+    let postgres: TestPostgres | undefined;
+    let store: Store;
+    let ledger: Ledger;
+    let chainId = 1;
+    let fence: Fence;
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), "ledger-"));
+      if (dialect === "postgres") postgres = await startPostgres();
+      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      ledger = openLedger(store.db, store.dialect);
+      for (let n = 1; n <= 9; n++) {
+        const row = { address: fromHex(address(n)), terms: new Uint8Array([n]) };
+        await store.saveRecord({ ...row, accountId: "acc", createdAtMs: 5000 + n });
+      }
+    });
+    after(async () => {
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+    });
+    beforeEach(async () => {
+      fence = (await ledger.takeLease(++chainId, "a", undefined))!;
+      const sightings = [1, 2, 3].map((n) => ({ address: address(n), blockNumber: 7 }));
+      await ledger.saveSweep(fence, { number: 7, hash: hash(7) }, sightings, 50);
+    });
+
+    test("a lease taken by another makes every later write of the first fail", async () => {
+      const seen = await ledger.readLease(chainId);
+      const taken = await ledger.takeLease(chainId, "b", seen);
+      assert.equal(taken?.epoch, 2);
+      await assert.rejects(ledger.renewLease(fence), LeaseLost);
+      await assert.rejects(ledger.openPurpose(fence, purpose(0, address(1)), signed(1)), LeaseLost);
+      await assert.rejects(
+        ledger.saveSweep(fence, { number: 8, hash: hash(8) }, [], 50),
+        LeaseLost,
+      );
+      assert.deepEqual(await ledger.findPending(chainId, sender), []);
+    });
+
+    test("a lease that was written to since it was seen cannot be taken", async () => {
+      const seen = await ledger.readLease(chainId);
+      await ledger.renewLease(fence);
+      assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
+      await ledger.renewLease(fence);
+    });
+
+    test("of ten that take a lease at once, one has it", async () => {
+      const seen = await ledger.readLease(chainId);
+      const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
+      const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
+      assert.equal(taken.length, 1);
+    });
+
+    test("a nonce has one purpose, and a job too: the second is refused whole", async () => {
+      await ledger.openPurpose(fence, purpose(5, address(1), address(2)), signed(1));
+      await assert.rejects(ledger.openPurpose(fence, purpose(5, address(3)), signed(2)));
+      const conflicting = purpose(6, address(3), address(2));
+      await assert.rejects(ledger.openPurpose(fence, conflicting, signed(3)), PurposeConflict);
+      const due = await ledger.findDueJobs(chainId, 50, 10);
+      assert.deepEqual(
+        due.map((job) => job.address),
+        [address(3)],
+      );
+      assert.equal(await ledger.findNextNonce(chainId, sender), 6);
+    });
+
+    test("every transaction signed for a purpose is kept, with fees above 2^53", async () => {
+      const transactions = [signed(1), signed(2)] as const;
+      const id = await ledger.openPurpose(fence, purpose(0, address(1)), transactions[0]);
+      await ledger.addTransaction(fence, id, transactions[1]);
+      const [found] = await ledger.findPending(chainId, sender);
+      assert.deepEqual(found?.transactions, transactions);
+      assert.deepEqual(found?.addresses, [address(1)]);
+      assert.equal(found?.data, "0x1234");
+    });
+
+    test("settling frees the jobs, adds up the gas, and does nothing the second time", async () => {
+      const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
+      const amount = 2n ** 200n;
+      const settlement = {
+        purposeId: id,
+        transactionHash: hash(1),
+        blockNumber: 9,
+        paid: 10n ** 18n,
+        at: 86_400 * 3 + 5,
+        outcomes: [
+          { kind: "executed" as const, vault: address(1), token: address(8), amount, left: 0n },
+        ],
+        updates: [{ address: address(1), state: "idle" as const, dueAt: null, reason: null }],
+      };
+      assert.equal(await ledger.settlePurpose(fence, settlement), true);
+      assert.equal(await ledger.settlePurpose(fence, settlement), false);
+      assert.equal(await ledger.findSpending(chainId, 3), 10n ** 18n);
+      assert.deepEqual(await ledger.findPending(chainId, sender), []);
+      const due = await ledger.findDueJobs(chainId, 1000, 10);
+      assert.deepEqual(
+        due.map((job) => job.address),
+        [address(2), address(3)],
+      );
+      const [final] = await ledger.findFinalAbove(chainId, sender, 8);
+      assert.equal(final?.id, id);
+    });
+
+    test("what a reorg undid is pending again, and its jobs wait for it", async () => {
+      const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
+      await ledger.loseNonce(fence, id, []);
+      await ledger.reopenPurpose(fence, id, [address(1)]);
+      assert.equal((await ledger.findPending(chainId, sender)).length, 1);
+      const due = await ledger.findDueJobs(chainId, 1000, 10);
+      assert.ok(!due.some((job) => job.address === address(1)));
+    });
+
+    test("money wakes an idle job, but not before its backoff has ended", async () => {
+      const idle = { state: "waiting" as const, dueAt: null, reason: "reverts" };
+      await ledger.updateJobs(fence, [
+        { ...idle, address: address(1), notBefore: 80, failures: 2 },
+        { ...idle, address: address(2) },
+      ]);
+      const again = [1, 2].map((n) => ({ address: address(n), blockNumber: 8 }));
+      await ledger.saveSweep(fence, { number: 8, hash: hash(8) }, again, 60);
+      const dueAt = async (now: number) =>
+        (await ledger.findDueJobs(chainId, now, 10)).map((job) => job.address);
+      assert.deepEqual(await dueAt(79), [address(3), address(2)]);
+      assert.deepEqual(await dueAt(80), [address(3), address(2), address(1)]);
+    });
+
+    test("the cursor goes back to the newest end that still stands", async () => {
+      await ledger.saveSweep(fence, { number: 9, hash: hash(9) }, [], 60);
+      assert.deepEqual(await ledger.findSweptBlock(chainId), { number: 9, hash: hash(9) });
+      assert.deepEqual(await ledger.findSweptBlock(chainId, 9), { number: 7, hash: hash(7) });
+      await ledger.forgetSweeps(fence, 8);
+      assert.deepEqual(await ledger.findSweptBlock(chainId), { number: 7, hash: hash(7) });
+      assert.equal(await ledger.findOldestCreation(), 5);
+    });
+
+    test("addresses are matched as a set, whatever its size", async () => {
+      assert.deepEqual(await ledger.matchAddresses([]), []);
+      const asked = Array.from({ length: 70_000 }, (_, n) => address(n + 5));
+      const found = await ledger.matchAddresses(asked);
+      assert.deepEqual(found.sort(), [5, 6, 7, 8, 9].map(address));
+    });
+  });
+}
