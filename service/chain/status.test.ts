@@ -170,6 +170,23 @@ describe("the state of an address", () => {
   });
 });
 
+describe("the statuses of many addresses", () => {
+  test("are read 150 in a call, each in its place", async () => {
+    const records = await Promise.all(Array.from({ length: 400 }, () => world.newRecord()));
+    await world.pay(records[399]!.address, 100n);
+    clock += 1000;
+    const statuses = await Promise.all(records.map((record) => reader.read(record)));
+    assert.deepEqual(
+      statuses.map(({ address }) => address),
+      records.map(({ address }) => address),
+    );
+    assert.deepEqual(
+      statuses.map(({ state }) => state),
+      [...Array(399).fill("unfunded"), "funded"],
+    );
+  });
+});
+
 describe("a status and the chain's changes", () => {
   test("an execution that a reorganisation undid is not told any more", async () => {
     const record = await world.newRecord();

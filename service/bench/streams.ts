@@ -1,0 +1,122 @@
+// What open event streams cost: memory of the server for each, and the time from a block to the last
+// stream that was told of it. The server runs in this process; the clients are raw sockets of another,
+// so that their memory is not counted. `node service/bench/streams.ts [streams]`
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { startWorld } from "../chain/status-world-for-tests.ts";
+import { startApp } from "../http/app-for-tests.ts";
+import { chainsAt, keepRecord } from "../http/status-app-for-tests.ts";
+
+if (process.argv[2] === "clients") await openClients(process.argv.slice(3));
+else await measure(Number(process.argv[2] ?? 1000));
+
+async function measure(count: number) {
+  const world = await startWorld();
+  const draining = new AbortController();
+  const server = await startApp({
+    chains: chainsAt(world),
+    draining: draining.signal,
+    eventLimits: { streamsPerAddressMax: count, pollMs: 100 },
+  });
+  const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const many = [];
+  for (let i = 0; i < count; i++) many.push(await keepRecord(server, await world.newRecord()));
+  // Warms up what is loaded once.
+  await (await open(base, [many[0]!.address], 20)).close();
+  await sleep(500);
+
+  for (const addresses of [many.slice(0, 1), many]) {
+    const before = memory();
+    const start = performance.now();
+    const clients = await open(
+      base,
+      addresses.map(({ address }) => address),
+      count,
+    );
+    const openMs = performance.now() - start;
+    await sleep(500);
+    const after = memory();
+    const tolds: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const told = clients.told(addresses.length === 1 ? count : 1);
+      await world.pay(addresses[0]!.address, 1n);
+      const paid = performance.now();
+      await told;
+      tolds.push(performance.now() - paid);
+      await sleep(150);
+    }
+    console.log({
+      streams: count,
+      addresses: addresses.length,
+      openMs: Math.round(openMs),
+      rssKibPerStream: Math.round((after.rss - before.rss) / count / 1024),
+      heapKibPerStream: Math.round(((after.heapUsed - before.heapUsed) / count / 1024) * 10) / 10,
+      toldMsMedian: Math.round(tolds.sort((a, b) => a - b)[2]!),
+    });
+    await clients.close();
+    await sleep(500);
+  }
+  draining.abort();
+  await server.close();
+  await world.stop();
+}
+
+/** After a full collection, so that what is left is held. */
+function memory() {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  collect();
+  collect();
+  return process.memoryUsage();
+}
+
+/** Streams from another process: `told` resolves when that many more messages came in all. */
+async function open(base: string, addresses: string[], count: number) {
+  const args = [import.meta.filename, "clients", base, String(count), ...addresses];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  let seen = 0;
+  const lines = createInterface({ input: child.stdout });
+  lines.on("line", (line) => {
+    seen = Number(line);
+  });
+  const until = async (wanted: number) => {
+    while (seen < wanted) await sleep(2);
+  };
+  await until(count);
+  return {
+    told: async (more: number) => {
+      const wanted = seen + more;
+      await until(wanted);
+    },
+    async close() {
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** Prints how many messages all streams were told, each time it changed. */
+async function openClients([base, count, ...addresses]: string[]) {
+  const { hostname, port } = new URL(base!);
+  let told = 0;
+  for (let i = 0; i < Number(count); i++) {
+    const socket = connect(Number(port), hostname);
+    const path = `/v1/address/${addresses[i % addresses.length]}/events`;
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+    socket.on("data", (chunk) => {
+      told += chunk.toString("latin1").split("event: status").length - 1;
+    });
+    if (i % 50 === 0) await sleep(5);
+  }
+  let printed = 0;
+  setInterval(() => {
+    if (told !== printed) process.stdout.write(`${told}\n`);
+    printed = told;
+  }, 2);
+}
