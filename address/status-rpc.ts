@@ -40,7 +40,10 @@ export class StatusError extends Error {
   }
 }
 
-/** The node answered, with an error. `rpcCode` is JSON-RPC's: -32602 for parameters it refuses. */
+/**
+ * The node answered, with an error. `rpcCode` is JSON-RPC's, such as -32602 for parameters it
+ * refuses, or the HTTP status of a gateway that did not let it speak.
+ */
 export class RpcError extends Error {
   readonly rpcCode: number;
 
@@ -75,7 +78,7 @@ export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: numbe
     });
     const body = (await reply.json().catch(() => undefined)) as Partial<Envelope> | undefined;
     if (body?.error) throw new RpcError(Number(body.error.code), String(body.error.message));
-    if (!reply.ok) throw new Error(`${method}: HTTP ${reply.status}`);
+    if (!reply.ok) throw new RpcError(reply.status, `${method}: HTTP ${reply.status}`);
     if (!body || !("result" in body)) throw new Error(`${method}: neither result nor error`);
     return body.result;
   };

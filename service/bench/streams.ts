@@ -1,6 +1,6 @@
-// What open event streams cost: memory of the server for each, and the time from a block to the last
-// stream that was told of it. The server runs in this process; the clients are raw sockets of another,
-// so that their memory is not counted. `node service/bench/streams.ts [streams]`
+// What open event streams cost: memory of the server for each, and the time from a block to the
+// last stream that was told of it. The server runs in this process; the clients are raw sockets of
+// another, so that their memory is not counted. `node service/bench/streams.ts [streams]`
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -15,7 +15,7 @@ const histories = Number(process.env.HISTORIES ?? 10);
 const firstSeed = Number(process.env.SEED ?? 1);
 const steps = 24;
 
-/** A chain for each history: anvil loses its state in reorganisations of chains of many hundreds. */
+/** One for each history: anvil loses state in reorganisations of chains of many hundreds. */
 let world: World;
 beforeEach(async () => {
   world = await startWorld();

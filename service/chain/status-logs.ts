@@ -3,15 +3,16 @@
 
 import type { Hex } from "executable-address";
 import type { Execution, Recovery } from "executable-address/status";
+import { paymentFactoryAbi } from "executable-address-contracts";
 import {
   BaseError,
   formatLog,
+  getAbiItem,
   getAddress,
   HttpRequestError,
   numberToHex,
   type PublicClient,
   pad,
-  parseAbi,
   parseEventLogs,
   type RpcLog,
   RpcRequestError,
@@ -35,10 +36,10 @@ export type Range = { from: number; to: number };
 /** The node was reached and did not answer for so much; `refused` says how it put that. */
 export type Refused = { refused: string };
 
-const events = parseAbi([
-  "event Executed(address indexed vault, address indexed token, uint256 held, uint256 left)",
-  "event Recovered(address indexed vault, address indexed token, uint256 amount)",
-]);
+const events = [
+  getAbiItem({ abi: paymentFactoryAbi, name: "Executed" }),
+  getAbiItem({ abi: paymentFactoryAbi, name: "Recovered" }),
+] as const;
 const selectors = events.map((event) => toEventSelector(event));
 
 /**

@@ -49,8 +49,8 @@ const headBytes = 64;
 const holdingBytes = 128;
 
 /**
- * What a creation answers is held to the bounds of code, 24,576 bytes at 200 gas each: 191 subjects.
- * With proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
+ * What a creation answers is held to the bounds of code, 24,576 bytes at 200 gas each: 191
+ * subjects. With proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
  */
 const subjectsMax = 150;
 
