@@ -21,7 +21,7 @@ export type Subject = { address: Hex; intent: Intent };
 
 /**
  * The statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150 of them, and
- * the calls that the past of those with code takes. One that cannot be told is an error in its place.
+ * the calls that the past of those with code takes. An error stands for one that cannot be told.
  *
  * @throws {StatusUnavailable} when the chain cannot be read or left `block` meanwhile
  */
