@@ -12,6 +12,7 @@ import { mountDashboard } from "./dashboard.ts";
 import { events } from "./events.ts";
 import { apiHeaders, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup.ts";
+import { openapi } from "./openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
@@ -69,4 +70,5 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
   at("/chains", { GET: chains(parts) });
+  at("/openapi.json", { GET: openapi() });
 }

@@ -25,6 +25,7 @@ import {
 
 const origin = "https://shop.example.com";
 const strange = `0x${"1".repeat(40)}`;
+const constant = ["/chains", "/openapi.json"];
 const answered = new Set<string>();
 let world: World;
 let service: TestApp;
@@ -145,6 +146,7 @@ describe("answers are as described, no header and no field besides", () => {
     await expect(304, "/address/{address}", { headers: { "if-none-match": String(etag) } });
     await expect(200, "/address/{address}", { method: "HEAD" });
     await expect(200, "/chains", {});
+    assert.deepEqual((await expect(200, "/openapi.json", {})).json(), document);
   });
 
   test("200 to a status through the life of an address, 503 where its chain is away", async () => {
@@ -193,7 +195,7 @@ describe("answers are as described, no header and no field besides", () => {
       await expect(404, path, { url: `/v1${path.replace("{address}", strange)}` });
       await expect(431, path, { headers: many });
     }
-    await expect(431, "/chains", { headers: many });
+    for (const path of constant) await expect(431, path, { headers: many });
   });
 
   test("500 where a record is not what it was, 503 where the store does not answer", async () => {
@@ -225,8 +227,8 @@ describe("answers are as described, no header and no field besides", () => {
   });
 
   test("each status that the document gives an operation was seen above", () => {
-    // A list in memory does not fail.
-    answered.add("get /chains 500");
+    // What is in memory does not fail.
+    for (const path of constant) answered.add(`get ${path} 500`);
     for (const [path, operations] of Object.entries(document.paths)) {
       for (const method of ["get", "post"] as const) {
         for (const status of Object.keys(operations[method]?.responses ?? {})) {
