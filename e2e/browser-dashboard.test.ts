@@ -1,7 +1,9 @@
 // The dashboard as a person uses it, in a real browser, with real pages of other origins.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
 import { launchBrowser, listenForFaults, openPage, serveBlankPage } from "./browser.ts";
@@ -166,6 +168,27 @@ describe("a page creates addresses with the client ID", () => {
     assert.equal(status, 200);
     createdAddress = body.address ?? "";
     assert.match(createdAddress, /^0x[0-9a-fA-F]{40}$/);
+  });
+
+  test("the examples of the overview work as they are pasted", async () => {
+    await openPage(page, site);
+    const example = page.getByRole("tabpanel");
+    // Open on an account that was never used, closed once its first use was counted.
+    const examples = page.locator("details");
+    if ((await examples.getAttribute("open")) === null) await examples.locator("summary").click();
+    await page.getByLabel("Your wallet").fill(shopAddress);
+    const curl = (await example.textContent()) ?? "";
+    const env = { ...process.env, API_KEY: apiKey };
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });
+    assert.match(stdout, new RegExp(`"recovery":"${shopAddress}"`));
+
+    await page.getByRole("tab", { name: "fetch" }).click();
+    const script = await example.textContent();
+    const shopping = await context.newPage();
+    await shopping.goto(shop.origin);
+    const address = await shopping.evaluate(`(async () => { ${script}; return address; })()`);
+    assert.match(String(address), /^0x[0-9a-fA-F]{40}$/);
+    await shopping.close();
   });
 
   test("403 origin_not_allowed from a page of another origin", async () => {

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Link } from "wouter";
 import { Icon } from "../ui/icon.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -29,20 +30,29 @@ export function Overview() {
         </div>
       )}
       {!failed && ready && (
-        <div className="flex flex-col gap-6">
-          <Warnings credentials={credentials.data} />
-          {wasUsed(credentials.data) && <Usage />}
-          <Steps credentials={credentials.data} origins={origins.data} config={config.data} />
-          {!wasUsed(credentials.data) && <Usage />}
-        </div>
+        <Sections credentials={credentials.data} origins={origins.data} config={config.data} />
       )}
     </>
   );
 }
 
-/** An account at work wants its figures first; a new one its first steps. */
-const wasUsed = ({ apiKey, clientId }: Credentials) =>
-  Boolean(apiKey?.lastUsedAt || clientId?.lastUsedAt);
+type SectionsProps = { credentials: Credentials; origins: Origins; config: Config };
+
+/**
+ * An account at work wants its figures first, a new one its first steps. Decided once: nothing may
+ * jump under the pointer because the first use was counted meanwhile.
+ */
+function Sections({ credentials, origins, config }: SectionsProps) {
+  const [isNew] = useState(!credentials.apiKey?.lastUsedAt && !credentials.clientId?.lastUsedAt);
+  return (
+    <div className="flex flex-col gap-6">
+      <Warnings credentials={credentials} />
+      {!isNew && <Usage />}
+      <Steps isNew={isNew} credentials={credentials} origins={origins} config={config} />
+      {isNew && <Usage />}
+    </div>
+  );
+}
 
 function Warnings({ credentials }: { credentials: Credentials }) {
   if (!credentials.apiKey?.seenInBrowserAt) return null;
@@ -64,16 +74,14 @@ function Warnings({ credentials }: { credentials: Credentials }) {
   );
 }
 
-type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
-
 /** What is left to do before the first address, then the first address itself. */
-function Steps({ credentials, origins, config }: StepsProps) {
+function Steps({ isNew, credentials, origins, config }: SectionsProps & { isNew: boolean }) {
   const hasKey = credentials.apiKey !== null;
   const hasOrigin = origins.origins.length > 0;
   return (
     <section aria-labelledby="start" className="card">
       <h2 id="start" className="px-5 pt-5">
-        {wasUsed(credentials) ? "Ways to create addresses" : "Start here"}
+        {isNew ? "Start here" : "Ways to create addresses"}
       </h2>
       <ol className="divide-y divide-line px-5">
         <Step done={hasKey} title="From a server: an API key" href="/credentials">
@@ -86,7 +94,7 @@ function Steps({ credentials, origins, config }: StepsProps) {
         </Step>
       </ol>
       <div className="border-t border-line p-5">
-        <details open={!wasUsed(credentials)}>
+        <details open={isNew}>
           <summary className="mb-3 cursor-pointer font-semibold">An address to try</summary>
           <FirstAddress clientId={credentials.clientId?.clientId} config={config} />
         </details>

@@ -1,7 +1,8 @@
 import type { AddressRecord, Call } from "executable-address";
+import type { Chain } from "./chains.ts";
 import { partsOf } from "./function.ts";
 import { InertText } from "./inert-text.tsx";
-import { type Chain, findToken, type Phrase, sayCall, sayParty } from "./reading.ts";
+import { findToken, type Phrase, sayCall, sayParty } from "./reading.ts";
 
 type CallsProps = { record: AddressRecord; chains: readonly Chain[] };
 

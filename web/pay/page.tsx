@@ -4,8 +4,8 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Notice } from "../ui/notice.tsx";
 import { Failed, Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
+import { type Chain, findChains } from "./chains.ts";
 import { Payment } from "./payment-card.tsx";
-import type { Chain } from "./reading.ts";
 import { type Found, findRecord, sourceOf } from "./record.ts";
 
 export function Page() {
@@ -44,13 +44,6 @@ export function Page() {
       </main>
     </div>
   );
-}
-
-/** Symbols and decimals for display; without a server there are none, and amounts stay bare. */
-async function findChains(signal: AbortSignal): Promise<Chain[]> {
-  const answer = await fetch("/v1/chains", { signal }).catch(() => undefined);
-  const list = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
-  return Array.isArray(list?.chains) ? list.chains : [];
 }
 
 type AnswerProps = {

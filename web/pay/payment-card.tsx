@@ -5,10 +5,11 @@ import { Definitions } from "../ui/definition.tsx";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { Calls } from "./calls.tsx";
+import type { Chain, Token } from "./chains.ts";
 import { useNowSeconds } from "./now.ts";
 import { owed, paymentLink } from "./payment.ts";
 import { QrCode } from "./qr-code.tsx";
-import { type Chain, findToken, hazardsOf, sayAmount, type Token } from "./reading.ts";
+import { findToken, hazardsOf, sayAmount } from "./reading.ts";
 import { type Following, useStatus } from "./status.ts";
 import { StatusLine } from "./status-line.tsx";
 import { WalletButtons } from "./wallet-buttons.tsx";
@@ -150,8 +151,8 @@ function Evidence({ record }: { record: AddressRecord }) {
       <summary className="cursor-pointer font-semibold">How this was checked</summary>
       <p className="my-3 text-soft">
         The address is a hash of the words above. Your browser worked it out again from them and
-        from the factory that is built into this page; the names and decimals of tokens are this
-        server's word.
+        from the factory that is built into this page; the names and decimals of tokens and the
+        state are this server's word.
       </p>
       <Definitions
         items={[

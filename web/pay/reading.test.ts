@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Call, type Hex, type Intent, makeRecord } from "executable-address";
+import { type Chain, readChains } from "./chains.ts";
 import { partsOf, signatureOf } from "./function.ts";
 import { owed, paymentLink, transferCalldata } from "./payment.ts";
-import { type Chain, hazardsOf, sayAmount, sayCall, sayParty } from "./reading.ts";
+import { hazardsOf, sayAmount, sayCall, sayParty } from "./reading.ts";
 
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
 const other: Hex = "0x1111111111111111111111111111111111111111";
@@ -113,6 +114,26 @@ describe("what a call does, in words", () => {
     assert.equal(sayParty(record.address.toLowerCase(), record), "this very address");
     assert.equal(sayParty(other, record), "the recovery address");
     assert.equal(sayParty("0x2222222222222222222222222222222222222222", record), undefined);
+  });
+});
+
+describe("the chain list of the server", () => {
+  test("keeps whole entries only: a token that cannot be shown honestly is unknown", () => {
+    const tokens = [
+      usdc,
+      { ...usdc, decimals: -1 },
+      { ...usdc, decimals: 1e9 },
+      { ...usdc, decimals: "6" },
+      { ...usdc, symbol: "US\u202eDC" },
+      { ...usdc, symbol: "" },
+      { ...usdc, symbol: "X".repeat(33) },
+      { ...usdc, address: "0x12" },
+      null,
+    ];
+    const list = { chains: [{ chainId: 1, name: "Ethereum", tokens }, { chainId: "1" }, null] };
+    assert.deepEqual(readChains(list), chains);
+    for (const wrong of [undefined, null, [], { chains: {} }])
+      assert.deepEqual(readChains(wrong), []);
   });
 });
 

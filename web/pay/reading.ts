@@ -3,11 +3,9 @@
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { formatUnits } from "../ui/amount.ts";
+import type { Chain, Token } from "./chains.ts";
 import { partsOf, signatureOf } from "./function.ts";
 import { hasHidden } from "./inert.ts";
-
-export type Token = { symbol: string; address: Hex; decimals: number };
-export type Chain = { chainId: number; name: string; tokens: Token[] };
 
 /** From here on an approval is meant to have no limit. */
 const unlimitedFrom = 2n ** 255n;

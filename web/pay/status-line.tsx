@@ -1,6 +1,7 @@
 import type { ServiceStatus } from "executable-address/status";
 import { Badge } from "../ui/notice.tsx";
-import { sayAmount, type Token } from "./reading.ts";
+import type { Token } from "./chains.ts";
+import { sayAmount } from "./reading.ts";
 import { type Following, stateNames } from "./status.ts";
 
 type Props = { following: Following; token: Token | undefined };

@@ -1,0 +1,39 @@
+// Names, symbols and decimals, for display: the server's word, so only what can be shown as it is.
+
+import type { Hex } from "executable-address";
+import { hasHidden } from "./inert.ts";
+
+export type Token = { symbol: string; address: Hex; decimals: number };
+export type Chain = { chainId: number; name: string; tokens: Token[] };
+
+const decimalsMax = 77; // 2^256 has 78 digits
+const textMax = 32;
+
+/** Never throws: without a server there are none, and amounts stay bare base units. */
+export async function findChains(signal: AbortSignal): Promise<Chain[]> {
+  const answer = await fetch("/v1/chains", { signal }).catch(() => undefined);
+  return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);
+}
+
+/** The whole entries of a chain list; anything else in it is left out. */
+export function readChains(list: unknown): Chain[] {
+  const { chains } = (list ?? {}) as { chains?: unknown };
+  if (!Array.isArray(chains)) return [];
+  return chains
+    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isPlain(chain.name))
+    .map(({ chainId, name, tokens }) => ({
+      chainId,
+      name,
+      tokens: Array.isArray(tokens) ? tokens.filter(isToken) : [],
+    }));
+}
+
+const isToken = (token: Partial<Token> | null): token is Token =>
+  isPlain(token?.symbol) &&
+  /^0x[0-9a-fA-F]{40}$/.test(String(token?.address)) &&
+  Number.isInteger(token?.decimals) &&
+  Number(token?.decimals) >= 0 &&
+  Number(token?.decimals) <= decimalsMax;
+
+const isPlain = (text: unknown): text is string =>
+  typeof text === "string" && text !== "" && text.length <= textMax && !hasHidden(text);
