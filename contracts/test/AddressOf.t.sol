@@ -70,7 +70,7 @@ contract AddressOfTest is Fixture {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         bytes memory moved = bytes.concat(
-            factory.execute.selector, bytes32(uint256(64)), gap, behindOffset(abi.encode(intent))
+            factory.execute.selector, bytes32(uint256(64)), gap, withoutOffset(abi.encode(intent))
         );
         (bool ok, bytes memory answer) = address(factory).call(moved);
         check(ok && abi.decode(answer, (address)) == vault, "the same");
@@ -81,7 +81,7 @@ contract AddressOfTest is Fixture {
     function test_anotherLayout_isAnotherUnfundedAddress() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
-        bytes memory body = behindOffset(abi.encode(intent));
+        bytes memory body = withoutOffset(abi.encode(intent));
         bytes memory head = new bytes(7 * 32);
         bytes memory tail = new bytes(body.length - head.length);
         for (uint256 i = 0; i < body.length; ++i) {
@@ -135,12 +135,5 @@ contract AddressOfTest is Fixture {
         uint256 left = token.balanceOf(vault);
         holds(vault, left, AMOUNT - left);
         check(left == 0 || left == AMOUNT, "all or nothing");
-    }
-
-    function behindOffset(bytes memory terms) private pure returns (bytes memory body) {
-        body = new bytes(terms.length - 32);
-        for (uint256 i = 0; i < body.length; ++i) {
-            body[i] = terms[i + 32];
-        }
     }
 }

@@ -6,6 +6,7 @@ import {Fixture} from "./Fixture.sol";
 import {Errors} from "./Errors.sol";
 import {vm} from "./Vm.sol";
 import {Shop} from "./targets/Shop.sol";
+import {LyingToken} from "./tokens/OddTokens.sol";
 
 contract ExecuteTest is Fixture {
     function test_WrongChain_onAnyOtherChain(uint64 other) public {
@@ -36,6 +37,16 @@ contract ExecuteTest is Fixture {
     function test_Underfunded_whereTheTokenHasNoCode() public {
         Intent memory intent = plainIntent();
         intent.token = address(0x70CE17);
+        address vault = factory.addressOf(intent);
+        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        factory.execute(intent);
+    }
+
+    function test_Underfunded_whereTheTokenReverts_whateverItSays() public {
+        LyingToken liar = new LyingToken();
+        liar.lie(AMOUNT, 32, true);
+        Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
+        intent.token = address(liar);
         address vault = factory.addressOf(intent);
         vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
         factory.execute(intent);

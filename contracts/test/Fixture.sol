@@ -14,8 +14,7 @@ abstract contract Fixture {
     Shop internal shop;
     bytes32 internal prefix;
 
-    bytes private constant DEPLOYER_CODE =
-        hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
+    bytes private constant DEPLOYER_CODE = hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
         hex"81602082378035828234f58015156039578182fd5b8082525050506014600cf3";
 
     address internal constant RECOVERY = address(0xC0FFEE);
@@ -162,5 +161,12 @@ abstract contract Fixture {
 
     function bounded(uint256 value, uint256 min, uint256 max) internal pure returns (uint256) {
         return min + value % (max - min + 1);
+    }
+
+    function withoutOffset(bytes memory terms) internal pure returns (bytes memory body) {
+        body = new bytes(terms.length - 32);
+        for (uint256 i = 0; i < body.length; ++i) {
+            body[i] = terms[i + 32];
+        }
     }
 }

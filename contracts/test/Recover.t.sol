@@ -27,6 +27,21 @@ contract RecoverTest is Fixture {
         factory.recover(intent, list(address(token)));
     }
 
+    function test_NotCanonical_whereTheTokensStandBeforeTheIntent() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        // Offsets 128 and 64; the tokens, one of them; then the intent, without its own offset.
+        bytes memory data = bytes.concat(
+            abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
+            withoutOffset(abi.encode(intent))
+        );
+        vm.expectRevert(abi.encodeCall(Errors.NotCanonical, (132, 68)));
+        (bool ok,) = address(factory).call(data);
+        ok;
+        holds(vault, AMOUNT, 0);
+    }
+
     function test_RecoveryFailed_ofABlockedToken_doesNotHoldUpOthers() public {
         BlockingToken blocking = new BlockingToken();
         Intent memory intent = plainIntent();
