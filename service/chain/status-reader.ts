@@ -6,9 +6,9 @@ import type { AddressStatus, BlockReference } from "executable-address/status";
 import { BaseError } from "viem";
 import { readStatuses, type Subject } from "./status.ts";
 import type { ChainAccess } from "./status-logs.ts";
-import { newPastMemory } from "./status-past.ts";
+import { newPastMemory, type PastMemory } from "./status-past.ts";
 import { StatusUnavailable } from "./status-unavailable.ts";
-import { findHead } from "./status-view.ts";
+import { findBlock, findHead } from "./status-view.ts";
 
 export type StatusReader = {
   /**
@@ -17,6 +17,8 @@ export type StatusReader = {
    * @throws {StatusUnavailable} when the chain cannot be read: nothing is told from memory
    */
   read(subject: Subject): Promise<AddressStatus>;
+  /** The status at a block below the newest, by its number. @throws {StatusUnavailable} */
+  readAt(subject: Subject, number: number): Promise<AddressStatus>;
   /** The newest block, as fresh as `read` has it. @throws {StatusUnavailable} */
   head(): Promise<BlockReference>;
 };
@@ -38,13 +40,17 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
   const memory = newPastMemory();
   const head = sharedHead(chain, now);
   let current: Reading | undefined;
+  let earlier = new Map<number, Promise<Reading>>();
 
   return {
     head: () => head.find().catch(refuse),
     async read(subject) {
       for (let attempt = 1; ; attempt++) {
         const block = await head.find().catch(refuse);
-        if (current?.block.hash !== block.hash) current = openReading(chain, memory, block);
+        if (current?.block.hash !== block.hash) {
+          current = openReading(chain, memory, block);
+          earlier = new Map();
+        }
         try {
           return await current.read(subject);
         } catch (error) {
@@ -54,6 +60,11 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
           if (newer.hash === block.hash || attempt === attemptsMax) refuse(error);
         }
       }
+    },
+    async readAt(subject, number) {
+      const opening = earlier.get(number) ?? openEarlier(chain, memory, number);
+      earlier.set(number, opening);
+      return (await opening.catch(refuse)).read(subject).catch(refuse);
     },
   };
 }
@@ -84,12 +95,14 @@ function sharedHead(chain: ChainAccess, now: () => number) {
 
 type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressStatus> };
 
+async function openEarlier(chain: ChainAccess, memory: PastMemory, number: number) {
+  const block = await findBlock(chain, number);
+  if (!block) throw new StatusUnavailable(`chain ${chain.chainId} has no block ${number}`);
+  return openReading(chain, memory, block);
+}
+
 /** The reading of one block, as far as anybody asked. */
-function openReading(
-  chain: ChainAccess,
-  memory: ReturnType<typeof newPastMemory>,
-  block: BlockReference,
-): Reading {
+function openReading(chain: ChainAccess, memory: PastMemory, block: BlockReference): Reading {
   const answers = new Map<Hex, Promise<AddressStatus>>();
   let waiting: Waiting[] = [];
 

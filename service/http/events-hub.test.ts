@@ -14,11 +14,12 @@ const subject = (digit: string) =>
 function counted() {
   const asked = { heads: 0, reads: 0 };
   let balance = 0;
-  const statuses: Pick<Statuses, "head" | "read"> = {
+  const statuses: Pick<Statuses, "head" | "read" | "readAt"> = {
     async head() {
       asked.heads++;
       return `0x${balance}`;
     },
+    readAt: async (_, number) => ({ block: { number }, balance: `${number}` }) as ServiceStatus,
     async read() {
       asked.reads++;
       return { block: { number: balance }, balance: `${balance}` } as ServiceStatus;
@@ -42,6 +43,19 @@ describe("the streams of one server", () => {
     assert.equal(asked.reads, 3);
     assert.ok(outs.every((out) => String(out.read()).split("event: status").length === 3));
     assert.ok(asked.heads < 40, `${asked.heads}`);
+    hub.close();
+  });
+
+  test("are told what was true at the blocks between two looks", async () => {
+    const { statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const out = new PassThrough();
+    hub.open(subject("a"), undefined, out as never);
+    await sleep(20);
+    for (let i = 0; i < 3; i++) pay();
+    await sleep(50);
+    const balances = [...String(out.read()).matchAll(/"balance":"(\d)"/g)].map((m) => m[1]);
+    assert.deepEqual(balances, ["0", "1", "2", "3"]);
     hub.close();
   });
 

@@ -25,12 +25,17 @@ type Watch = {
   streams: Set<Stream>;
   /** Oldest first; the last is the present state. */
   frames: Frame[];
+  isReading: boolean;
+  /** The newest block it was read at. */
+  readNumber: number | undefined;
   /** Why the present state is not known to be present, as it is told. */
   failure: Buffer | undefined;
   lingering: NodeJS.Timeout | undefined;
 };
 
 const framesMax = 16;
+/** Of a chain with a block every quarter of a second, four seconds. */
+const blocksBetweenMax = 16;
 /** A reader that took nothing for so many heartbeats is gone or hostile. */
 const missedBeatsMax = 3;
 const heartbeat = Buffer.from(": still here\n\n");
@@ -38,7 +43,7 @@ const heartbeat = Buffer.from(": still here\n\n");
 export type EventHub = ReturnType<typeof openEventHub>;
 
 export function openEventHub(
-  statuses: Pick<Statuses, "head" | "read">,
+  statuses: Pick<Statuses, "head" | "read" | "readAt">,
   limits: Partial<EventLimits> = {},
 ) {
   const { streamsMax, streamsPerAddressMax, pollMs, heartbeatMs, lingerMs } = {
@@ -78,28 +83,43 @@ export function openEventHub(
   }
 
   async function refresh(watch: Watch) {
+    // A slow reading must not come after a newer one.
+    if (watch.isReading) return;
+    watch.isReading = true;
     try {
-      const frame = frameOf(await statuses.read(watch.subject));
+      const status = await statuses.read(watch.subject);
       const recovered = watch.failure !== undefined;
       watch.failure = undefined;
-      if (digestOf(frame.id) !== digestOf(watch.frames.at(-1)?.id)) {
-        watch.frames.push(frame);
-        if (watch.frames.length > framesMax) watch.frames.shift();
+      if (isChange(watch, frameOf(status))) {
+        for (const each of [...(await readBetween(watch, status)), status]) append(watch, each);
         for (const stream of watch.streams) deliver(watch, stream);
       } else if (recovered) {
         for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
       }
+      watch.readNumber = status.block.number;
     } catch (error) {
       if (watch.failure) return;
       watch.failure = failureOf(error);
       for (const stream of watch.streams) stream.response.write(watch.failure);
+    } finally {
+      watch.isReading = false;
     }
+  }
+
+  /** What was true at the blocks between two looks: a payment, say, that was executed at once. */
+  async function readBetween({ subject, readNumber }: Watch, { block }: ServiceStatus) {
+    const from = Math.max(readNumber ?? block.number, block.number - blocksBetweenMax);
+    const between: Promise<ServiceStatus | undefined>[] = [];
+    for (let number = from + 1; number < block.number; number++) {
+      between.push(statuses.readAt(subject, number).catch(() => undefined));
+    }
+    return (await Promise.all(between)).filter((status) => status !== undefined);
   }
 
   function watchOf(subject: Subject): Watch {
     let watch = watches.get(subject.address);
     if (!watch) {
-      watch = { subject, streams: new Set(), frames: [], failure: undefined, lingering: undefined };
+      watch = newWatch(subject);
       watches.set(subject.address, watch);
       void refresh(watch);
     }
@@ -142,6 +162,27 @@ export function openEventHub(
       }
     },
   };
+}
+
+const newWatch = (subject: Subject): Watch => ({
+  subject,
+  streams: new Set(),
+  frames: [],
+  isReading: false,
+  readNumber: undefined,
+  failure: undefined,
+  lingering: undefined,
+});
+
+function isChange(watch: Watch, frame: Frame): boolean {
+  return digestOf(frame.id) !== digestOf(watch.frames.at(-1)?.id);
+}
+
+function append(watch: Watch, status: ServiceStatus): void {
+  const frame = frameOf(status);
+  if (!isChange(watch, frame)) return;
+  watch.frames.push(frame);
+  if (watch.frames.length > framesMax) watch.frames.shift();
 }
 
 /** Sends what follows the stream's place, as far as its socket takes it. */

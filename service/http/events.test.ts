@@ -109,7 +109,7 @@ describe("GET /v1/address/{address}/events", () => {
     stream.close();
   });
 
-  test("tells each change, from unfunded to executed, and nothing in between", async () => {
+  test("tells each change, from unfunded to executed, and no block without one", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(record.address));
     const states = [(await stream.nextStatus()).status.state];

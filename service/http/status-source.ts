@@ -16,6 +16,8 @@ export type Statuses = {
   findSubject(request: FastifyRequest): Promise<Subject>;
   /** At the newest block. @throws {Refusal} `chain_unavailable` */
   read(subject: Subject): Promise<ServiceStatus>;
+  /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
+  readAt(subject: Subject, number: number): Promise<ServiceStatus>;
   /** The hash of the newest block of a chain. @throws {Refusal} `chain_unavailable` */
   head(chainId: number): Promise<string>;
 };
@@ -48,6 +50,13 @@ export function openStatuses(parts: Parts): Statuses {
       const { chainId } = subject.intent;
       const status = await readerOf(chainId)
         .read(subject)
+        .catch((error) => refuse(chainId, error));
+      return { ...status, executor: await findProgress(subject) };
+    },
+    async readAt(subject, number) {
+      const { chainId } = subject.intent;
+      const status = await readerOf(chainId)
+        .readAt(subject, number)
         .catch((error) => refuse(chainId, error));
       return { ...status, executor: await findProgress(subject) };
     },
