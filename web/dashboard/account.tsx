@@ -7,9 +7,9 @@ import { Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toast.tsx";
 import { api } from "./api.ts";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { endSession, queryClient, useSession } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 import { passwordCharactersMin } from "./sign-in.tsx";
 
 export function AccountPage() {

@@ -2,9 +2,9 @@ import { Button } from "../ui/button.tsx";
 import { Empty, Failed, Loading } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useActivity } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 
 export function ActivityPage() {
   const activity = useActivity();

@@ -5,9 +5,9 @@ import { Field, Select } from "../ui/field.tsx";
 import { Empty, Failed, Loading } from "../ui/states.tsx";
 import { AddressTable } from "./address-table.tsx";
 import type { AddressFilter, Chain, Token } from "./api.ts";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useAddresses, useConfig, useSettled } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 
 /** The beginning of an address is enough to find it. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;

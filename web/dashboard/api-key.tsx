@@ -11,14 +11,10 @@ import { NewKey } from "./new-key.tsx";
 import { sayProblem } from "./problems.ts";
 import { useRotation } from "./queries.ts";
 
+type ApiKeyCardProps = { apiKey: ApiKey | null; clientId: ClientId | null };
+
 /** The API key: made, shown once, rotated. The key itself lives only in the open dialog. */
-export function ApiKeyCard({
-  apiKey,
-  clientId,
-}: {
-  apiKey: ApiKey | null;
-  clientId: ClientId | null;
-}) {
+export function ApiKeyCard({ apiKey, clientId }: ApiKeyCardProps) {
   const [asking, setAsking] = useState(false);
   const [shown, setShown] = useState<string>();
   const rotation = useRotation(api.rotateApiKey);
@@ -50,17 +46,7 @@ export function ApiKeyCard({
         {apiKey ? (
           <KeyFacts apiKey={apiKey} />
         ) : (
-          <Empty
-            icon="key"
-            title="No API key yet"
-            action={
-              <Button look="primary" busy={rotation.isPending} onClick={rotate}>
-                Create API key
-              </Button>
-            }
-          >
-            The key is shown once, when you create it. Have a safe place ready.
-          </Empty>
+          <NoKey busy={rotation.isPending} onCreate={rotate} />
         )}
       </div>
       <ConfirmRotation
@@ -85,6 +71,22 @@ export function ApiKeyCard({
         <NewKey apiKey={shown ?? ""} clientId={clientId} onDone={() => setShown(undefined)} />
       </Dialog>
     </section>
+  );
+}
+
+function NoKey({ busy, onCreate }: { busy: boolean; onCreate: () => void }) {
+  return (
+    <Empty
+      icon="key"
+      title="No API key yet"
+      action={
+        <Button look="primary" busy={busy} onClick={onCreate}>
+          Create API key
+        </Button>
+      }
+    >
+      The key is shown once, when you create it. Have a safe place ready.
+    </Empty>
   );
 }
 

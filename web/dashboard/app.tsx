@@ -5,12 +5,13 @@ import { AccountPage } from "./account.tsx";
 import { ActivityPage } from "./activity.tsx";
 import { AddressesPage } from "./addresses.tsx";
 import { CredentialsPage } from "./credentials.tsx";
+import { NotFound } from "./heading.tsx";
 import { OriginsPage } from "./origins.tsx";
 import { Overview } from "./overview.tsx";
 import { sayProblem } from "./problems.ts";
 import { useSession } from "./queries.ts";
 import { Reset } from "./reset.tsx";
-import { NotFound, Shell } from "./shell.tsx";
+import { Shell } from "./shell.tsx";
 import { SignIn, SignUp } from "./sign-in.tsx";
 
 export function App() {

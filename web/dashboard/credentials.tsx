@@ -1,9 +1,9 @@
 import { Failed, Loading } from "../ui/states.tsx";
 import { ApiKeyCard } from "./api-key.tsx";
 import { ClientIdCard } from "./client-id.tsx";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useCredentials } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 
 export function CredentialsPage() {
   const credentials = useCredentials();

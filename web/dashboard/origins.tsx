@@ -6,9 +6,9 @@ import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toast.tsx";
 import { AddOrigin } from "./add-origin.tsx";
 import { api, type Origins } from "./api.ts";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useOriginChange, useOrigins } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 import { TryOrigin } from "./try-origin.tsx";
 
 export function OriginsPage() {

@@ -5,9 +5,9 @@ import { Notice } from "../ui/notice.tsx";
 import { Failed, Loading } from "../ui/states.tsx";
 import type { Config, Credentials, Origins } from "./api.ts";
 import { FirstAddress } from "./first-address.tsx";
+import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useConfig, useCredentials, useOrigins } from "./queries.ts";
-import { Heading } from "./shell.tsx";
 import { Usage } from "./usage.tsx";
 
 export function Overview() {

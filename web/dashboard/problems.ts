@@ -3,7 +3,7 @@
 import { Problem } from "./request.ts";
 
 const texts: Record<string, string> = {
-  unreachable: "The server cannot be reached. Check your connection; nothing was changed.",
+  unreachable: "No answer came from the server. Check your connection, then look what holds.",
   unauthorized: "Your session has ended. Sign in again.",
   invalid_email_or_password: "No account has this email and password.",
   invalid_credentials: "No account has this email and password.",

@@ -1,5 +1,5 @@
 import { onlineManager } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -131,36 +131,5 @@ function Offline() {
         </p>
       )}
     </div>
-  );
-}
-
-type HeadingProps = { title: string; children?: ReactNode };
-
-/** The heading of a page takes the focus when one arrives, so that a reader starts there. */
-export function Heading({ title, children }: HeadingProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    document.title = `${title} · Executable addresses`;
-    // Not on the first load: there the skip link comes first.
-    if (navigator.userActivation.hasBeenActive) heading.current?.focus({ preventScroll: true });
-  }, [title]);
-  return (
-    <div className="mb-6">
-      <h1 ref={heading} tabIndex={-1} className="outline-none">
-        {title}
-      </h1>
-      {children && <p className="mt-1 max-w-2xl text-soft">{children}</p>}
-    </div>
-  );
-}
-
-export function NotFound() {
-  return (
-    <>
-      <Heading title="There is no such page">The address in the bar may be mistyped.</Heading>
-      <Link href="/" className="link">
-        Go to the overview
-      </Link>
-    </>
   );
 }
