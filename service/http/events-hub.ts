@@ -14,6 +14,8 @@ import { toAnswer } from "./errors.ts";
 import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
 import type { Statuses } from "./status-source.ts";
 
+type Reads = Pick<Statuses, "head" | "read" | "readAt">;
+
 /** `id` is the block's number and a digest of all but the block: what a change is. */
 type Frame = { id: string; bytes: Buffer };
 
@@ -42,10 +44,7 @@ const heartbeat = Buffer.from(": still here\n\n");
 
 export type EventHub = ReturnType<typeof openEventHub>;
 
-export function openEventHub(
-  statuses: Pick<Statuses, "head" | "read" | "readAt">,
-  limits: Partial<EventLimits> = {},
-) {
+export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {}) {
   const { streamsMax, streamsPerAddressMax, pollMs, heartbeatMs, lingerMs } = {
     ...defaultEventLimits,
     ...limits,
@@ -54,17 +53,7 @@ export function openEventHub(
   const chains = new Map<number, { head: string | undefined }>();
   let streams = 0;
   let isClosed = false;
-  const beats = setInterval(beat, heartbeatMs).unref();
-
-  function beat() {
-    for (const { streams } of watches.values()) {
-      for (const stream of streams) {
-        stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
-        if (stream.missedBeats >= missedBeatsMax) stream.response.destroy();
-        else if (stream.missedBeats === 0) stream.response.write(heartbeat);
-      }
-    }
-  }
+  const beats = setInterval(() => beat(watches.values()), heartbeatMs).unref();
 
   /** Follows a chain as long as anybody watches an address of it. */
   async function follow(chainId: number) {
@@ -76,44 +65,10 @@ export function openEventHub(
       if (isClosed || watched.length === 0) break;
       const head = await statuses.head(chainId).catch(() => undefined);
       const stale = watched.filter((watch) => head !== chain.head || watch.failure);
-      await Promise.all(stale.map(refresh));
+      await Promise.all(stale.map((watch) => refresh(statuses, watch)));
       chain.head = head;
     }
     chains.delete(chainId);
-  }
-
-  async function refresh(watch: Watch) {
-    // A slow reading must not come after a newer one.
-    if (watch.isReading) return;
-    watch.isReading = true;
-    try {
-      const status = await statuses.read(watch.subject);
-      const recovered = watch.failure !== undefined;
-      watch.failure = undefined;
-      if (isChange(watch, frameOf(status))) {
-        for (const each of [...(await readBetween(watch, status)), status]) append(watch, each);
-        for (const stream of watch.streams) deliver(watch, stream);
-      } else if (recovered) {
-        for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
-      }
-      watch.readNumber = status.block.number;
-    } catch (error) {
-      if (watch.failure) return;
-      watch.failure = failureOf(error);
-      for (const stream of watch.streams) stream.response.write(watch.failure);
-    } finally {
-      watch.isReading = false;
-    }
-  }
-
-  /** What was true at the blocks between two looks: a payment, say, that was executed at once. */
-  async function readBetween({ subject, readNumber }: Watch, { block }: ServiceStatus) {
-    const from = Math.max(readNumber ?? block.number, block.number - blocksBetweenMax);
-    const between: Promise<ServiceStatus | undefined>[] = [];
-    for (let number = from + 1; number < block.number; number++) {
-      between.push(statuses.readAt(subject, number).catch(() => undefined));
-    }
-    return (await Promise.all(between)).filter((status) => status !== undefined);
   }
 
   function watchOf(subject: Subject): Watch {
@@ -121,7 +76,7 @@ export function openEventHub(
     if (!watch) {
       watch = newWatch(subject);
       watches.set(subject.address, watch);
-      void refresh(watch);
+      void refresh(statuses, watch);
     }
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
@@ -162,6 +117,57 @@ export function openEventHub(
       }
     },
   };
+}
+
+/** Keeps connections alive, and cuts off those whose reader takes nothing. */
+function beat(watches: Iterable<Watch>) {
+  for (const { streams } of watches) {
+    for (const stream of streams) {
+      stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
+      if (stream.missedBeats >= missedBeatsMax) stream.response.destroy();
+      else if (stream.missedBeats === 0) stream.response.write(heartbeat);
+    }
+  }
+}
+
+/** Reads a watch anew and tells its streams what changed. */
+async function refresh(statuses: Reads, watch: Watch) {
+  // A slow reading must not come after a newer one.
+  if (watch.isReading) return;
+  watch.isReading = true;
+  try {
+    const status = await statuses.read(watch.subject);
+    const recovered = watch.failure !== undefined;
+    watch.failure = undefined;
+    if (isChange(watch, frameOf(status))) {
+      for (const each of [...(await readBetween(statuses, watch, status)), status])
+        append(watch, each);
+      for (const stream of watch.streams) deliver(watch, stream);
+    } else if (recovered) {
+      for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
+    }
+    watch.readNumber = status.block.number;
+  } catch (error) {
+    if (watch.failure) return;
+    watch.failure = failureOf(error);
+    for (const stream of watch.streams) stream.response.write(watch.failure);
+  } finally {
+    watch.isReading = false;
+  }
+}
+
+/** What was true at the blocks between two looks: a payment, say, that was executed at once. */
+async function readBetween(
+  statuses: Reads,
+  { subject, readNumber }: Watch,
+  { block }: ServiceStatus,
+) {
+  const from = Math.max(readNumber ?? block.number, block.number - blocksBetweenMax);
+  const between: Promise<ServiceStatus | undefined>[] = [];
+  for (let number = from + 1; number < block.number; number++) {
+    between.push(statuses.readAt(subject, number).catch(() => undefined));
+  }
+  return (await Promise.all(between)).filter((status) => status !== undefined);
 }
 
 const newWatch = (subject: Subject): Watch => ({

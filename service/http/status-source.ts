@@ -58,7 +58,8 @@ export function openStatuses(parts: Parts): Statuses {
       const status = await readerOf(chainId)
         .readAt(subject, number)
         .catch((error) => refuse(chainId, error));
-      return { ...status, executor: await findProgress(subject) };
+      // What the executor keeps is of now, not of that block.
+      return { ...status, executor: null };
     },
     async head(chainId) {
       const head = readerOf(chainId).head();
