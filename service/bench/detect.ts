@@ -43,7 +43,7 @@ async function fill(store: Store, from: number, to: number): Promise<void> {
       .onConflict((c) => c.doNothing())
       .execute();
   }
-  if (store.dialect === "postgres") await sql`analyze records`.execute(store.db);
+  if (store.dialect === "postgres") await sql`vacuum analyze records`.execute(store.db);
 }
 
 async function measure(store: Store, size: number): Promise<number[]> {

@@ -9,6 +9,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
+import { executorCommands } from "./admin.ts";
 import {
   type AnvilWorld,
   fatesOf,
@@ -35,15 +36,7 @@ describe("the executor on a real chain", () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), "executor-"));
     store = await openStore({ dataDirectory: directory });
-    registry = new Registry();
-    executor = startExecutor({
-      store,
-      chains: world.chains(),
-      factory: factoryAddress,
-      config: testConfig,
-      registry,
-      log: pino({ level: process.env.LOG_LEVEL ?? "silent" }),
-    });
+    executor = start();
   });
   afterEach(async () => {
     await executor.stop();
@@ -51,6 +44,19 @@ describe("the executor on a real chain", () => {
     rmSync(directory, { recursive: true });
   });
 
+  const newRegistry = () => {
+    registry = new Registry();
+    return registry;
+  };
+  const start = () =>
+    startExecutor({
+      store,
+      chains: world.chains(),
+      factory: factoryAddress,
+      config: testConfig,
+      registry: newRegistry(),
+      log: pino({ level: process.env.LOG_LEVEL ?? "silent" }),
+    });
   const paid = async (...records: AddressRecord[]) => {
     await saveRecords(store, records);
     await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
@@ -112,6 +118,51 @@ describe("the executor on a real chain", () => {
       const [fate] = await fatesOf(world, [record]);
       return fate?.recovered === BigInt(record.intent.amount);
     });
+  });
+
+  test("sends nothing it might not be able to replace, and goes on when there is money again", async () => {
+    const wei = await world.client.getBalance({ address: executor.address });
+    await world.client.setBalance({ address: executor.address, value: 10n ** 12n });
+    const record = await world.newRecord();
+    await paid(record);
+    await until("it has stopped", async () =>
+      /executor_stopped_for_balance_total\{chain="31337"\} [1-9]/.test(await registry.metrics()),
+    );
+    const sent = await store.db.selectFrom("executor_purposes").selectAll().execute();
+    assert.equal(sent.length, 0, "a nonce was given out");
+    await world.client.setBalance({ address: executor.address, value: wei });
+    await until("it is executed", () => allExecuted([record]));
+  });
+
+  test("sweeps what was paid while nobody looked", async () => {
+    await executor.stop();
+    const records = await Promise.all(Array.from({ length: 3 }, () => world.newRecord()));
+    for (const record of records) {
+      await paid(record);
+      await world.mine(300);
+    }
+    executor = start();
+    await until("all are executed", () => allExecuted(records));
+  });
+
+  test("an operator sees what is in hand, and can have an address tried again", async () => {
+    const run = (words: string, options = {}) =>
+      executorCommands
+        .find((command) => command.words === words)!
+        .run({ store, publicUrl: "", dataDirectory: directory }, { options, rest: [] });
+    const bad = await world.newRecord({ reverts: true });
+    await paid(bad);
+    await until("it has failed", async () => (await jobOf(bad.address))?.failures === 1);
+    const stranger = await world.newRecord();
+    await assert.rejects(run("executor retry", { address: stranger.address }), /no intent is held/);
+    await run("executor retry", { address: bad.address });
+    await until("it is tried again", async () => {
+      const failures = (await registry.metrics()).match(/reason="CallFailed"\} (\d+)/);
+      return Number(failures?.[1]) >= 2;
+    });
+    const [status] = (await run("executor status")) as { chainId: number; jobs: unknown[] }[];
+    assert.equal(status?.chainId, 31_337);
+    assert.match(JSON.stringify(status?.jobs), /"state":"waiting","reason":"CallFailed/);
   });
 
   test("counts an execution only by its event, and says so in metrics and tables", async () => {

@@ -6,6 +6,7 @@ import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
+const rangeBlocksMax = 40;
 const executionGas = 100_000;
 
 /** @param lag blocks at the head that this node has not heard of */
@@ -96,6 +97,7 @@ function logsOf(
   blocks: readonly Block[],
   { fromBlock, toBlock }: { fromBlock: Hex; toBlock: Hex },
 ) {
+  if (Number(toBlock) - Number(fromBlock) >= rangeBlocksMax) throw new Error("range too large");
   return blocks
     .slice(Number(fromBlock), Number(toBlock) + 1)
     .flatMap((block) =>
