@@ -54,7 +54,7 @@ function isUsable(answer: RpcAnswer): boolean {
   return answer.error.code === 3 || /revert/i.test(answer.error.message);
 }
 
-/** Zero for a token that reverts, or whose answer is not a number: it can neither pay nor return. */
+/** Zero for a token that reverts or answers no number: it can neither pay nor return. */
 function balanceIn(answer: RpcAnswer | undefined): bigint {
   if (!answer || "error" in answer) return 0n;
   const data = hexData(answer.result);

@@ -79,7 +79,7 @@ describe("the executor on a real chain", () => {
     await until("it is executed", () => allExecuted([record]));
   });
 
-  test("an intent that reverts holds up no other, and goes to recovery after it expires", async () => {
+  test("an intent that reverts holds up no other, and is returned after it expires", async () => {
     const bad = await world.newRecord({ reverts: true, secondsLeft: 400 });
     const good = await Promise.all(Array.from({ length: 5 }, () => world.newRecord()));
     await paid(bad, ...good);
@@ -120,7 +120,7 @@ describe("the executor on a real chain", () => {
     });
   });
 
-  test("sends nothing it might not be able to replace, and goes on when there is money again", async () => {
+  test("sends nothing it could not afford to replace, and goes on when it can", async () => {
     const wei = await world.client.getBalance({ address: executor.address });
     await world.client.setBalance({ address: executor.address, value: 10n ** 12n });
     const record = await world.newRecord();

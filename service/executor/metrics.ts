@@ -4,8 +4,20 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ExecutorEvent } from "./parts.ts";
 
-const knownReason =
-  /^(CallFailed|NoCode|Underfunded|Expired|AlreadyOver|WrongChain|CreationFailed|NotRecoverable|reverted on chain|takes)/;
+const knownReasons = [
+  "CallFailed",
+  "NoCode",
+  "Underfunded",
+  "Expired",
+  "AlreadyOver",
+  "WrongChain",
+  "CreationFailed",
+  "NotRecoverable",
+  "reverted on chain",
+  "takes",
+];
+const labelOf = (reason: string) =>
+  knownReasons.find((known) => reason.startsWith(known)) ?? "other";
 
 /** @returns what counts an event of a chain */
 export function countEvents(registry: Registry): (chainId: number, event: ExecutorEvent) => void {
@@ -23,7 +35,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
       case "attempt_failed":
         return counters.failed.inc({
           chain,
-          reason: knownReason.exec(event.reason)?.[1] ?? "other",
+          reason: labelOf(event.reason),
         });
       case "given_up":
         return counters.givenUp.inc({ chain, reason: event.reason });

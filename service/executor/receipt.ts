@@ -51,7 +51,7 @@ export function logOf(value: Record<string, unknown>): Log {
   return { address: hexData(value.address), topics, data: hexData(value.data) };
 }
 
-/** @param factory lower case. Events of any other contract, whatever they look like, say nothing. */
+/** @param factory lower case. Events of any other contract say nothing, however they look. */
 export function outcomesOf(receipt: Receipt, factory: Hex): Outcome[] {
   return receipt.logs
     .filter((log) => log.address === factory && known.has(log.topics[0] as Hex))

@@ -11,7 +11,7 @@ export type RpcAnswer = { result: unknown } | { error: RpcError };
 export type Rpc = {
   /** For logs and metrics; never a URL, which may hold a key. */
   name: string;
-  /** One answer per call, in order. Rejects when the endpoint could not be asked or was not itself. */
+  /** One answer per call, in order. Rejects when the endpoint could not be asked. */
   ask(calls: RpcCall[]): Promise<RpcAnswer[]>;
 };
 

@@ -38,7 +38,7 @@ export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<
   return jobs.length;
 }
 
-/** Calls to an address without code succeed and do nothing, so nothing is sent before it is known. */
+/** Calls to an address without code succeed and do nothing, so first it is known to be there. */
 async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
   if (memory.isFactoryThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);

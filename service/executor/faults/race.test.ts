@@ -25,7 +25,7 @@ describe("two executors", () => {
   });
 
   const count = rounds(60, 200);
-  test(`${count} payments, both at once: never two transactions for one purpose`, async (context) => {
+  test(`${count} payments: never two transactions for one purpose`, async (context) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
     await saveRecords(home.store, records);
     // A lease so short that it changes hands under way, with the loser in the middle of its work.

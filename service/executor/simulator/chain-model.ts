@@ -151,7 +151,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   };
 }
 
-/** As nodes do: a replacement must raise both fees by a tenth. @returns an error message, or none */
+/** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */
 function submit(pool: Map<number, PoolTransaction>, nonce: number, raw: Hex): string | undefined {
   const transaction = decodeRaw(raw);
   if (transaction.nonce < nonce) return "nonce too low";

@@ -1,5 +1,5 @@
-// The control: an executor as one would write it in an afternoon. It asks one endpoint, remembers in
-// memory, takes its nonce from the chain, and when a receipt does not come sends once more. The
+// The control: an executor as one would write it in an afternoon. It asks one endpoint, remembers
+// in memory, takes its nonce from the chain, and when a receipt does not come sends once more. The
 // same histories that the real core comes through must show what is wrong with it.
 
 import type { Hex } from "executable-address";
