@@ -24,6 +24,11 @@ export function ApiKeyCard({ apiKey, clientId }: ApiKeyCardProps) {
       onSettled: () => setAsking(false),
     });
 
+  const forget = () => {
+    setShown(undefined);
+    rotation.reset();
+  };
+
   return (
     <section aria-labelledby="api-key" className="card">
       <div className="flex items-start justify-between gap-4 p-5">
@@ -62,13 +67,8 @@ export function ApiKeyCard({ apiKey, clientId }: ApiKeyCardProps) {
         </p>
         <p>The new key is shown once, right after this.</p>
       </ConfirmRotation>
-      <Dialog
-        title="Your new API key"
-        persistent
-        open={shown !== undefined}
-        onClose={() => setShown(undefined)}
-      >
-        <NewKey apiKey={shown ?? ""} clientId={clientId} onDone={() => setShown(undefined)} />
+      <Dialog title="Your new API key" persistent open={shown !== undefined} onClose={forget}>
+        <NewKey apiKey={shown ?? ""} clientId={clientId} onDone={forget} />
       </Dialog>
     </section>
   );

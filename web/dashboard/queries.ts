@@ -28,6 +28,8 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
+      // What was sent and answered may be a password or a key: neither outlives its form.
+      gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && queryClient.getQueryData(["session"])) endSession("ended");
       },

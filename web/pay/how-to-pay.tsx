@@ -1,4 +1,5 @@
 import type { AddressRecord } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
 import { CopyButton } from "../ui/copy.tsx";
 import { Notice } from "../ui/notice.tsx";
 import type { Token } from "./chains.ts";
@@ -12,15 +13,19 @@ type HowProps = {
   record: AddressRecord;
   token: Token | undefined;
   following: Following;
-  isExpired: boolean;
+  isClosed: boolean;
 };
 const closed = ["funded", "executed", "expired", "recovered"];
 
+/** Whether more money could only go on to `recovery`. */
+export const takesNoMore = (status: ServiceStatus | undefined) =>
+  status !== undefined && closed.includes(status.state);
+
 /** How to pay, unless paying now would only send money to `recovery`. */
-export function HowToPay({ record, token, following, isExpired }: HowProps) {
+export function HowToPay({ record, token, following, isClosed }: HowProps) {
   const { status } = following;
   const { address, intent } = record;
-  if (isExpired || (status && closed.includes(status.state))) {
+  if (isClosed) {
     return (
       <Notice title={status?.state === "funded" ? "It is paid" : "Nothing to pay now"}>
         <p>Whatever is sent to this address from here on goes to its recovery address.</p>

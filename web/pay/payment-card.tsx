@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Calls } from "./calls.tsx";
 import type { Chain } from "./chains.ts";
-import { HowToPay } from "./how-to-pay.tsx";
+import { HowToPay, takesNoMore } from "./how-to-pay.tsx";
 import { useNowSeconds } from "./now.ts";
 import { findToken, hazardsOf, sayAmount } from "./reading.ts";
 import { Evidence, Otherwise } from "./small-print.tsx";
@@ -21,15 +21,16 @@ export function Payment({ record, chains }: Props) {
   const chain = chains.find(({ chainId }) => chainId === intent.chainId);
   const amount = sayAmount(intent.amount, token);
   useEffect(() => {
-    document.title = `Pay ${amount} · Executable address`;
+    document.title = `${amount} · Executable address`;
   }, [amount]);
+  const isClosed = nowSeconds > intent.expirationTimestamp || takesNoMore(following.status);
   const hazards = hazardsOf(intent, chains, nowSeconds);
   return (
     <div className="space-y-5">
       <section className="card p-5 sm:p-6">
         <div className="flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-0">
-            <p className="text-soft">Pay exactly</p>
+            <p className="text-soft">{isClosed ? "Was asked for" : "Pay exactly"}</p>
             <h1 className="text-3xl break-words tabular-nums">{amount}</h1>
             <p className="mt-1 text-soft">on {chain?.name ?? `chain ${intent.chainId}`}</p>
           </div>
@@ -52,12 +53,7 @@ export function Payment({ record, chains }: Props) {
         </p>
         <Calls record={record} chains={chains} />
       </section>
-      <HowToPay
-        record={record}
-        token={token}
-        following={following}
-        isExpired={nowSeconds > intent.expirationTimestamp}
-      />
+      <HowToPay record={record} token={token} following={following} isClosed={isClosed} />
       <Otherwise record={record} />
       <Evidence record={record} />
     </div>

@@ -1,4 +1,5 @@
 import type { ServiceStatus } from "executable-address/status";
+import type { ReactNode } from "react";
 import { Badge } from "../ui/notice.tsx";
 import type { Token } from "./chains.ts";
 import { sayAmount } from "./reading.ts";
@@ -22,12 +23,28 @@ export function StatusLine({ following: { status, live }, token }: Props) {
   );
 }
 
-const sayEvidence = (status: ServiceStatus, token: Token | undefined): string => {
+/** What the state rests on: a block, or the transaction in which the calls ran. */
+const sayEvidence = (status: ServiceStatus, token: Token | undefined): ReactNode => {
   if (status.execution) {
     const { transactionHash, blockNumber } = status.execution;
-    return `in block ${blockNumber}, transaction ${transactionHash.slice(0, 10)}…`;
+    return (
+      <>
+        in block {blockNumber}, transaction <code className="break-all">{transactionHash}</code>
+      </>
+    );
   }
-  const holds =
-    status.balance === "0" ? "holds nothing" : `holds ${sayAmount(status.balance, token)}`;
-  return `${holds} at block ${status.block.number}`;
+  const holds = status.balance === "0" ? "nothing" : sayAmount(status.balance, token);
+  return `holds ${holds} at block ${status.block.number}${sayExecutor(status)}`;
+};
+
+/** The server's own executor: news, never evidence. */
+const sayExecutor = ({ executor }: ServiceStatus): string => {
+  switch (executor?.phase) {
+    case "sent":
+      return "; its transaction was sent";
+    case "given_up":
+      return "; this server gave up, anyone else may still set it off";
+    default:
+      return "";
+  }
 };

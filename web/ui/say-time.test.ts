@@ -12,6 +12,7 @@ describe("moments in words", () => {
     [10, "in a moment"],
     [-50, "1 minute ago"],
     [-3600, "1 hour ago"],
+    [3599, "in 1 hour"],
     [7200, "in 2 hours"],
     [-86_400, "yesterday"],
     [3 * 86_400, "in 3 days"],

@@ -11,6 +11,6 @@ export function sayTime(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
   if (Math.abs(seconds) < 45) return seconds > 0 ? "in a moment" : "just now";
   if (Math.abs(seconds) > 30 * 86_400) return day.format(at);
-  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["minute", 60];
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size * 0.99) ?? ["minute", 60];
   return relative.format(Math.round(seconds / size), unit);
 }
