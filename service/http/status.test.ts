@@ -75,6 +75,36 @@ describe("GET /v1/address/{address}/status", () => {
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
   });
 
+  test("what the executor has waiting for the address, while it has", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const job = {
+      chain_id: 31_337,
+      address: Buffer.from(record.address.slice(2), "hex"),
+      due_at: 1,
+      not_before: 0,
+      purpose_id: null,
+      failures: 2,
+      paid_failures: 0,
+      recovery_failures: 0,
+      state: "waiting" as const,
+      reason: "backoff",
+      detected_at: 1,
+      detected_block: 1,
+    };
+    const { db } = server.parts.store;
+    await db.insertInto("executor_jobs").values(job).execute();
+    const { executor } = (await get(`${record.address}/status`)).json();
+    assert.deepEqual(executor, {
+      purpose: null,
+      phase: "waiting",
+      transactionHash: null,
+      attempts: 2,
+      reason: "backoff",
+    });
+    await db.updateTable("executor_jobs").set({ state: "idle" }).execute();
+    assert.equal((await get(`${record.address}/status`)).json().executor, null);
+  });
+
   test("the same in any letter case, not stored by anybody, open to any page", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const answer = await get(`${record.address.toLowerCase()}/status`);
