@@ -36,9 +36,10 @@ contract RecoverTest is Fixture {
             abi.encodeWithSelector(factory.recover.selector, 128, 64, 1, address(token)),
             withoutOffset(abi.encode(intent))
         );
-        vm.expectRevert(abi.encodeCall(Errors.NotCanonical, (132, 68)));
-        (bool ok,) = address(factory).call(data);
-        ok;
+        // Compared by hand: Foundry takes running out of gas for any revert it expects.
+        (bool ok, bytes memory reason) = address(factory).call(data);
+        bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (132, 68));
+        check(!ok && keccak256(reason) == keccak256(wanted), "refused");
         holds(vault, AMOUNT, 0);
     }
 

@@ -48,28 +48,6 @@ contract RescueTest is Fixture {
         factory.rescue(intent, address(shop), 2, abi.encodeCall(Shop.receiveCoin, ()));
     }
 
-    function test_CallFailed_withoutReason_whereTheVaultRanOutOfGas() public {
-        Intent memory intent = plainIntent();
-        funded(intent, AMOUNT);
-        factory.execute(intent);
-        bytes memory data = abi.encodeCall(
-            factory.rescue, (intent, address(shop), 0, bytes.concat(new bytes(50_000)))
-        );
-        bytes memory wanted = abi.encodeCall(Errors.CallFailed, (0, address(shop), ""));
-        uint256 seen;
-        for (uint256 gas = 60_000; gas < 200_000; gas += 500) {
-            vm.prank(RECOVERY);
-            (bool ok, bytes memory reason) = address(factory).call{gas: gas}(data);
-            check(!ok, "the shop has no such function");
-            check(
-                reason.length == 0 || keccak256(reason) == keccak256(wanted),
-                "says so, or is out of gas"
-            );
-            if (reason.length != 0) ++seen;
-        }
-        check(seen != 0, "says so");
-    }
-
     function test_anNft_mintedToTheVaultWhileOpen_isRescuedByRecoveryAlone() public {
         Nft nft = new Nft();
         Intent memory intent = plainIntent();
