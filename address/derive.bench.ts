@@ -3,7 +3,6 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { createKeccak } from "hash-wasm";
 import {
   type AbiParameter,
   concatHex,
@@ -12,8 +11,9 @@ import {
   getContractAddress,
   parseAbiItem,
 } from "viem";
-import { factoryAddress, initCodePrefix, type Keccak, makeRecord } from "./index.ts";
+import { factoryAddress, initCodePrefix, makeRecord } from "./index.ts";
 import type { Hex, Intent } from "./intent.ts";
+import { newWasmKeccak } from "./keccak-wasm.ts";
 
 const rounds = 15;
 const roundMicros = 120_000;
@@ -121,16 +121,11 @@ function samples(calls: number): Intent[] {
   });
 }
 
-async function wasmKeccak(): Promise<Keccak> {
-  const hasher = await createKeccak(256);
-  return (bytes) => hasher.init().update(bytes).digest("binary");
-}
-
 const contenders: Record<string, () => Promise<(intent: Intent) => unknown>> = {
   viem: async () => viemRecord,
   noble: async () => (intent) => makeRecord(intent),
   WASM: async () => {
-    const keccak = await wasmKeccak();
+    const keccak = newWasmKeccak();
     return (intent) => makeRecord(intent, { keccak });
   },
 };

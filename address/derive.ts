@@ -47,6 +47,12 @@ preimage[0] = 0xff;
 const defaultFactory = fromHex(factoryAddress);
 
 function factoryBytes(factory: Hex | undefined, keccak: Keccak): Uint8Array {
-  if (factory === undefined || factory === factoryAddress) return defaultFactory;
-  return fromHex(parseAddress(factory, { path: ["factory"], keccak }));
+  const trusted = parseFactory(factory, keccak);
+  return trusted === factoryAddress ? defaultFactory : fromHex(trusted);
+}
+
+/** `factory` in EIP-55 case, the default where there is none. @throws {InvalidError} */
+export function parseFactory(factory: Hex | undefined, keccak: Keccak): Hex {
+  if (factory === undefined || factory === factoryAddress) return factoryAddress;
+  return parseAddress(factory, { path: ["factory"], keccak });
 }

@@ -1,8 +1,8 @@
 // From anything at all to an intent, or to every fault it has. The rules are spec/terms.md §1. One
 // walk both checks and encodes, so an intent that passes is one that has terms, of a fit length.
 
-import { parseAddress } from "./checksum.ts";
 import { factoryAddress } from "./deployment.ts";
+import { parseFactory } from "./derive.ts";
 import { InvalidError, type Issue, noFaults, throwFaults } from "./errors.ts";
 import { readFields } from "./fields.ts";
 import type { Hex, Intent } from "./intent.ts";
@@ -60,7 +60,7 @@ export function useIntent<T>(
   const { factory = factoryAddress, keccak = keccak256, check, drawSalt } = options;
   if (last && last.intent === value && last.factory === factory && last.keccak === keccak && !check)
     return use(last.intent, last.terms);
-  const trusted = parseAddress(factory, { path: ["factory"], keccak });
+  const trusted = parseFactory(factory, keccak);
   const faults = noFaults();
   const raw = readFields(faults, value, drawSalt);
   if (!raw) throw new InvalidError(faults.issues);

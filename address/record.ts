@@ -1,8 +1,7 @@
 // Records: an address, its factory, its intent and its terms, and the proof that they agree.
 
 import { formatAddress, parseAddress } from "./checksum.ts";
-import { factoryAddress } from "./deployment.ts";
-import { deriveAddress } from "./derive.ts";
+import { deriveAddress, parseFactory } from "./derive.ts";
 import { type Faults, InvalidError, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
 import { toHex } from "./hex.ts";
 import type { AddressRecord, Hex, Intent } from "./intent.ts";
@@ -20,7 +19,7 @@ export function makeRecord(
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): AddressRecord {
   const { keccak = keccak256 } = options;
-  const factory = parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak });
+  const factory = parseFactory(options.factory, keccak);
   return useIntent(intent, { factory, keccak }, (intent, terms) => {
     const address = formatAddress(deriveAddress(terms, { factory, keccak }), keccak);
     return { address, factory, intent, terms: toHex(terms) };

@@ -7,8 +7,8 @@ emit enum ether event external fallback false final fixed for function gwei hex 
 implements import in indexed inline int interface internal is let library macro mapping match memory
 minutes modifier mutable new null of override partial payable pragma private promise public pure
 receive reference relocatable return returns sealed seconds sizeof static storage string struct
-super supports switch this throw true try type typedef typeof ufixed uint unchecked unicode using var
-view virtual weeks wei while years`;
+super supports switch this throw true try type typedef typeof ufixed uint unchecked unicode using
+var view virtual weeks wei while years`;
 
 export const reservedWords: ReadonlySet<string> = new Set(words.split(/\s+/));
 
