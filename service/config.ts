@@ -45,7 +45,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
     databaseUrl: secret("DATABASE_URL", postgresUrl),
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
-    publicUrl: read("PUBLIC_URL", baseUrl, `http://${hostInUrl(host)}:${port}`),
+    publicUrl: read("PUBLIC_URL", baseUrl, `http://${hostInUrl(host)}:${port ?? 8080}`),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "open"),

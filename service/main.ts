@@ -3,7 +3,6 @@
 import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
-import type { FastifyInstance } from "fastify";
 import { type Logger, pino } from "pino";
 import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
@@ -11,6 +10,7 @@ import { openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
+import { prepareDrain } from "./http/drain.ts";
 import { createWasmKeccak } from "./http/keccak.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -63,8 +63,9 @@ async function start(config: Config): Promise<void> {
       now: Date.now,
       draining: draining.signal,
     });
+    const drain = prepareDrain(app, log);
     await app.listen({ host: config.host, port: config.port });
-    stops.push(() => drain(app, config.drainSeconds, log));
+    stops.push(() => drain(config.drainSeconds));
     const { address, port } = app.server.address() as AddressInfo;
     log.info({ address, port, publicUrl: config.publicUrl }, "listening");
   }
@@ -92,16 +93,6 @@ function countedAccounts(
       log.error({ err }, "usage was not written; it will be tried again");
     },
   });
-}
-
-/** What is under way is answered, within a bound; then the rest is cut off. */
-async function drain(app: FastifyInstance, seconds: number, log: Logger): Promise<void> {
-  const cut = setTimeout(() => {
-    log.warn({ seconds }, "requests still under way after the drain were cut off");
-    app.server.closeAllConnections();
-  }, seconds * 1000);
-  await app.close();
-  clearTimeout(cut);
 }
 
 /** The first signal drains; a second one ends at once. */

@@ -10,7 +10,7 @@ import { chains } from "./chains.ts";
 import { create } from "./create.ts";
 import { mountDashboard } from "./dashboard.ts";
 import { events } from "./events.ts";
-import { apiHeaders, commonHeaders, requestIds } from "./headers.ts";
+import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup.ts";
 import { openapi } from "./openapi.ts";
 import type { Parts } from "./parts.ts";
@@ -51,6 +51,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
   app.addHook("onRequest", commonHeaders);
   app.addHook("onRequest", refuseUnknownPath);
+  app.addHook("onSend", closeWhenDraining(parts.draining));
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
   app.register(async (scope) => mountApi(scope, parts), { prefix: "/v1" });

@@ -40,13 +40,46 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw invalid("not_json", "the body is not JSON");
   }
-  const twice = findRepeatedKey(text);
-  if (twice !== undefined) throw invalid("repeated_field", `field ${twice} stands there twice`);
+  // A repeated key is a member in the text and none in the value.
+  if (countMembers(bytes) !== countKeys(value)) {
+    throw invalid("repeated_field", `field ${findRepeatedKey(text)} stands there twice`);
+  }
   return value;
 }
 
 function invalid(code: string, message: string): InvalidError {
   return new InvalidError([{ path: [], code, message }]);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+
+/** Of all objects in the text: the colons outside its strings. @param bytes valid JSON, UTF-8 */
+function countMembers(bytes: Buffer): number {
+  let count = 0;
+  let isString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) isString = !isString;
+    else if (isString && byte === backslash) i++;
+    else if (byte === colon && !isString) count++;
+  }
+  return count;
+}
+
+/** Of a JSON value and all within it. */
+function countKeys(value: unknown): number {
+  let count = 0;
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const each = waiting.pop();
+    if (typeof each !== "object" || each === null) continue;
+    const values = Object.values(each);
+    if (!Array.isArray(each)) count += values.length;
+    for (const inner of values) if (typeof inner === "object") waiting.push(inner);
+  }
+  return count;
 }
 
 const stringOrBracketOrColon = /"(?:[^"\\]|\\.)*"|[{}:]/g;

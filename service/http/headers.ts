@@ -34,6 +34,19 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
+/** onSend: what began before the drain would else leave its connection open, and hold up the end. */
+export function closeWhenDraining(draining: AbortSignal) {
+  return (
+    _request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (error: null, payload: unknown) => void,
+  ) => {
+    if (draining.aborted) reply.header("Connection", "close");
+    done(null, payload);
+  };
+}
+
 /** No answer of /v1 depends on cookies, so any page may read any of them. */
 export const corsHeaders = {
   "Access-Control-Allow-Origin": "*",

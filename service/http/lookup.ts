@@ -1,6 +1,5 @@
 // GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
 
-import { hash } from "node:crypto";
 import { decodeTerms, deriveAddress, type Intent } from "executable-address";
 import type { FastifyReply } from "fastify";
 import { CorruptError } from "../store/store.ts";
@@ -11,29 +10,28 @@ import type { Parts } from "./parts.ts";
 import { recordJson } from "./record.ts";
 import type { Route } from "./routes.ts";
 
-/** A verified answer; `etag` is strong, of the body's very bytes. */
-type Answer = { body: Buffer; etag: string };
-
 export function lookup(parts: Parts): Route {
   const { limits, metrics, store } = parts;
-  const verified = byteCache<Answer>(limits.lookupCacheBytesMax);
+  const verified = byteCache<Buffer>(limits.lookupCacheBytesMax);
 
-  const find = async (digits: string): Promise<Answer> => {
+  const find = async (digits: string): Promise<Buffer> => {
     const address = Buffer.from(digits, "hex");
     const terms = await store.findTerms(address);
     if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    const answer = verifiedAnswer(address, terms, parts);
-    verified.set(digits, answer, answer.body.length);
-    return answer;
+    const intent = verifiedIntent(address, terms, parts);
+    const body = Buffer.from(recordJson(address, terms, intent, parts));
+    verified.set(digits, body, body.length);
+    return body;
   };
 
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
     handler(request, reply) {
       const digits = addressDigits((request.params as { address?: string }).address);
+      const tags = request.headers["if-none-match"];
       const held = verified.get(digits);
-      if (held) return send(held, request.headers["if-none-match"], reply);
-      return find(digits).then((found) => send(found, request.headers["if-none-match"], reply));
+      if (held) return send(digits, held, tags, reply);
+      return find(digits).then((found) => send(digits, found, tags, reply));
     },
   };
 }
@@ -46,12 +44,6 @@ export function addressDigits(text: string | undefined): string {
   throw new Refusal("invalid_request", message, {
     issues: [{ path, code: "malformed_address", message }],
   });
-}
-
-function verifiedAnswer(address: Buffer, terms: Uint8Array, parts: Parts): Answer {
-  const intent = verifiedIntent(address, terms, parts);
-  const body = Buffer.from(recordJson(address, terms, intent, parts));
-  return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` };
 }
 
 /**
@@ -73,10 +65,12 @@ export function verifiedIntent(address: Buffer, terms: Uint8Array, parts: Parts)
   }
 }
 
-function send({ body, etag }: Answer, ifNoneMatch: string | undefined, reply: FastifyReply) {
+/** The body of an address never changes, so the address itself is a strong validator. */
+function send(digits: string, body: Buffer, tags: string | undefined, reply: FastifyReply) {
+  const etag = `"${digits}"`;
   reply.header("Cache-Control", "public, max-age=31536000, immutable");
   reply.header("ETag", etag);
-  if (ifNoneMatch !== undefined && isAmong(etag, ifNoneMatch)) return reply.code(304).send();
+  if (tags !== undefined && isAmong(etag, tags)) return reply.code(304).send();
   reply.header("Content-Type", "application/json; charset=utf-8");
   return reply.send(body);
 }

@@ -1,6 +1,6 @@
 // The one body that create and look-up share, byte for byte: an address record, as JSON.
 
-import { formatAddress, type Hex, type Intent, toHex } from "executable-address";
+import { formatAddress, type Intent } from "executable-address";
 import type { Parts } from "./parts.ts";
 
 /**
@@ -13,6 +13,9 @@ export function recordJson(
   intent: Intent,
   { factory, keccak }: Pick<Parts, "factory" | "keccak">,
 ): string {
-  const hex: Hex = toHex(terms);
-  return JSON.stringify({ address: formatAddress(address, keccak), factory, intent, terms: hex });
+  const { buffer, byteOffset, byteLength } = terms;
+  const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
+  // Put together here: JSON.stringify would read the hex, most of the body, for what to escape.
+  const head = `{"address":"${formatAddress(address, keccak)}","factory":"${factory}"`;
+  return `${head},"intent":${JSON.stringify(intent)},"terms":"0x${hex}"}`;
 }

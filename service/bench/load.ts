@@ -1,0 +1,98 @@
+// The load, in a process of its own: so many connections, each with one request under way, over
+// plain sockets, so that it costs the machine as little as it can beside the server.
+
+import { connect, type Socket } from "node:net";
+
+export type Job = {
+  port: number;
+  connections: number;
+  ms: number;
+  /** Requests, sent in turn. A salt's 64 digits at `saltAt`, where there is one, are counted up. */
+  requests: { text: string; saltAt?: number }[];
+  /** The first salt. */
+  firstSalt: number;
+};
+
+export type Outcome = {
+  answered: number;
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+};
+
+const saltDigits = 12;
+
+process.on("message", async (job: Job) => {
+  process.send!(await run(job));
+});
+
+async function run({ port, connections, ms, requests, firstSalt }: Job): Promise<Outcome> {
+  const templates = requests.map(({ text, saltAt }) => ({ bytes: Buffer.from(text), saltAt }));
+  let sent = 0;
+  const next = (): Buffer => {
+    const { bytes, saltAt } = templates[sent % templates.length]!;
+    const number = firstSalt + sent++;
+    if (saltAt === undefined) return bytes;
+    const own = Buffer.from(bytes);
+    own.write(number.toString(16).padStart(saltDigits, "0"), saltAt + 64 - saltDigits, "latin1");
+    return own;
+  };
+
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)));
+  const latencies: number[] = [];
+  const start = performance.now();
+  await Promise.all(sockets.map((socket) => exchange(socket, next, start + ms, latencies)));
+  const seconds = (performance.now() - start) / 1000;
+  for (const socket of sockets) socket.destroy();
+  latencies.sort((a, b) => a - b);
+  const at = (part: number) => latencies[Math.floor(part * (latencies.length - 1))] ?? 0;
+  return {
+    answered: latencies.length,
+    perSecond: latencies.length / seconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    maxMs: at(1),
+  };
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket)).setNoDelay();
+    socket.once("error", reject);
+  });
+}
+
+/** One request after the other on one connection, until the time is over. */
+function exchange(socket: Socket, next: () => Buffer, end: number, latencies: number[]) {
+  return new Promise<void>((resolve, reject) => {
+    let begun = 0;
+    let missing = 0;
+    const send = () => {
+      begun = performance.now();
+      missing = 0;
+      socket.write(next());
+    };
+    socket.on("data", (chunk: Buffer) => {
+      missing = missing === 0 ? answerBytes(chunk) - chunk.length : missing - chunk.length;
+      if (missing > 0) return;
+      const now = performance.now();
+      latencies.push(now - begun);
+      if (now >= end) resolve();
+      else send();
+    });
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the server hung up")));
+    send();
+  });
+}
+
+/** Bytes of a whole answer, from its first chunk, which holds its head. */
+function answerBytes(chunk: Buffer): number {
+  const head = chunk.indexOf("\r\n\r\n");
+  const text = chunk.toString("latin1", 0, head);
+  if (!text.startsWith("HTTP/1.1 200")) throw new Error(chunk.toString("latin1", 0, 500));
+  const length = /content-length: (\d+)/i.exec(text)?.[1];
+  if (length === undefined) throw new Error(`no Content-Length: ${text}`);
+  return head + 4 + Number(length);
+}

@@ -1,0 +1,82 @@
+// This service as it is served, on SQLite, credentials, limits and metrics included.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deriveAddress, encodeTerms, factoryAddress, parseIntent } from "executable-address";
+import { pino } from "pino";
+import { createAccount } from "../accounts/account.ts";
+import { openAccounts } from "../accounts/open.ts";
+import { rotateApiKey } from "../accounts/rotate.ts";
+import { parseChains } from "../chain/chains.ts";
+import type { Chains } from "../chain/registry.ts";
+import { buildApp } from "../http/app.ts";
+import { createWasmKeccak } from "../http/keccak.ts";
+import { createMetrics } from "../http/metrics.ts";
+import { defaultLimits } from "../http/parts.ts";
+import { openStore } from "../store/open.ts";
+import { intentOf, token } from "./intents.ts";
+
+/** So many that nobody reaches the limit of an account: 50 requests a second. */
+const accountsCount = 600;
+
+const [, , records, expiry, cacheBytes] = process.argv;
+const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
+process.on("exit", () => rmSync(dataDirectory, { recursive: true, force: true }));
+const store = await openStore({ dataDirectory });
+const publicUrl = "http://127.0.0.1";
+const onFault = (error: unknown) => console.error(error);
+const faults = { onLimiterFault: onFault, onUsageFault: onFault };
+const accounts = await openAccounts(store, { publicUrl, signup: "closed" }, faults);
+const keccak = await createWasmKeccak();
+
+const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
+const rpcUrls = ["http://127.0.0.1:9"];
+const known = parseChains([{ chainId: 1, name: "Ethereum", rpcUrls, tokens }], "the bench");
+const chains: Chains = {
+  known,
+  listed: () => known,
+  find: (chainId) => known.find((chain) => chain.chainId === chainId),
+  isListed: (chainId) => chainId === 1,
+  clientOf: () => {
+    throw new Error("no chain is asked");
+  },
+  close: () => {},
+};
+
+const keys: string[] = [];
+const actor = { atMs: Date.now() };
+for (let i = 0; i < accountsCount; i++) {
+  const account = await createAccount(store.db, `bench${i}@example.com`, actor);
+  keys.push((await rotateApiKey(store.db, account!.accountId, null, actor))!.apiKey);
+}
+const addresses: string[] = [];
+const saves: Promise<void>[] = [];
+for (let number = 0; number < Number(records); number++) {
+  const intent = parseIntent(intentOf(number, Number(expiry)), { keccak });
+  const terms = encodeTerms(intent, { keccak });
+  const address = deriveAddress(terms, { keccak });
+  addresses.push(Buffer.from(address).toString("hex"));
+  saves.push(store.saveRecord({ address, terms, accountId: "acc_bench", createdAtMs: actor.atMs }));
+}
+await Promise.all(saves);
+
+const app = buildApp({
+  store,
+  accounts,
+  chains,
+  factory: factoryAddress,
+  keccak,
+  publicUrl,
+  limits: { ...defaultLimits, lookupCacheBytesMax: Number(cacheBytes) },
+  metrics: createMetrics(),
+  log: pino({ level: "info" }),
+  now: Date.now,
+  draining: new AbortController().signal,
+});
+await app.listen({ port: 0, host: "127.0.0.1" });
+process.send!({ port: (app.server.address() as AddressInfo).port, keys, addresses });
+// Asked before and after each round: what the rounds cost this process.
+process.on("message", () => process.send!(process.cpuUsage()));
+process.on("disconnect", () => process.exit());

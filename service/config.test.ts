@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ConfigError, readConfig } from "./config.ts";
+
+const linesOf = (environment: NodeJS.ProcessEnv): string[] => {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message.split("\n");
+  }
+  return [];
+};
+
+describe("a setting is refused by name, with what was found and what would be right", () => {
+  const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
+    ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
+    ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
+    ["a role that is none", { ROLE: "web" }, /^ROLE is "web"; expected one of api, executor, all/],
+    ["a sign-up that is none", { SIGNUP: "yes" }, /^SIGNUP is "yes"; expected one of open, closed/],
+    ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without path/],
+    ["a URL with a trailing slash", { PUBLIC_URL: "https://x.example/" }, /^PUBLIC_URL is/],
+    ["a URL of another scheme", { PUBLIC_URL: "ftp://x.example" }, /^PUBLIC_URL is/],
+    ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
+    ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
+    [
+      "an expiry whose least is above its most",
+      { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
+      /^EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX/,
+    ],
+  ];
+  for (const [title, environment, line] of refused) {
+    test(title, () => {
+      const lines = linesOf(environment);
+      assert.equal(lines.length, 1);
+      assert.match(lines[0] ?? "", line);
+    });
+  }
+
+  test("a secret is refused without being shown", () => {
+    for (const [name, value] of [
+      ["DATABASE_URL", "mysql://user:hush@host/database"],
+      ["SESSION_SECRET", "hush"],
+    ] as const) {
+      const [line = ""] = linesOf({ [name]: value });
+      assert.match(line, new RegExp(`^${name} is not shown here, being secret; expected`));
+      assert.ok(!line.includes("hush"));
+    }
+  });
+
+  test("every wrong setting at once, a line each", () => {
+    const lines = linesOf({ PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
+    assert.deepEqual(
+      lines.map((line) => line.split(" ")[0]),
+      ["PORT", "ROLE", "DRAIN_SECONDS"],
+    );
+  });
+});
+
+test("without any setting: this machine alone, SQLite, the shipped chains, no secret", () => {
+  const config = readConfig({});
+  assert.equal(config.host, "127.0.0.1");
+  assert.equal(config.port, 8080);
+  assert.equal(config.publicUrl, "http://127.0.0.1:8080");
+  assert.equal(config.databaseUrl, undefined);
+  assert.equal(config.sessionSecret, undefined);
+  assert.equal(config.metricsPort, undefined);
+  assert.match(config.chainsFile, /chains\.json$/);
+});
+
+test("an empty setting is as one left out", () => {
+  assert.deepEqual(readConfig({ PORT: "", DATABASE_URL: "" }), readConfig({}));
+});

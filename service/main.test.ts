@@ -1,0 +1,222 @@
+// The program as it is run: how it refuses to start, what it answers, and how it leaves.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newIntent, token } from "./http/app-for-tests.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "main-"));
+after(() => rmSync(directory, { recursive: true }));
+const chainsFile = join(directory, "chains.json");
+const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
+const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["http://127.0.0.1:9"], tokens };
+writeFileSync(chainsFile, JSON.stringify([chain]));
+
+const programOf = (name: "main" | "admin") => new URL(`${name}.ts`, import.meta.url).pathname;
+const environment = (more: NodeJS.ProcessEnv) => ({
+  PATH: process.env.PATH,
+  NODE_OPTIONS: process.env.NODE_OPTIONS,
+  DATA_DIR: join(directory, "data"),
+  CHAINS_FILE: chainsFile,
+  PORT: "0",
+  ...more,
+});
+
+type Ended = { code: number; stdout: string; stderr: string };
+function run(name: "main" | "admin", args: string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { env: environment(more) };
+    const child = execFile(
+      process.execPath,
+      [programOf(name), ...args],
+      options,
+      (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+const admin = async (...args: string[]) => {
+  const { code, stdout, stderr } = await run("admin", args);
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+};
+
+type Running = { process: ChildProcess; base: string; port: number; lines: string[] };
+async function start(more: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const child = spawn(process.execPath, [programOf("main")], {
+    env: environment(more),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines: string[] = [];
+  const port = await new Promise<number>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).on("line", (line) => {
+      lines.push(line);
+      const { msg, port } = JSON.parse(line);
+      if (msg === "listening") resolve(port);
+    });
+    child.once("exit", () => reject(new Error("the program ended")));
+  });
+  return { process: child, port, base: `http://127.0.0.1:${port}`, lines };
+}
+
+describe("a start is refused in one sentence that names the setting, exit code 1, no stack", () => {
+  const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
+    ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
+    [
+      "a database that does not answer",
+      { DATABASE_URL: "postgres://u:secret@127.0.0.1:9/d" },
+      /^DATABASE_URL: PostgreSQL does not let us in: .*ECONNREFUSED/,
+    ],
+    [
+      "a data directory that cannot be",
+      { DATA_DIR: "/dev/null/x" },
+      /^DATA_DIR \/dev\/null\/x cannot/,
+    ],
+    ["chains that are not there", { CHAINS_FILE: "/nowhere.json" }, /^CHAINS_FILE \/nowhere\.json/],
+    ["a host of another machine", { HOST: "192.0.2.1" }, /^HOST 192\.0\.2\.1 is not an address of/],
+  ];
+  for (const [title, settings, sentence] of refused) {
+    test(title, async () => {
+      const { code, stderr, stdout } = await run("main", [], settings);
+      assert.equal(code, 1);
+      assert.match(stderr, sentence);
+      assert.equal(stderr.trim().split("\n").length, 1, stderr);
+      assert.ok(!(stderr + stdout).includes("secret@"));
+    });
+  }
+
+  test("a port that is taken", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const { code, stderr } = await run("main", [], { PORT: String(port) });
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`^PORT ${port} is taken by another program`));
+    server.close();
+  });
+});
+
+describe("operators' commands", () => {
+  test("exit code 1 and one sentence on stderr, nothing on stdout, for what cannot be", async () => {
+    const refused: [string[], RegExp][] = [
+      [["account", "create"], /--email is missing; expected: account create --email E/],
+      [["key", "rotate", "--account", "acc_0", "--force"], /--force/],
+      [["account", "create", "--email", "e@x.example", "more"], /more/],
+      [["account", "remove"], /no such command; the commands are:/],
+      [[], /^the commands are:\n {2}account create --email E\n/],
+    ];
+    for (const [args, message] of refused) {
+      const { code, stdout, stderr } = await run("admin", args);
+      assert.equal(code, 1);
+      assert.equal(stdout, "");
+      assert.match(stderr, message);
+      assert.ok(!stderr.includes("    at "), stderr);
+    }
+  });
+
+  test("make an account whose key works at once on the running server, and rotate it", async () => {
+    const server = await start();
+    const made = await admin("account", "create", "--email", "Ops@Example.com");
+    assert.deepEqual(Object.keys(made), ["accountId", "apiKey", "clientId"]);
+    assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
+    assert.match(made.clientId, /^svc_client_[0-9a-f]{32}$/);
+    const create = (apiKey: string) =>
+      fetch(`${server.base}/v1/address/create`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+        body: JSON.stringify(newIntent()),
+      });
+    assert.equal((await create(made.apiKey)).status, 200);
+    const { apiKey } = await admin("key", "rotate", "--account", made.accountId);
+    assert.equal((await create(made.apiKey)).status, 401);
+    assert.equal((await create(apiKey)).status, 200);
+    const listed = await admin("account", "list");
+    assert.ok(JSON.stringify(listed).includes(made.accountId));
+    assert.ok(!JSON.stringify(listed).includes("svc_sk_"));
+    server.process.kill("SIGTERM");
+    assert.deepEqual(await once(server.process, "exit"), [0, null]);
+    assert.ok(!server.lines.join().includes(made.apiKey.slice(0, 20)));
+  });
+});
+
+describe("SIGTERM", () => {
+  const body = JSON.stringify(newIntent());
+  let apiKey: string;
+  before(async () => {
+    ({ apiKey } = await admin("account", "create", "--email", "drain@example.com"));
+  });
+
+  /** A create of which the server has the head and the first half of the body. */
+  async function begin({ port }: Running) {
+    const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+    socket.on("error", () => {});
+    const head = `Authorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n`;
+    socket.write(`POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${head}`);
+    socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 50)}`);
+    await sleep(200);
+    return socket;
+  }
+
+  test("answers what is under way, takes nothing new, and ends with exit code 0", async () => {
+    const server = await start();
+    const unused = connect(server.port, "127.0.0.1");
+    const socket = await begin(server);
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGTERM");
+    await sleep(200);
+    await assert.rejects(fetch(`${server.base}/v1/chains`));
+    socket.write(body.slice(50));
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    assert.match(answer, /connection: close/i);
+    assert.deepEqual(await ended, [0, null]);
+    unused.destroy();
+  });
+
+  test("cuts off what is still under way after DRAIN_SECONDS", async () => {
+    const server = await start({ DRAIN_SECONDS: "1" });
+    await begin(server);
+    const ended = once(server.process, "exit");
+    const began = performance.now();
+    server.process.kill("SIGTERM");
+    assert.deepEqual(await ended, [0, null]);
+    const tookMs = performance.now() - began;
+    assert.ok(tookMs > 900 && tookMs < 8000, `${tookMs} ms`);
+  });
+
+  test("twice: ends at once", async () => {
+    const server = await start();
+    await begin(server);
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGINT");
+    await sleep(200);
+    server.process.kill("SIGINT");
+    assert.deepEqual(await ended, [1, null]);
+  });
+});
+
+test("METRICS_PORT serves Prometheus' format on a port of its own, and no API", async () => {
+  const free = createServer().listen(0, "127.0.0.1");
+  await once(free, "listening");
+  const { port } = free.address() as AddressInfo;
+  free.close();
+  const server = await start({ METRICS_PORT: String(port) });
+  await fetch(`${server.base}/v1/chains`);
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  assert.match(text, /http_responses_total\{route="\/v1\/chains",status="200"\} 1/);
+  assert.match(text, /process_cpu_seconds_total/);
+  assert.equal(
+    (await fetch(`${server.base}/metrics`)).headers.get("content-type")?.includes("plain"),
+    false,
+  );
+  server.process.kill("SIGTERM");
+  await once(server.process, "exit");
+});
