@@ -1,5 +1,5 @@
-// The user documentation is true: links lead somewhere, intents are accepted, and what is said to be
-// refused is refused for the reason given, by the real service.
+// The user documentation is true: links lead somewhere, what is said to be accepted is accepted, and
+// what is said to be refused is refused for the reason given, by the real service.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -95,6 +95,23 @@ test("each setting stands in a table with its default, and no other does", () =>
   for (const [, name, value] of config.matchAll(/read\("([A-Z_]+)", .*?, "([^"]*)"\)/g)) {
     assert.deepEqual(rows.get(name!), [value], name);
   }
+});
+
+test("each metric in the pages is one that the service has", () => {
+  const sources = ["http/metrics.ts", "http/events.ts", "executor/metrics.ts"].map((file) =>
+    readFileSync(join(docs, "../service", file), "utf8"),
+  );
+  const named = new Set([...sources.join().matchAll(/"([a-z_]+)"/g)].map((m) => m[1]!));
+  const shown = ["self-hosting.md", "executor.md"].flatMap((page) =>
+    [...read(page).matchAll(/`((?:http|executor|corrupt|limiter|event)_[a-z_]+)/g)].map(
+      (m) => m[1]!,
+    ),
+  );
+  const isThere = (name: string) => named.has(name) || named.has(name.replace("executor_", ""));
+  assert.deepEqual(
+    shown.filter((name) => name !== "executor_" && !isThere(name)),
+    [],
+  );
 });
 
 test("each chain in the pages is one that a chains file may hold", () => {
