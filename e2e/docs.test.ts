@@ -1,5 +1,5 @@
-// The user documentation is true: links lead somewhere, what is said to be accepted is accepted, and
-// what is said to be refused is refused for the reason given, by the real service.
+// The user documentation is true: links lead somewhere, what is said to be accepted is accepted,
+// and what is said to be refused is refused for the reason given, by the real service.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
