@@ -11,19 +11,23 @@ export type Examined = { job: Job; terms: Terms; recovery: Hex; vault: Vault };
 
 /**
  * Reads each job's vault at one block: code, native coin, and every listed token besides the
- * intent's own. A record that does not derive its address is reported and left alone.
+ * intent's own. `corrupt` are those whose record does not derive their address.
  */
-export async function examine(pass: Pass, jobs: readonly Job[]): Promise<Examined[]> {
+export async function examine(
+  pass: Pass,
+  jobs: readonly Job[],
+): Promise<{ examined: Examined[]; corrupt: Job[] }> {
   const { parts, memory, view } = pass;
+  const corrupt: Job[] = [];
   const known = jobs.flatMap((job) => {
     const intent = verifiedIntent(job, parts.factory);
-    if (!intent) parts.report({ kind: "corrupt_record", address: job.address });
+    if (!intent) corrupt.push(job);
     return intent ? [{ job, ...intent, tokens: tokensOf(pass, intent.terms) }] : [];
   });
   const calls = known.flatMap(({ job, tokens }) => readsOf(job.address, tokens, view.at));
   const answers = calls.length === 0 ? [] : await view.readInTurn(calls, memory.turn++, isUsable);
   let at = 0;
-  return known.map(({ job, terms, recovery, tokens }) => {
+  const examined = known.map(({ job, terms, recovery, tokens }) => {
     const mine = answers.slice(at, at + tokens.length + 2);
     at += mine.length;
     const balances = new Map<Hex, bigint>([[nativeCoin, quantity(resultOf(mine[1]))]]);
@@ -32,6 +36,7 @@ export async function examine(pass: Pass, jobs: readonly Job[]): Promise<Examine
     });
     return { job, terms, recovery, vault: { hasCode: hasCode(mine[0]), balances } };
   });
+  return { examined, corrupt };
 }
 
 function tokensOf({ parts }: Pass, { chainId, token }: Terms): Hex[] {

@@ -47,7 +47,7 @@ export type NetworkEvent =
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /** Passes an endpoint stands back after failing, doubled each time up to this. */
-const penaltyMax = 32;
+const penaltyMax = 16;
 
 export function openNetwork(
   chainId: number,
@@ -92,9 +92,12 @@ export function openNetwork(
         if (penalty.passes > 0) penalty.passes--;
         else penalty.last = Math.floor(penalty.last / 2);
       }
-      const found = (await Promise.all(rpcs.map(whereIs))).filter((entry) => entry !== undefined);
-      const isBack = (rpc: Rpc) => ((penalties.get(rpc)?.passes ?? 0) > 0 ? 1 : 0);
-      found.sort((a, b) => isBack(a.rpc) - isBack(b.rpc) || b.head.number - a.head.number);
+      // One that hangs costs its timeout each time it is asked, so for a while it is not.
+      const isBack = (rpc: Rpc) => (penalties.get(rpc)?.passes ?? 0) > 0;
+      const willing = rpcs.filter((rpc) => !isBack(rpc));
+      const asked = willing.length > 0 ? willing : rpcs;
+      const found = (await Promise.all(asked.map(whereIs))).filter((entry) => entry !== undefined);
+      found.sort((a, b) => b.head.number - a.head.number);
       const first = found[0];
       if (!first) throw new RpcUnavailable(`no endpoint of chain ${chainId} answers as itself`);
       reportForks(found, report);

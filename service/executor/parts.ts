@@ -130,8 +130,10 @@ export type Memory = {
   network: Network;
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
-  head: { hash: Hex; sinceMs: number } | undefined;
+  head: { hash: Hex; sinceMs: number; sweeps: number } | undefined;
   turn: number;
+  /** The cursor after the last sweep. */
+  swept: number;
   isFactoryThere: boolean;
   rangeBlocks: number;
   /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */

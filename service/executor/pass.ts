@@ -20,6 +20,7 @@ export function freshMemory(parts: Parts): Memory {
     watched: undefined,
     head: undefined,
     turn: 0,
+    swept: 0,
     isFactoryThere: false,
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
@@ -59,6 +60,8 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
  * seen. The host's idea of what time it is never enters; only how fast its clock goes does.
  */
 function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
-  if (memory.head?.hash !== head.hash) memory.head = { hash: head.hash, sinceMs: ms };
+  if (memory.head?.hash !== head.hash) {
+    memory.head = { hash: head.hash, sinceMs: ms, sweeps: 0 };
+  }
   return head.timestamp + Math.floor((ms - memory.head.sinceMs) / 1000);
 }

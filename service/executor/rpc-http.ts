@@ -1,6 +1,6 @@
 // A JSON-RPC endpoint over HTTP.
 
-import { type Rpc, type RpcAnswer, RpcUnavailable } from "./rpc.ts";
+import { type Rpc, type RpcAnswer, type RpcCall, RpcUnavailable } from "./rpc.ts";
 
 /** What public endpoints accept in one batch. */
 const batchSizeMax = 100;
@@ -10,8 +10,7 @@ const batchSizeMax = 100;
  * @param timeoutMs of one HTTP request
  */
 export function httpRpc(name: string, url: string, timeoutMs: number): Rpc {
-  const post = async (calls: { method: string; params: unknown[] }[]): Promise<RpcAnswer[]> => {
-    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+  const post = async (body: object): Promise<unknown> => {
     const response = await fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -22,7 +21,19 @@ export function httpRpc(name: string, url: string, timeoutMs: number): Rpc {
       await response.body?.cancel();
       throw new RpcUnavailable(`${name} answered ${response.status}`);
     }
-    return sorted(name, await response.json(), calls.length);
+    return response.json();
+  };
+  let takesBatches = true;
+  const ask = async (calls: RpcCall[]): Promise<RpcAnswer[]> => {
+    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    if (takesBatches) {
+      const answers = await post(body);
+      if (Array.isArray(answers)) return sorted(name, answers, calls.length);
+      // Some answer a batch with one error: from then on they are asked call by call.
+      takesBatches = false;
+    }
+    const answers = await Promise.all(body.map(post));
+    return sorted(name, answers, calls.length);
   };
   return {
     name,
@@ -30,7 +41,7 @@ export function httpRpc(name: string, url: string, timeoutMs: number): Rpc {
       const answers: RpcAnswer[] = [];
       for (let at = 0; at < calls.length; at += batchSizeMax) {
         try {
-          answers.push(...(await post(calls.slice(at, at + batchSizeMax))));
+          answers.push(...(await ask(calls.slice(at, at + batchSizeMax))));
         } catch (error) {
           if (error instanceof RpcUnavailable) throw error;
           throw new RpcUnavailable(`${name}: ${error instanceof Error ? error.message : error}`);
@@ -42,14 +53,13 @@ export function httpRpc(name: string, url: string, timeoutMs: number): Rpc {
 }
 
 /** Batches may be answered in any order; an answer missing makes the whole of it unusable. */
-function sorted(name: string, body: unknown, count: number): RpcAnswer[] {
-  if (!Array.isArray(body)) throw new RpcUnavailable(`${name} did not answer the batch`);
+function sorted(name: string, body: unknown[], count: number): RpcAnswer[] {
   const answers = new Array<RpcAnswer | undefined>(count);
   for (const item of body as ({ id: number } & Record<string, unknown>)[]) {
     if (item?.error) answers[item.id] = { error: item.error as never };
     else if (item && "result" in item) answers[item.id] = { result: item.result };
   }
-  return answers.map((answer) => {
+  return Array.from(answers, (answer) => {
     if (answer) return answer;
     throw new RpcUnavailable(`${name} left a call of the batch unanswered`);
   });

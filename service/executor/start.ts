@@ -31,7 +31,8 @@ export type Executor = {
   stop(): Promise<void>;
 };
 
-const rpcTimeoutMs = 10_000;
+/** Well below a lease, which a pass that waits for an endpoint must not outlast. */
+const rpcTimeoutMs = 4000;
 /** Where a chain's file names no cap: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
 

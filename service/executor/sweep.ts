@@ -13,6 +13,8 @@ import { blockOf, quantity, type RpcAnswer, RpcUnavailable, resultOf, toQuantity
 /** `Transfer(address,address,uint256)`, ERC-20. */
 const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
+const sweepsPerHead = 2;
+
 /** Before the oldest record no payment can be; so much for clocks that differ. */
 const startMarginSeconds = 3600;
 
@@ -23,6 +25,8 @@ const deepReorgBlocks = 256;
 export async function sweep(pass: Pass): Promise<number> {
   const { parts, memory, view } = pass;
   const target = view.head.number - parts.chain.paymentConfirmations;
+  // While the head stays the same, a second reading is another endpoint's; a third tells nothing.
+  if (memory.head && memory.head.sweeps++ >= sweepsPerHead) return memory.swept;
   let next = await findNext(pass, target);
   for (let ranges = 0; ranges < parts.tuning.rangesPerPass && next <= target; ranges++) {
     const to = Math.min(target, next + memory.rangeBlocks - 1);
@@ -36,7 +40,10 @@ export async function sweep(pass: Pass): Promise<number> {
     next = to + 1;
   }
   forgetOld(pass, target);
-  return next - 1;
+  memory.swept = next - 1;
+  // Behind after downtime, or a range was too much: the same head is swept again.
+  if (memory.head && memory.swept < target) memory.head.sweeps = 0;
+  return memory.swept;
 }
 
 /** The first block to read: a little below the newest end of a sweep that still stands. */

@@ -7,7 +7,7 @@ import { type Batch, batchesOf, type Ready, recoverGas } from "./batch.ts";
 import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
 import { type Decision, decide, type Fees } from "./decide.ts";
 import { type Examined, examine } from "./examine.ts";
-import type { JobUpdate } from "./ledger/jobs.ts";
+import type { Job, JobUpdate } from "./ledger/jobs.ts";
 import { dayOf } from "./ledger/settlements.ts";
 import type { Pass } from "./parts.ts";
 import { hexData, resultOf } from "./rpc.ts";
@@ -20,15 +20,18 @@ const unknownSeconds = 15;
 /** Money was seen, yet nothing is there: one endpoint may lag, so another is asked once more. */
 const secondLookSeconds = 60;
 
-/** @returns how many jobs were due */
+/** @returns how many jobs were due; none are looked at while nothing more may be sent */
 export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<number> {
   const { parts, now } = pass;
   const { chainId } = parts.chain;
+  if (inFlight >= parts.tuning.inFlightMax) return 0;
   const jobs = await parts.ledger.findDueJobs(chainId, now, parts.tuning.jobsPerPass);
   if (jobs.length === 0) return 0;
   await assertFactory(pass);
-  const decided = await decideAll(pass, purse, await examine(pass, jobs));
+  const { examined, corrupt } = await examine(pass, jobs);
+  const decided = await decideAll(pass, purse, examined);
   const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
+  updates.push(...corrupt.map((job) => setAside(pass, job)));
   const orders = [
     ...(await orderExecutions(pass, decided, updates)),
     ...(await orderRecoveries(pass, decided, updates, parts.tuning.inFlightMax - inFlight)),
@@ -140,6 +143,12 @@ function afterFailure({ parts, now }: Pass, { job, terms, vault }: Examined, rea
   const notBefore = isOpen ? Math.min(waited, terms.expirationSeconds + 1) : waited;
   parts.report({ kind: "attempt_failed", address, reason });
   return { address, state: "waiting" as const, dueAt: notBefore, reason, notBefore, failures };
+}
+
+/** A record that does not derive its address: nothing can be sent for it that would arrive. */
+function setAside({ parts }: Pass, { address }: Job): JobUpdate {
+  parts.report({ kind: "corrupt_record", address });
+  return { address, state: "given_up", dueAt: null, reason: "corrupt_record" };
 }
 
 function later({ now }: Pass, { job }: Examined): JobUpdate {

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { RpcUnavailable } from "./rpc.ts";
+import { httpRpc } from "./rpc-http.ts";
+
+type Call = { id: number; method: string };
+
+describe("a JSON-RPC endpoint over HTTP", () => {
+  let server: Server;
+  let url: string;
+  let answer: (calls: Call | Call[]) => unknown;
+
+  beforeEach(async () => {
+    server = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      const body = answer(JSON.parse(text));
+      if (typeof body === "number") response.writeHead(body).end();
+      else if (body !== undefined) response.end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/secret-key`;
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const calls = ["a", "b", "c"].map((method) => ({ method, params: [] }));
+  const echo = ({ id, method }: Call) => ({ jsonrpc: "2.0", id, result: method });
+
+  for (const [what, given] of [
+    ["an error status", 429],
+    ["silence", undefined],
+    [
+      "an answer missing",
+      [
+        { id: 0, result: "a" },
+        { id: 2, result: "c" },
+      ],
+    ],
+    ["neither result nor error", [{ id: 0 }, { id: 1 }, { id: 2 }]],
+  ] as const) {
+    test(`${what} is the endpoint's failure, and its URL is not told`, async () => {
+      answer = () => given;
+      await assert.rejects(httpRpc("one", url, 200).ask(calls), (error: Error) => {
+        assert.ok(error instanceof RpcUnavailable);
+        assert.doesNotMatch(error.message, /secret-key/);
+        return true;
+      });
+    });
+  }
+
+  test("an error of one call is that call's answer", async () => {
+    const error = { code: 3, message: "execution reverted", data: "0x01" };
+    answer = (batch) =>
+      (batch as Call[]).map((call) => (call.id === 1 ? { id: 1, error } : echo(call)));
+    const answers = await httpRpc("one", url, 1000).ask(calls);
+    assert.deepEqual(answers, [{ result: "a" }, { error }, { result: "c" }]);
+  });
+
+  test("answers in any order are put in the order of their calls", async () => {
+    answer = (batch) => (batch as Call[]).map(echo).reverse();
+    const answers = await httpRpc("one", url, 1000).ask(calls);
+    assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
+  });
+
+  test("one that refuses batches is asked call by call from then on", async () => {
+    let batches = 0;
+    answer = (body) => {
+      if (!Array.isArray(body)) return echo(body);
+      batches++;
+      return { jsonrpc: "2.0", id: null, error: { code: -32600, message: "no batches" } };
+    };
+    const rpc = httpRpc("one", url, 1000);
+    for (let round = 0; round < 3; round++) {
+      const answers = await rpc.ask(calls);
+      assert.deepEqual(answers, [{ result: "a" }, { result: "b" }, { result: "c" }]);
+    }
+    assert.equal(batches, 1);
+  });
+});
