@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as deployment from "./deployment.ts";
 import { type Hex, type Intent, makeRecord } from "./index.ts";
@@ -56,6 +56,17 @@ if (process.env.UPDATE_VECTORS) {
         return word;
       });
       assert.equal(`0x${bytes.join("")}`, exampleRecord().terms);
+    });
+
+    test("every code the library refuses with is in the table", () => {
+      const names = readdirSync(import.meta.dirname).filter((name) => /^[a-z-]+\.ts$/.test(name));
+      const others = /^(request|client|commands|status)|(bench|for-tests)\.ts$/;
+      const codes = names
+        .filter((name) => !others.test(name))
+        .map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
+        .flatMap((code) => [...code.matchAll(/(?:faults, |cursor, |code: |\? \[)"([a-z_]+)"/g)]);
+      assert.ok(codes.length > 40);
+      for (const [, code] of codes) assert.ok(text.includes(`\`${code}\``), code);
     });
 
     test("viem's terms and address, as shown, are the library's", () => {
