@@ -11,6 +11,10 @@ const readme = new URL("./README.md", import.meta.url);
 const terms = new URL("../spec/terms.md", import.meta.url);
 const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
+/** Where the code names a code. */
+const refusal =
+  /(?:refuse\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
+
 /** The first block of `language` on the page. */
 const block = (page: URL, language: string): string =>
   new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(readFileSync(page, "utf8"))![1]!;
@@ -64,7 +68,7 @@ if (process.env.UPDATE_VECTORS) {
       const codes = names
         .filter((name) => !others.test(name))
         .map((name) => readFileSync(new URL(name, import.meta.url), "utf8"))
-        .flatMap((code) => [...code.matchAll(/(?:faults, |cursor, |code: |\? \[)"([a-z_]+)"/g)]);
+        .flatMap((code) => [...code.matchAll(refusal)]);
       assert.ok(codes.length > 40);
       for (const [, code] of codes) assert.ok(text.includes(`\`${code}\``), code);
     });
