@@ -24,37 +24,38 @@ export type Running = {
 export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), "executable-address-"));
   const anvil = await startAnvil();
-  await deployDemo(anvil.rpcUrl);
-  const chainsFile = join(dataDir, "chains.json");
-  await writeFile(chainsFile, JSON.stringify(localChains(anvil.rpcUrl)));
-  const port = await freePort();
-  const all = {
-    ...process.env,
-    PORT: String(port),
-    DATA_DIR: dataDir,
-    CHAINS_FILE: chainsFile,
-    ROLE: "api",
-    ...env,
+  let service: ChildProcess | undefined;
+  const stop = async () => {
+    if (service) await end(service, "SIGTERM");
+    await anvil.stop();
+    await rm(dataDir, { recursive: true });
   };
-  const account = await admin(all, "account", "create", "--email", "shop@example.com");
-  const service = spawn(process.execPath, [join(root, "service/main.ts")], {
-    env: all,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const baseUrl = `http://127.0.0.1:${port}/v1`;
-  await answering(`${baseUrl}/chains`, service);
-  return {
-    anvil,
-    baseUrl,
-    apiKey: String(account.apiKey),
-    clientId: String(account.clientId),
-    env: all,
-    stop: async () => {
-      await end(service, "SIGTERM");
-      await anvil.stop();
-      await rm(dataDir, { recursive: true });
-    },
-  };
+  try {
+    await deployDemo(anvil.rpcUrl);
+    const chainsFile = join(dataDir, "chains.json");
+    await writeFile(chainsFile, JSON.stringify(localChains(anvil.rpcUrl)));
+    const port = await freePort();
+    const all = {
+      ...process.env,
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      CHAINS_FILE: chainsFile,
+      ROLE: "api",
+      ...env,
+    };
+    const account = await admin(all, "account", "create", "--email", "shop@example.com");
+    service = spawn(process.execPath, [join(root, "service/main.ts")], {
+      env: all,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const baseUrl = `http://127.0.0.1:${port}/v1`;
+    await answering(`${baseUrl}/chains`, service);
+    const { apiKey, clientId } = account;
+    return { anvil, baseUrl, apiKey: `${apiKey}`, clientId: `${clientId}`, env: all, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 /** What an operator's command printed. */

@@ -48,7 +48,7 @@ const commandsOf = (said: string) =>
   said
     .replaceAll("\\\n", "")
     .split("\n")
-    .filter((line) => /^(ADDRESS=|npm run|curl)/.test(line));
+    .filter((line) => /^(ADDRESS=|DATA_DIR=|npm run|curl)/.test(line));
 
 describe("npm start", () => {
   test("says in a sentence that a port is taken", async () => {

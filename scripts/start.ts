@@ -132,6 +132,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
     '"expirationTimestamp":0',
     `"expirationTimestamp":'$(($(date +%s) + 3600))'`,
   );
+  // `npm run pay` finds the chain by what lies in DATA_DIR.
+  const dataDirAsPasted = process.env.DATA_DIR ? `DATA_DIR='${dataDir}' ` : "";
   return `
   API         ${baseUrl}
   API key     ${apiKey}
@@ -149,7 +151,7 @@ ADDRESS=$(curl -sS ${baseUrl}/address/create -H 'Authorization: Bearer ${apiKey}
 
 Pay it, as any wallet would; the executor does the rest:
 
-npm run --silent pay -- $ADDRESS
+${dataDirAsPasted}npm run --silent pay -- $ADDRESS
 
 Look it up, and see what became of it:
 
@@ -190,7 +192,7 @@ async function answering(url: string, service: ChildProcess): Promise<void> {
 
 function prepareDataDir(): void {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     accessSync(dataDir, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -224,5 +226,7 @@ async function requireFree(port: number, host: string, name: string): Promise<vo
   });
 }
 
-const tail = (file: string) =>
-  readFileSync(file, "utf8").trimEnd().split("\n").slice(-5).join("\n");
+/** The last lines of a file. */
+function tail(file: string): string {
+  return readFileSync(file, "utf8").trimEnd().split("\n").slice(-5).join("\n");
+}

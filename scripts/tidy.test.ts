@@ -124,7 +124,13 @@ describe("the tree", () => {
   test("every source file is a test, an entry point, or imported by another", () => {
     const named = ["package.json", ...Object.values({ c: "contracts", a: "address", w: "web" })]
       .map((path) => (path.endsWith(".json") ? path : `${path}/package.json`))
-      .concat("service/package.json", "web/index.html", "contracts/foundry.toml", ".ci/run")
+      .concat(
+        "service/package.json",
+        "web/index.html",
+        "web/pay.html",
+        "contracts/foundry.toml",
+        ".ci/run",
+      )
       .filter((path) => existsSync(join(root, path)))
       .map((path) => readFileSync(join(root, path), "utf8"))
       .join("\n");
