@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 export type Role = "api" | "executor" | "all";
 export type Config = ReturnType<typeof readConfig>;
 
-/** The environment asks for what cannot be; each line names a variable, what it is and should be. */
+/** The environment asks for what cannot be. A line for each variable: what it is and should be. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }

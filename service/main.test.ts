@@ -104,7 +104,7 @@ describe("a start is refused in one sentence that names the setting, exit code 1
 });
 
 describe("operators' commands", () => {
-  test("exit code 1 and one sentence on stderr, nothing on stdout, for what cannot be", async () => {
+  test("exit code 1, a sentence on stderr, nothing on stdout, for what cannot be", async () => {
     const refused: [string[], RegExp][] = [
       [["account", "create"], /--email is missing; expected: account create --email E/],
       [["key", "rotate", "--account", "acc_0", "--force"], /--force/],

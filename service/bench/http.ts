@@ -1,5 +1,5 @@
-// Creates and look-ups a second over HTTP: this service beside bare node:http, which is the ceiling,
-// and beside what one would write by hand. Servers and load are processes of their own; rounds are
+// Creates and look-ups a second over HTTP: this service beside bare node:http, the ceiling, and
+// beside what one would write by hand. Servers and load are processes of their own; rounds are
 // interleaved and medians told, so that what else the machine does hits all alike.
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -47,8 +47,8 @@ for (let round = 0; round <= rounds; round++) {
     if (round > 0) each.rounds.push(measured); // the first round only warms up
   }
 }
-report("POST /v1/address/create, 64 connections", creates);
-report("GET /v1/address/{address}, 64 connections", lookups);
+report("POST /v1/address/create", creates);
+report("GET /v1/address/{address}", lookups);
 for (const { process } of [bare, ours, uncached, byHand]) process.disconnect();
 load.disconnect();
 

@@ -1,5 +1,5 @@
 // What one would write by hand to the same promises: Fastify with a schema, viem for the addresses,
-// better-sqlite3 with one insert a request, each read verified. It checks one key and limits nobody.
+// better-sqlite3 one insert a request, each read verified. One key, and no limit.
 
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,8 @@ import { intentOf } from "./intents.ts";
 const parameters = parseAbiParameters([
   "Intent intent",
   "struct Call { address target; string signature; string names; bytes args; }",
-  "struct Intent { address token; uint256 amount; Call[] calls; uint64 expirationTimestamp; address recovery; bytes32 salt; uint256 chainId; }",
+  `struct Intent { address token; uint256 amount; Call[] calls; uint64 expirationTimestamp;
+    address recovery; bytes32 salt; uint256 chainId; }`.replace(/\s+/g, " "),
 ]);
 
 function callOf({ target, function: text, args }: Intent["calls"][number]) {

@@ -23,7 +23,7 @@ export type Chains = {
   close(): void;
 };
 
-/** Chains that are right are asked again now and then: a token may be upgraded to other decimals. */
+/** Chains that are right are asked again too: a token may be upgraded to other decimals. */
 const recheckMs = { right: 3_600_000, wrong: 60_000, unknown: 60_000 };
 
 /**

@@ -121,7 +121,8 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     await busy.app.listen({ host: "127.0.0.1", port: 0 });
     const { port: busyPort } = busy.app.server.address() as { port: number };
     const { apiKey } = await busy.newKey();
-    const head = `POST /v1/address/create HTTP/1.1\r\n${closing}Authorization: Bearer ${apiKey}\r\n`;
+    const credential = `Authorization: Bearer ${apiKey}\r\n`;
+    const head = `POST /v1/address/create HTTP/1.1\r\n${closing}${credential}`;
     const body = JSON.stringify(newIntent());
     const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const slow = [1, 2].map(() => connect(busyPort, "127.0.0.1").setEncoding("utf8"));
@@ -158,7 +159,7 @@ describe("every answer", () => {
     assert.equal(seen.size, 5);
   });
 
-  test("204 to a preflight on any /v1 path, allowing what spec §5 asks a page to send", async () => {
+  test("204 to a preflight on any /v1 path, allowing what spec §5 has a page send", async () => {
     for (const url of [
       "/v1/address/create",
       `/v1/address/0x${"1".repeat(40)}`,

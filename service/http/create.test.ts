@@ -57,7 +57,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("415 unsupported_media_type: no type, another type, another charset, an encoding", async () => {
+  test("415 unsupported_media_type: no type, another type or charset, an encoding", async () => {
     const intent = newIntent();
     const refused: Record<string, string>[] = [
       { "content-type": "text/plain" },
@@ -117,7 +117,7 @@ describe("POST /v1/address/create refuses", () => {
     }
   });
 
-  test("an unknown field, __proto__ and constructor included, that no typo in money vanishes", async () => {
+  test("an unknown field, __proto__ included: no typo in money vanishes", async () => {
     const text = JSON.stringify(newIntent());
     for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
       const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
@@ -159,7 +159,7 @@ describe("POST /v1/address/create refuses", () => {
     assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
   });
 
-  test("an expiry below 5 minutes or above 366 days ahead, and says when it is milliseconds", async () => {
+  test("an expiry below 5 minutes or above 366 days; says when it is milliseconds", async () => {
     const nowMs = 1_800_000_000_000;
     const fixed = await startApp({ now: () => nowMs });
     const now = nowMs / 1000;
@@ -175,7 +175,7 @@ describe("POST /v1/address/create refuses", () => {
     await fixed.close();
   });
 
-  test("503 service_unavailable, and nothing acknowledged, when the store cannot promise", async () => {
+  test("503 service_unavailable, nothing acknowledged, when the store cannot promise", async () => {
     const down = await startApp();
     const { store } = down.parts;
     store.saveRecord = async () => {

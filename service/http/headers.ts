@@ -34,7 +34,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
-/** onSend: what began before the drain would else leave its connection open, and hold up the end. */
+/** onSend: what began before the drain would else leave its connection open. */
 export function closeWhenDraining(draining: AbortSignal) {
   return (
     _request: FastifyRequest,

@@ -69,7 +69,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("500, logged and counted, a row that does not derive its address: never served", async () => {
+  test("500, logged and counted, for a row that does not derive its address", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
@@ -128,7 +128,7 @@ describe("GET /v1/address/{address} answers", () => {
     assert.equal(formatAddress(bytesOf(address)), address);
   });
 
-  test("304 without a body where If-None-Match names the tag, weakly, in a list or as *", async () => {
+  test("304 without a body where If-None-Match names the tag, weakly or in a list", async () => {
     const { address } = await created();
     const { etag } = (await look(address)).headers;
     for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
@@ -173,7 +173,7 @@ describe("GET /v1/address/{address} answers", () => {
 });
 
 describe("GET /v1/chains", () => {
-  test("answers the factory and the listed chains alone, as spec §2.4 gives them, with CORS", async () => {
+  test("answers the factory and the listed chains alone, as spec §2.4 has them", async () => {
     const response = await service.app.inject({ url: "/v1/chains" });
     assert.equal(response.statusCode, 200);
     assert.equal(response.headers["access-control-allow-origin"], "*");

@@ -130,7 +130,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("on SQLite while another process holds the write lock too long; then they pass", async () => {
+  test("on SQLite while another process holds the lock too long; then they pass", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });
     const other = new Database(join(dataDirectory, "service.db"));
@@ -188,7 +188,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
-  test("a PostgreSQL that answers commits before they are on disk is refused at start", async () => {
+  test("a PostgreSQL that does not wait for its disk is refused at start", async () => {
     const databaseUrl = await postgres.newDatabase();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

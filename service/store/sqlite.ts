@@ -63,7 +63,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   };
 }
 
-/** A connection whose commits survive the power going: better-sqlite3 itself opens WAL at NORMAL. */
+/** A connection whose commits survive a power cut: better-sqlite3 itself opens WAL at NORMAL. */
 function connect(file: string, timeout: number): Database.Database {
   const database = new Database(file, { timeout: busyTimeoutMs });
   database.pragma("journal_mode = wal");
@@ -71,7 +71,7 @@ function connect(file: string, timeout: number): Database.Database {
   database.pragma("fullfsync = on"); // where fsync alone stops at the disk's cache (macOS)
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does it, off this thread
-  database.pragma("cache_size = -65536"); // 64 MiB; the default of 2 reads most pages of an index anew
+  database.pragma("cache_size = -65536"); // 64 MiB: with 2 most pages of an index are read anew
   database.pragma(`busy_timeout = ${timeout}`);
   const journal = database.pragma("journal_mode", { simple: true });
   const synchronous = database.pragma("synchronous", { simple: true });

@@ -57,7 +57,7 @@ for (const name of ["sqlite", "postgres"] as const) {
         .orderBy("account_id")
         .execute();
 
-    test("CorruptError, for that row alone, where other terms are held for its address", async () => {
+    test("CorruptError, for that row alone, where its address has other terms", async () => {
       const first = row();
       const forged = { ...row("acc_2"), address: first.address };
       const beside = row();
@@ -109,7 +109,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
-    test("3,000 creates at once, more than a group holds, are each answered and found", async () => {
+    test("3,000 creates at once, more than a group, are each answered and found", async () => {
       const rows = Array.from({ length: 3000 }, () => row());
       await Promise.all(rows.map((each) => store.saveRecord(each)));
       const found = await Promise.all(rows.map((each) => store.findTerms(each.address)));
