@@ -4,7 +4,7 @@
 import type { Hex } from "./intent.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
-export const factoryAddress: Hex = "0xe7232553f6EEbE9CBFDf987600F8dB6DC15a18E6";
+export const factoryAddress: Hex = "0x47672E17d57E266f561823aAC6084E0b6848c12e";
 
 /** Init code that goes before the terms: it delegates construction to the factory. */
 export const initCodePrefix: Hex =

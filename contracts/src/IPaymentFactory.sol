@@ -33,6 +33,8 @@ struct Intent {
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
 /// Executing makes OPEN OVER; recovering makes CLOSED OVER. There is no other way, and none back.
+/// The code at a vault says which it was, without any log: 41 bytes, executed; the same and a zero
+/// byte, 42, closed without running a call. Both do the same for ever after.
 /// Nobody owns the factory; it holds nothing, stores nothing and cannot change. Who calls chooses
 /// the moment, the gas and the tokens to sweep, and nothing else.
 ///

@@ -37,9 +37,13 @@ abstract contract Vault {
     ///     CALLDATASIZE PUSH0 CALLER GAS DELEGATECALL    ask
     ///     CALLDATASIZE PUSH0 RETURN                     both
     ///     JUMPDEST
+    ///     STOP                                          only where the calls did not run
+    ///
+    /// To go on from the end of code is to stop, so the last byte changes nothing but what the code
+    /// tells: without it, the calls ran.
     bytes2 private constant STUB_HEAD = hex"3373";
     bytes19 private constant STUB_TAIL = hex"18602857365f5f37365f365f335af4365ff35b";
-    uint256 private constant STUB_BYTES = 41;
+    uint256 private constant EXECUTED_BYTES = 41;
 
     /// @dev Of what a target answers only so much is copied. Fits an `Error(string)` of 188 bytes.
     uint256 internal constant RESULT_BYTES_MAX = 256;
@@ -73,14 +77,16 @@ abstract contract Vault {
         assembly ("memory-safe") {
             intent := 36
         }
-        if (_isOpen(intent)) _run(intent);
+        bool open = _isOpen(intent);
+        if (open) _run(intent);
 
         address factory = FACTORY;
         assembly ("memory-safe") {
             mstore(0, STUB_HEAD)
             mstore(2, shl(96, factory))
+            // A whole word: zeros follow the tail, and the first of them is the STOP.
             mstore(22, STUB_TAIL)
-            return(0, STUB_BYTES)
+            return(0, add(EXECUTED_BYTES, iszero(open)))
         }
     }
 

@@ -128,6 +128,24 @@ contract ExecuteTest is Fixture {
         holds(vault, 7, AMOUNT);
     }
 
+    function test_leaves41Bytes_whichTellThatTheCallsRan() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        equal(vault.code.length, 41, "bytes");
+        check(keccak256(vault.code) == keccak256(executedCode()), "code");
+        vm.warp(EXPIRY + 1);
+        factory.recover(intent, list(address(token)));
+        equal(vault.code.length, 41, "for good");
+    }
+
+    function test_leaves41Bytes_alsoWhereThereIsNoCallToRun() public {
+        Intent memory intent = intentOf(new Call[](0));
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        equal(vault.code.length, 41, "bytes");
+    }
+
     function test_runs_inTheSecondOfExpiry_andTheOneBefore() public {
         for (uint256 before = 0; before < 2; ++before) {
             Intent memory intent = plainIntent();

@@ -75,16 +75,6 @@ contract InternalsTest is Fixture {
         holds(vault, AMOUNT, AMOUNT);
     }
 
-    function test_aVaultsCode_is41BytesWithTheFactoryInside() public {
-        Intent memory intent = plainIntent();
-        address vault = funded(intent, AMOUNT);
-        factory.execute(intent);
-        bytes memory wanted = abi.encodePacked(
-            hex"3373", address(factory), hex"18602857365f5f37365f365f335af4365ff35b"
-        );
-        check(keccak256(vault.code) == keccak256(wanted), "code");
-    }
-
     function test_theFactory_takesNoCoin_andKnowsNoOtherFunction(bytes4 selector, uint64 value)
         public
     {

@@ -131,6 +131,55 @@ contract RecoverTest is Fixture {
         holds(vault, 0, 0);
     }
 
+    function test_leaves42Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
+        bytes32 wanted = keccak256(bytes.concat(executedCode(), hex"00"));
+        Intent memory recovered = plainIntent();
+        Intent memory rescued = plainIntent();
+        Intent memory elsewhere = plainIntent();
+        elsewhere.chainId = 8453;
+        factory.recover(elsewhere, list(address(token)));
+        check(keccak256(factory.addressOf(elsewhere).code) == wanted, "on another chain");
+        vm.warp(EXPIRY + 1);
+        factory.recover(recovered, list(address(token)));
+        check(keccak256(factory.addressOf(recovered).code) == wanted, "by recover");
+        vm.prank(RECOVERY);
+        factory.rescue(rescued, address(token), 0, abi.encodeCall(token.balanceOf, (RECOVERY)));
+        check(keccak256(factory.addressOf(rescued).code) == wanted, "by rescue");
+    }
+
+    function test_executedOrClosed_aVaultDoesTheSameForEverAfter(
+        address caller,
+        bytes calldata data
+    ) public {
+        vm.assume(caller != address(factory));
+        for (uint256 executed = 0; executed < 2; ++executed) {
+            vm.warp(NOW);
+            Intent memory intent = plainIntent();
+            address vault = funded(intent, AMOUNT);
+            if (executed == 1) factory.execute(intent);
+            vm.warp(EXPIRY + 1);
+            factory.recover(intent, list(address(token)));
+            equal(vault.code.length, executed == 1 ? 41 : 42, "bytes");
+
+            vm.prank(caller);
+            (bool ok, bytes memory answer) = vault.call(data);
+            check(ok && answer.length == 0, "nothing for strangers");
+            vm.deal(address(this), 3);
+            // As much gas as Solidity's transfer() gives.
+            (ok,) = vault.call{value: 3, gas: 0}("");
+            check(ok, "takes coin within the stipend of 2,300 gas");
+            token.mint(vault, 5);
+            uint256 before = token.balanceOf(RECOVERY);
+            factory.recover(intent, list(address(token), NATIVE));
+            equal(token.balanceOf(RECOVERY), before + 5, "recovers the token");
+            equal(vault.balance, 0, "and the coin");
+            token.mint(vault, 7);
+            vm.prank(RECOVERY);
+            factory.rescue(intent, address(token), 0, abi.encodeCall(token.transfer, (RECOVERY, 7)));
+            equal(token.balanceOf(RECOVERY), before + 12, "rescues");
+        }
+    }
+
     function test_callsThatCanNeverSucceed_areReturnedAtExpiry() public {
         Intent memory intent = intentOf(plainCall(address(shop), "fail()", ""));
         funded(intent, AMOUNT);
