@@ -147,6 +147,7 @@ async function insert(pool: pg.Pool, columns: unknown[][]): Promise<number> {
     warning = notice.message ?? "a warning without words";
   };
   client.on("notice", onNotice);
+  let isBroken = true;
   try {
     const { rows } = await client.query<{ inserted: number }>({
       name: "save-records",
@@ -163,11 +164,12 @@ async function insert(pool: pg.Pool, columns: unknown[][]): Promise<number> {
              select count(*) as inserted from kept`,
       values: columns,
     });
+    isBroken = false;
     if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
     return rows[0]?.inserted ?? 0;
   } finally {
     client.off("notice", onNotice);
-    client.release();
+    client.release(isBroken); // one that timed out may still be at its statement
   }
 }
 
