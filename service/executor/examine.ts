@@ -25,7 +25,8 @@ export async function examine(
     return intent ? [{ job, ...intent, tokens: tokensOf(pass, intent.terms) }] : [];
   });
   const calls = known.flatMap(({ job, tokens }) => readsOf(job.address, tokens, view.at));
-  const answers = calls.length === 0 ? [] : await view.readInTurn(calls, memory.turn++, isUsable);
+  const answers =
+    calls.length === 0 ? [] : await view.readInTurn(calls, memory.examineTurn++, isUsable);
   let at = 0;
   const examined = known.map(({ job, terms, recovery, tokens }) => {
     const mine = answers.slice(at, at + tokens.length + 2);

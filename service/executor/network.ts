@@ -28,6 +28,8 @@ export type View = {
   read(calls: RpcCall[], usable?: Usable): Promise<RpcAnswer[]>;
   /** As `read`, beginning with another endpoint at each turn. */
   readInTurn(calls: RpcCall[], turn: number, usable?: Usable): Promise<RpcAnswer[]>;
+  /** As `readInTurn`, from `quorum` endpoints where so many have usable answers; one at least. */
+  readSeveral(calls: RpcCall[], turn: number, usable: Usable): Promise<RpcAnswer[][]>;
   /** From every endpoint of this chain; undefined where one failed. */
   readEach(calls: RpcCall[]): Promise<(RpcAnswer[] | undefined)[]>;
   /** How many endpoints must say the same before it is believed. */
@@ -104,7 +106,7 @@ export function openNetwork(
       return viewOf(
         first.head,
         found.map((entry) => entry.rpc),
-        rpcs.length,
+        rpcs,
         { ask, punish },
       );
     },
@@ -116,31 +118,40 @@ type Asking = {
   punish(rpc: Rpc, message: string): void;
 };
 
-function viewOf(head: Block, rpcs: Rpc[], known: number, { ask, punish }: Asking): View {
-  const readFrom = async (order: Rpc[], calls: RpcCall[], usable: Usable) => {
+function viewOf(head: Block, rpcs: Rpc[], known: Rpc[], { ask, punish }: Asking): View {
+  const quorum = Math.min(2, known.length);
+  const isResult = (answer: RpcAnswer) => "result" in answer;
+  const inTurn = (turn: number) => {
+    const start = turn % known.length;
+    const order = [...known.slice(start), ...known.slice(0, start)];
+    return order.filter((rpc) => rpcs.includes(rpc));
+  };
+  const readFrom = async (order: Rpc[], calls: RpcCall[], usable: Usable, count: number) => {
+    const found: RpcAnswer[][] = [];
     let reason = "";
     for (const rpc of order) {
       const answers = await ask(rpc, calls);
       if (!answers) continue;
       const fault = answers.find((answer, index) => !usable(answer, index));
-      if (!fault) return answers;
-      reason = "error" in fault ? fault.error.message : "unusable answer";
-      punish(rpc, reason);
+      if (fault) {
+        reason = "error" in fault ? fault.error.message : "unusable answer";
+        punish(rpc, reason);
+      } else found.push(answers);
+      if (found.length === count) break;
     }
+    if (found.length > 0) return found;
     throw new RpcUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
   };
-  const isResult = (answer: RpcAnswer) => "result" in answer;
   return {
     head,
     at: { blockHash: head.hash },
-    quorum: Math.min(2, known),
-    isWhole: rpcs.length === known,
-    read: (calls, usable = isResult) =>
-      calls.length === 0 ? Promise.resolve([]) : readFrom(rpcs, calls, usable),
-    readInTurn: (calls, turn, usable = isResult) => {
-      const start = turn % rpcs.length;
-      return readFrom([...rpcs.slice(start), ...rpcs.slice(0, start)], calls, usable);
-    },
+    quorum,
+    isWhole: rpcs.length === known.length,
+    read: async (calls, usable = isResult) =>
+      calls.length === 0 ? [] : (await readFrom(rpcs, calls, usable, 1))[0]!,
+    readInTurn: async (calls, turn, usable = isResult) =>
+      (await readFrom(inTurn(turn), calls, usable, 1))[0]!,
+    readSeveral: (calls, turn, usable) => readFrom(inTurn(turn), calls, usable, quorum),
     readEach: (calls) => Promise.all(rpcs.map((rpc) => ask(rpc, calls))),
   };
 }

@@ -62,7 +62,7 @@ export type Tuning = {
   jobsPerPass: number;
   rangeBlocksMax: number;
   rangesPerPass: number;
-  /** Blocks below the cursor that each sweep reads again, from another endpoint each time. */
+  /** Blocks below the cursor that each sweep reads again, lest an endpoint's index lag. */
   resweepBlocks: number;
 };
 
@@ -130,10 +130,12 @@ export type Memory = {
   network: Network;
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
-  head: { hash: Hex; sinceMs: number; sweeps: number } | undefined;
-  turn: number;
-  /** The cursor after the last sweep. */
-  swept: number;
+  head: { hash: Hex; sinceMs: number } | undefined;
+  /** Whose turn it is to be asked first: for logs, and for balances. */
+  sweepTurn: number;
+  examineTurn: number;
+  /** The head up to which all is swept. */
+  sweptHead: Hex | undefined;
   isFactoryThere: boolean;
   rangeBlocks: number;
   /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */

@@ -19,8 +19,9 @@ export function freshMemory(parts: Parts): Memory {
     fence: undefined,
     watched: undefined,
     head: undefined,
-    turn: 0,
-    swept: 0,
+    sweepTurn: 0,
+    examineTurn: 0,
+    sweptHead: undefined,
     isFactoryThere: false,
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
@@ -61,7 +62,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
  */
 function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
   if (memory.head?.hash !== head.hash) {
-    memory.head = { hash: head.hash, sinceMs: ms, sweeps: 0 };
+    memory.head = { hash: head.hash, sinceMs: ms };
   }
   return head.timestamp + Math.floor((ms - memory.head.sinceMs) / 1000);
 }

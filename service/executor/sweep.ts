@@ -1,6 +1,6 @@
 // Finding payments: the Transfer logs of listed tokens, block range by block range, against the
 // addresses we know. A sighting is only a hint, the balance decides; so a log too many is harmless,
-// and against a log too few each block is read several times, from one endpoint after another.
+// and against a log too few each block is read from two endpoints, where there are two.
 
 import type { Hex } from "executable-address";
 import type { SweptBlock } from "./ledger/blocks.ts";
@@ -13,7 +13,8 @@ import { blockOf, quantity, type RpcAnswer, RpcUnavailable, resultOf, toQuantity
 /** `Transfer(address,address,uint256)`, ERC-20. */
 const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-const sweepsPerHead = 2;
+/** With all endpoints but one down for long, the cursor follows that one at this distance. */
+const uncorroboratedBlocksMax = 256;
 
 /** Before the oldest record no payment can be; so much for clocks that differ. */
 const startMarginSeconds = 3600;
@@ -21,12 +22,19 @@ const startMarginSeconds = 3600;
 /** After a reorg deeper than all ends kept: so far below the oldest of them. */
 const deepReorgBlocks = 256;
 
-/** Sweeps up to the newest block that is deep enough. @returns the cursor after it */
+/**
+ * Sweeps up to the newest block that is deep enough. The cursor moves over what enough endpoints
+ * have shown; what fewer showed is taken down too, and read again.
+ * @returns the last block read
+ */
 export async function sweep(pass: Pass): Promise<number> {
   const { parts, memory, view } = pass;
   const target = view.head.number - parts.chain.paymentConfirmations;
-  // While the head stays the same, a second reading is another endpoint's; a third tells nothing.
-  if (memory.head && memory.head.sweeps++ >= sweepsPerHead) return memory.swept;
+  if (memory.sweptHead === view.head.hash) return target;
+  const newest = await parts.ledger.findSweptBlock(parts.chain.chainId);
+  // A head below the cursor lags, or was rolled back to. No end is kept then: it would stand, and
+  // hide those above it that may not.
+  let keepsEnds = newest === undefined || newest.number <= view.head.number;
   let next = await findNext(pass, target);
   for (let ranges = 0; ranges < parts.tuning.rangesPerPass && next <= target; ranges++) {
     const to = Math.min(target, next + memory.rangeBlocks - 1);
@@ -36,14 +44,13 @@ export async function sweep(pass: Pass): Promise<number> {
       continue;
     }
     memory.rangeBlocks = Math.min(parts.tuning.rangeBlocksMax, memory.rangeBlocks * 2);
-    await takeDown(pass, found.end, found.sightings);
+    keepsEnds &&= found.isCorroborated || target - next > uncorroboratedBlocksMax;
+    await takeDown(pass, keepsEnds ? found.end : undefined, found.sightings);
     next = to + 1;
   }
   forgetOld(pass, target);
-  memory.swept = next - 1;
-  // Behind after downtime, or a range was too much: the same head is swept again.
-  if (memory.head && memory.swept < target) memory.head.sweeps = 0;
-  return memory.swept;
+  if (keepsEnds && next > target) memory.sweptHead = view.head.hash;
+  return next - 1;
 }
 
 /** The first block to read: a little below the newest end of a sweep that still stands. */
@@ -103,12 +110,13 @@ async function findStart({ parts, view }: Pass, target: number): Promise<number>
   return low;
 }
 
-type Found = { end: SweptBlock; sightings: Map<Hex, Sighting & { blockHash: Hex }> };
+type Sightings = Map<Hex, Sighting & { blockHash: Hex }>;
+type Found = { end: SweptBlock; isCorroborated: boolean; sightings: Sightings };
 
 /**
  * The logs of a range, and the hash of its last block, which must be the same before and after
  * them: an endpoint that lags answers for blocks it does not have with an empty list.
- * @returns undefined where the range is too much for the endpoint
+ * @returns undefined where the range is too much for an endpoint
  */
 async function readRange(pass: Pass, from: number, to: number): Promise<Found | undefined> {
   const { parts, memory, view } = pass;
@@ -125,20 +133,24 @@ async function readRange(pass: Pass, from: number, to: number): Promise<Found | 
     const block = "result" in answer && answer.result ? blockOf(answer.result) : undefined;
     return block !== undefined && (!isHead || block.hash === view.head.hash);
   };
-  const [before, logs, after] = await view.readInTurn(calls, memory.turn++, usable);
-  const end = blockOf(resultOf(before));
-  if (blockOf(resultOf(after)).hash !== end.hash) throw new RpcUnavailable("reorg in passing");
-  if (!logs || "error" in logs) {
-    if (from === to) throw new RpcUnavailable(`no logs of block ${to}: ${logs?.error.message}`);
-    return undefined;
+  const answers = await view.readSeveral(calls, memory.sweepTurn++, usable);
+  const hashes = new Set<Hex>();
+  const sightings: Sightings = new Map();
+  for (const [before, logs, after] of answers) {
+    hashes.add(blockOf(resultOf(before)).hash).add(blockOf(resultOf(after)).hash);
+    if (logs && "result" in logs) addSightings(pass, logs.result, sightings);
+    else if (from < to) return undefined;
+    else throw new RpcUnavailable(`no logs of block ${to}: ${logs?.error.message}`);
   }
-  return { end: { number: to, hash: end.hash }, sightings: sightingsOf(pass, logs.result) };
+  const [hash] = hashes;
+  if (!hash || hashes.size > 1) throw new RpcUnavailable("reorg in passing");
+  const isCorroborated = answers.length >= view.quorum;
+  return { end: { number: to, hash }, isCorroborated, sightings };
 }
 
 /** Who received what, the newest block of each address; logs of another shape are not payments. */
-function sightingsOf({ parts }: Pass, logs: unknown): Found["sightings"] {
+function addSightings({ parts }: Pass, logs: unknown, sightings: Sightings): void {
   if (!Array.isArray(logs)) throw new RpcUnavailable("logs are not a list");
-  const sightings: Found["sightings"] = new Map();
   for (const entry of logs as Record<string, unknown>[]) {
     const { address, topics, data } = logOf(entry);
     if (!parts.chain.tokens.includes(address) || topics[0] !== transferTopic) continue;
@@ -147,10 +159,9 @@ function sightingsOf({ parts }: Pass, logs: unknown): Found["sightings"] {
     const blockNumber = Number(quantity(entry.blockNumber));
     sightings.set(to, { address: to, blockNumber, blockHash: entry.blockHash as Hex });
   }
-  return sightings;
 }
 
-async function takeDown(pass: Pass, end: SweptBlock, found: Found["sightings"]): Promise<void> {
+async function takeDown(pass: Pass, end: SweptBlock | undefined, found: Sightings): Promise<void> {
   const { parts, memory, fence, now } = pass;
   const isNew = (sighting: { address: Hex; blockHash: Hex }) =>
     !memory.seen.get(sighting.blockHash)?.addresses.has(sighting.address);
@@ -167,7 +178,8 @@ async function takeDown(pass: Pass, end: SweptBlock, found: Found["sightings"]):
 }
 
 function forgetOld({ parts, memory }: Pass, target: number): void {
+  const oldest = target - uncorroboratedBlocksMax - parts.tuning.resweepBlocks;
   for (const [hash, { blockNumber }] of memory.seen) {
-    if (blockNumber < target - 2 * parts.tuning.resweepBlocks) memory.seen.delete(hash);
+    if (blockNumber < oldest) memory.seen.delete(hash);
   }
 }

@@ -29,16 +29,20 @@ export async function findSweptBlock(
   return row && { number: row.number, hash: row.hash as Hex };
 }
 
-/** The cursor and what was found on the way to it, in one commit: neither without the other. */
+/**
+ * The cursor and what was found on the way to it, in one commit: neither without the other.
+ * @param end undefined: only what was found
+ */
 export function saveSweep(
   db: Kysely<Tables>,
   fence: Fence,
-  end: SweptBlock,
+  end: SweptBlock | undefined,
   sightings: readonly Sighting[],
   now: number,
 ): Promise<void> {
   return fenced(db, fence, async (transaction) => {
     await wakeJobs(transaction, fence.chainId, sightings, now);
+    if (!end) return;
     await transaction
       .insertInto("executor_blocks")
       .values({ chain_id: fence.chainId, ...end })

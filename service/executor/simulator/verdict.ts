@@ -115,7 +115,9 @@ async function judgeOutcomes({ db, chain, vaults }: World): Promise<string[]> {
     const entry = mined.get(row.transaction_hash as Hex);
     const topic = `0x${vault.slice(2).padStart(64, "0")}`;
     const isTrue = entry?.logs.some((log) => log.topics[1] === topic && log.topics.length === 3);
-    if (!isTrue) faults.push(`${vault} is down as ${row.kind} by ${row.transaction_hash}`);
+    if (isTrue) continue;
+    const { kind, transaction_hash: hash, block_number: block } = row;
+    faults.push(`${vault} is down as ${kind} in block ${block} by ${hash}`);
   }
   for (const vault of vaults) {
     const topic = `0x${vault.address.slice(2).padStart(64, "0")}`;
