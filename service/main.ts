@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
 import { type Logger, pino } from "pino";
 import { type Accounts, openAccounts } from "./accounts/open.ts";
@@ -11,7 +12,6 @@ import { type Config, readConfig } from "./config.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
 import { prepareDrain } from "./http/drain.ts";
-import { createWasmKeccak } from "./http/keccak.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
@@ -54,7 +54,7 @@ async function start(config: Config): Promise<void> {
       accounts,
       chains,
       factory: factoryAddress,
-      keccak: await createWasmKeccak(),
+      keccak: newWasmKeccak(),
       publicUrl: config.publicUrl,
       trustedProxies: config.trustedProxies,
       limits: config,

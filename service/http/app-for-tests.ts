@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { factoryAddress, type Hex } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
@@ -15,7 +16,6 @@ import { createClient } from "../chain/client.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openStore } from "../store/open.ts";
 import { buildApp } from "./app.ts";
-import { createWasmKeccak } from "./keccak.ts";
 import { createMetrics } from "./metrics.ts";
 import { defaultLimits, type Limits, type Parts } from "./parts.ts";
 
@@ -93,7 +93,7 @@ export async function startApp(
     accounts,
     chains: testChains,
     factory: factoryAddress,
-    keccak: await createWasmKeccak(),
+    keccak: newWasmKeccak(),
     publicUrl,
     metrics: createMetrics(),
     log: pino({ level: "debug" }, { write: (line: string) => logged.push(line) }),
