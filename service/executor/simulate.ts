@@ -13,7 +13,10 @@ export type Simulation =
   | { result: "fails"; reason: string }
   | { result: "unknown" };
 
-/** Each execution by itself, on top of what is pending: whether it succeeds, and for what gas. */
+/**
+ * Each execution by itself at the newest block: whether it succeeds, and for what gas. On top of
+ * the pending one, some nodes run their whole pool for each of these calls.
+ */
 export async function simulateExecutions(
   pass: Pass,
   items: readonly Examined[],
@@ -22,7 +25,7 @@ export async function simulateExecutions(
   const calls = items.map(({ job }) => {
     const data = executeCalldata(job.terms);
     const call = { from: parts.signer.address, to: parts.factory, data };
-    return { method: "eth_estimateGas", params: [call, "pending"] };
+    return { method: "eth_estimateGas", params: [call, "latest"] };
   });
   return (await view.read(calls, () => true)).map(simulationOf);
 }
@@ -43,7 +46,7 @@ export async function simulateRecovery(
       token === nativeCoin
         ? { from: job.address, to: recovery, value: `0x${amount.toString(16)}` }
         : { from: job.address, to: token, data: transferCalldata(recovery, amount) };
-    return { method: "eth_estimateGas", params: [{ ...call, gasPrice: "0x0" }, "pending"] };
+    return { method: "eth_estimateGas", params: [{ ...call, gasPrice: "0x0" }, "latest"] };
   });
   const answers = (await pass.view.read(calls, () => true)).map(simulationOf);
   const good: Hex[] = [];
