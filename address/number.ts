@@ -20,7 +20,11 @@ export function readInteger(
   signed: boolean,
 ): Integer | undefined {
   if (typeof text !== "string") {
-    const instead = Number.isSafeInteger(text) ? `: write "${text}"` : "";
+    const instead = Number.isSafeInteger(text)
+      ? `: write "${text}"`
+      : typeof text === "number" && Number.isFinite(text)
+        ? `: ${baseUnits}`
+        : "";
     refuse(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
     return undefined;
   }
@@ -49,14 +53,26 @@ function refuseSpelling(faults: Faults, text: string): void {
     refuse(faults, "malformed_number", `${message}, found ${text.length}`);
     return;
   }
+  const found = quoted(text) ?? "other text";
   const meant = meaning(text);
-  if (meant !== undefined) {
-    refuse(faults, "not_canonical", `not in canonical form: write "${meant}"`);
+  const code = meant === undefined ? "malformed_number" : "not_canonical";
+  if (/\d\.|\.\d/.test(text)) {
+    refuse(
+      faults,
+      code,
+      `expected an integer without a decimal point, found ${found}: ${baseUnits}`,
+    );
     return;
   }
-  const example = 'expected a decimal integer such as "1000000"';
-  refuse(faults, "malformed_number", `${example}, found ${quoted(text) ?? "other text"}`);
+  const message =
+    meant === undefined
+      ? `expected a decimal integer such as "1000000", found ${found}`
+      : `not in canonical form: write "${meant}"`;
+  refuse(faults, code, message);
 }
+
+/** Whoever writes a decimal point may mean tokens: `25.0` is then not `25`, nor known here. */
+const baseUnits = "amounts are in base units, 10^decimals of them to one token";
 
 /** The integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000` or `1.0` most likely meant. */
 function meaning(text: string): bigint | undefined {

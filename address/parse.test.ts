@@ -77,6 +77,19 @@ describe("parseIntent refuses", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
+  test("a decimal point: amounts are in base units, and no number is proposed", () => {
+    const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
+    const values = [
+      ...pointed.map((amount) => ({ ...sample, amount })),
+      { ...sample, amount: 2.5 },
+    ];
+    for (const value of [...values, withCall("f(uint256 a)", "25.0")]) {
+      const [{ message } = assert.fail()] = issuesOf(value);
+      assert.match(message, /amounts are in base units, 10\^decimals of them to one token$/);
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
   test("no more than 100 faults, however many there are", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
     assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
