@@ -44,6 +44,12 @@ describe("executable-address", () => {
     );
   });
 
+  test("1 and the fault alone, where it is of the whole input", async () => {
+    const { status, err } = await run(["decode", "0x0"]);
+    assert.equal(status, 1);
+    assert.match(err, /^expected 0x and an even number of hex digits \(malformed_hex\)\n$/);
+  });
+
   test("1 for a record that does not prove itself, or is of another address", async () => {
     const forged = JSON.stringify({ ...record, intent: { ...sample, recovery: shop } });
     assert.equal((await run(["verify", forged])).status, 1);

@@ -3,7 +3,7 @@
 
 import { type Client, createClient, ServiceError, UnprovenError } from "./client.ts";
 import { factoryAddress } from "./deployment.ts";
-import { InvalidError } from "./errors.ts";
+import { InvalidError, lineOf } from "./errors.ts";
 import { decodeExecution } from "./execution.ts";
 import { fromHex } from "./hex.ts";
 import type { Hex, Intent } from "./intent.ts";
@@ -127,7 +127,7 @@ function complaint(error: unknown): string {
       : cause instanceof InvalidError
         ? cause.issues
         : [];
-  const lines = faults.map(({ path, code, message }) => `${path.join(".")}: ${message} (${code})`);
+  const lines = faults.map((fault) => `${lineOf(fault)} (${fault.code})`);
   if (error instanceof InvalidError) return lines.join("\n");
   const reason = cause instanceof Error && faults.length === 0 ? ` (${cause.message})` : "";
   return [`${(error as Error).message}${reason}`, ...lines].join("\n");

@@ -11,10 +11,15 @@ export class InvalidError extends Error {
   readonly issues: Issue[];
 
   constructor(issues: Issue[]) {
-    super(issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "));
+    super(issues.map(lineOf).join("; "));
     this.name = "InvalidError";
     this.issues = issues;
   }
+}
+
+/** Where a fault is and what it is, in one line; a fault of the whole input is nowhere else. */
+export function lineOf({ path, message }: Issue): string {
+  return path.length > 0 ? `${path.join(".")}: ${message}` : message;
 }
 
 /** Faults gathered while an input is walked; `path` is where the walk stands. */

@@ -107,7 +107,7 @@ function isObject(faults: Faults, value: unknown): value is Record<string, unkno
 }
 
 function need(faults: Faults, name: string, value: unknown): void {
-  if (value === undefined) refuse(faults, "missing", `${name} is required`, name);
+  if (value === undefined) refuse(faults, "missing", "this field is required", name);
 }
 
 function refuseUnknown(faults: Faults, key: string, names: readonly string[]): void {

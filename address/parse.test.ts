@@ -176,6 +176,36 @@ describe("parseIntent refuses", () => {
   });
 });
 
+describe("InvalidError", () => {
+  const messageOf = (run: () => unknown): string => {
+    try {
+      run();
+    } catch (error) {
+      assert.ok(error instanceof InvalidError);
+      return error.message;
+    }
+    assert.fail("nothing was refused");
+  };
+
+  test("tells each fault behind its path, and one of the whole input without", () => {
+    const { token, ...rest } = sample;
+    const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
+    assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
+    assert.match(
+      messageOf(() => parseAddress("0x12")),
+      /^expected an address/,
+    );
+    assert.match(
+      messageOf(() => parseAddress("0x12", { path: ["calls", 0, "target"] })),
+      /^calls\.0\.target: expected an address/,
+    );
+    assert.match(
+      messageOf(() => parseIntent(null)),
+      /^expected an object, found null$/,
+    );
+  });
+});
+
 describe("parseIntent, in bounded time, refuses", () => {
   const hostile: Record<string, unknown> = {
     "a function of ten million characters": withCall("f(".repeat(5_000_000)),

@@ -79,7 +79,7 @@ function readClaims(faults: Faults, record: unknown): Claims {
   }
   for (const name of Object.keys(claims) as (keyof Claims)[]) {
     if (Object.hasOwn(record, name)) claims[name] = (record as Claims)[name];
-    if (claims[name] === undefined) refuse(faults, "missing", `${name} is required`, name);
+    if (claims[name] === undefined) refuse(faults, "missing", "this field is required", name);
   }
   return claims;
 }

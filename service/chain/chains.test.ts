@@ -15,7 +15,7 @@ const chain = { chainId: 1, name: "Ethereum", rpcUrls: ["https://rpc.example"], 
 
 describe("a file of chains is refused, saying where and why", () => {
   const refused: [string, unknown, RegExp][] = [
-    ["that is no list", {}, /not a list of chains/],
+    ["that is no list", {}, /not a list of chains: [^:]/],
     ["that is empty", [], /not a list of chains/],
     ["with a field nobody knows", [{ ...chain, rpc: "x" }], /0: .*rpc/],
     ["without tokens", [{ ...chain, tokens: [] }], /0\.tokens/],

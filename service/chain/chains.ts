@@ -101,7 +101,9 @@ export function readChains(file: string): Chain[] {
 export function parseChains(value: unknown, source: string): Chain[] {
   const parsed = z.array(chainSchema).min(1).safeParse(value);
   if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    const faults = parsed.error.issues.map(({ path, message }) =>
+      path.length > 0 ? `${path.join(".")}: ${message}` : message,
+    );
     throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
   }
   const seen = new Set<number>();

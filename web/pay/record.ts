@@ -61,7 +61,7 @@ const verified = (check: () => AddressRecord): Found => {
     const issues = error instanceof InvalidError ? error.issues : [];
     const faults = issues
       .slice(0, faultsShown)
-      .map(({ path, code }) => `${path.join(".")}: ${code}`);
+      .map(({ path, code }) => (path.length > 0 ? `${path.join(".")}: ${code}` : code));
     return { kind: "wrong", faults };
   }
 };
