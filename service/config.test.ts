@@ -16,6 +16,9 @@ describe("a setting is refused by name, with what was found and what would be ri
   const refused: [string, NodeJS.ProcessEnv, RegExp][] = [
     ["a port that is none", { PORT: "http" }, /^PORT is "http"; expected a whole number from 0/],
     ["a port above 65535", { PORT: "65536" }, /^PORT is "65536"; expected/],
+    ["a host that is none", { HOST: "a host" }, /^HOST is "a host"; expected a host name or/],
+    ["a host with a path", { HOST: "127.0.0.1/x" }, /^HOST is/],
+    ["a host of too many numbers", { HOST: "127.0.0.0.1" }, /^HOST is/],
     ["a role that is none", { ROLE: "web" }, /^ROLE is "web"; expected one of api, executor, all/],
     ["a sign-up that is none", { SIGNUP: "yes" }, /^SIGNUP is "yes"; expected one of open, closed/],
     ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without path/],
@@ -49,10 +52,10 @@ describe("a setting is refused by name, with what was found and what would be ri
   });
 
   test("every wrong setting at once, a line each", () => {
-    const lines = linesOf({ PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
+    const lines = linesOf({ HOST: "w w", PORT: "x", ROLE: "y", DRAIN_SECONDS: "z" });
     assert.deepEqual(
       lines.map((line) => line.split(" ")[0]),
-      ["PORT", "ROLE", "DRAIN_SECONDS"],
+      ["HOST", "PORT", "ROLE", "DRAIN_SECONDS"],
     );
   });
 });
@@ -66,6 +69,17 @@ test("without any setting: this machine alone, SQLite, the shipped chains, no se
   assert.equal(config.sessionSecret, undefined);
   assert.equal(config.metricsPort, undefined);
   assert.match(config.chainsFile, /chains\.json$/);
+});
+
+test("without PUBLIC_URL it is where the server listens, as a browser writes it", () => {
+  const urls: [NodeJS.ProcessEnv, string][] = [
+    [{ PORT: "80" }, "http://127.0.0.1"],
+    [{ PORT: "08080" }, "http://127.0.0.1:8080"],
+    [{ HOST: "Pay.Example" }, "http://pay.example:8080"],
+    [{ HOST: "0:0:0:0:0:0:0:1" }, "http://[::1]:8080"],
+    [{ HOST: "fe80::1%eth0" }, "http://[fe80::1]:8080"],
+  ];
+  for (const [environment, url] of urls) assert.equal(readConfig(environment).publicUrl, url);
 });
 
 test("an empty setting is as one left out", () => {

@@ -37,20 +37,21 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     }
   };
 
-  const host = read("HOST", text("a host name or address to listen on"), "127.0.0.1");
+  const host = read("HOST", hostName, "127.0.0.1");
   const port = read("PORT", portNumber, "8080");
+  const listensAt = faults.length === 0 ? new URL(`http://${hostInUrl(host)}:${port}`).origin : "";
   const config = {
     host,
     port,
     dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
     databaseUrl: secret("DATABASE_URL", postgresUrl),
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
-    publicUrl: read("PUBLIC_URL", baseUrl, `http://${hostInUrl(host)}:${port ?? 8080}`),
+    publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "open"),
     sessionSecret: secret("SESSION_SECRET", text32),
-    metricsHost: read("METRICS_HOST", text("a host name or address to listen on"), "127.0.0.1"),
+    metricsHost: read("METRICS_HOST", hostName, "127.0.0.1"),
     metricsPort: optional("METRICS_PORT", portNumber),
     logLevel: read("LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "info"),
     drainSeconds: read("DRAIN_SECONDS", wholeNumber(0, 3600), "10"),
@@ -129,6 +130,15 @@ const wei: Reader<string> = {
   },
 };
 
+const hostName: Reader<string> = {
+  expected: "a host name or address to listen on",
+  parse(value) {
+    if (!isIP(value) && !/^[\w.-]+$/.test(value)) throw new Error("not a host");
+    new URL(`http://${hostInUrl(value)}`);
+    return value;
+  },
+};
+
 const portNumber = wholeNumber(0, 65_535);
 
 const baseUrl: Reader<string> = {
@@ -163,4 +173,5 @@ const postgresUrl: Reader<string> = {
   },
 };
 
-const hostInUrl = (host: string) => (host.includes(":") ? `[${host}]` : host);
+/** An IPv6 address stands in brackets there, without its zone. */
+const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host.split("%")[0]}]` : host);
