@@ -31,7 +31,6 @@ export type Wish = {
   reverts?: boolean;
   secondsLeft?: number;
   chainId?: number;
-  recovery?: Hex;
 };
 
 /**
@@ -43,34 +42,11 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     options.startSeconds === undefined ? [] : ["--timestamp", String(options.startSeconds)];
   const anvil = await startAnvil({ args: ["--gas-limit", "60000000", ...clock] });
   await deployDemo(anvil.rpcUrl);
-  const client = createTestClient({
-    chain: foundry,
-    mode: "anvil",
-    transport: http(anvil.rpcUrl),
-    pollingInterval: 20,
-    cacheTime: 0,
-    account: payer,
-  })
-    .extend(publicActions)
-    .extend(walletActions);
+  const client = clientOf(anvil.rpcUrl);
   await client.setAutomine(false);
+  const ask = asker(anvil.rpcUrl);
   let made = 0;
   let ticking: NodeJS.Timeout | undefined;
-  const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
-
-  const ask = async (calls: { method: string; params: unknown[] }[]) => {
-    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
-    const response = await fetch(anvil.rpcUrl, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    return (await response.json()) as { result?: unknown; error?: { message: string } }[];
-  };
-
-  const startTicking = (ms: number) => {
-    ticking = setInterval(() => client.mine({ blocks: 1 }).catch(() => {}), ms);
-  };
   const stopTicking = () => clearInterval(ticking);
 
   return {
@@ -79,44 +55,22 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     token,
     otherToken,
     ask,
-    startTicking,
+    startTicking(ms: number) {
+      ticking = setInterval(() => client.mine({ blocks: 1 }).catch(() => {}), ms);
+    },
     stopTicking,
     mine: (blocks = 1) => client.mine({ blocks }),
 
-    /** A record whose one call sends `amount` to the shop; `recovery` is of its own. */
     async newRecord(wish: Wish = {}): Promise<AddressRecord> {
       const { timestamp } = await client.getBlock();
-      const amount = wish.amount ?? 1_000n + BigInt(made);
-      const asked = wish.reverts ? amount * 2n : amount;
-      const seed = keccak256(stringToHex(`intent ${made++}`));
-      return makeRecord({
-        token,
-        amount: amount.toString(),
-        calls: [
-          {
-            target: token,
-            function: "transfer(address to, uint256 amount)",
-            args: [shop, asked.toString()],
-          },
-        ],
-        expirationTimestamp: Number(timestamp) + (wish.secondsLeft ?? 86_400),
-        recovery: wish.recovery ?? getAddress(`0x${seed.slice(-40)}`),
-        salt: seed,
-        chainId: wish.chainId ?? localChainId,
-      });
+      return recordOf(wish, made++, Number(timestamp));
     },
 
     /** Sends payments to the pool, without waiting for a block. */
-    async pay(payments: readonly { to: Hex; amount: bigint | string; token?: Hex }[]) {
+    async pay(payments: readonly Payment[]) {
       // Given out here: anvil, asked to while it mines, gives the same nonce out twice.
       const first = await client.getTransactionCount({ address: payer, blockTag: "pending" });
-      const calls = payments.map((payment, index) => {
-        const args = [payment.to, BigInt(payment.amount)] as const;
-        const data = encodeFunctionData({ ...demoToken, functionName: "mint", args });
-        const nonce = `0x${(first + index).toString(16)}`;
-        const call = { from: payer, to: payment.token ?? token, data, gas: "0x20000", nonce };
-        return { method: "eth_sendTransaction", params: [call] };
-      });
+      const calls = payments.map((payment, index) => payCall(payment, first + index));
       const refused = (await ask(calls)).find((answer) => answer.error);
       if (refused) throw new Error(refused.error?.message);
     },
@@ -131,26 +85,70 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
       }),
 
     /** As CHAINS_FILE would say it. */
-    chains: (rpcUrls: string[] = [anvil.rpcUrl], more: object = {}) =>
-      parseChains(
-        [
-          {
-            chainId: localChainId,
-            name: "Local",
-            rpcUrls,
-            tokens: demoTokens,
-            confirmations: 0,
-            ...more,
-          },
-        ],
-        "test",
-      ),
+    chains(rpcUrls: string[] = [anvil.rpcUrl], more: object = {}) {
+      const local = { chainId: localChainId, name: "Local", tokens: demoTokens, confirmations: 0 };
+      return parseChains([{ ...local, rpcUrls, ...more }], "test");
+    },
 
     async stop() {
       stopTicking();
       await anvil.stop();
     },
   };
+}
+
+const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
+
+type Payment = { to: Hex; amount: bigint | string; token?: Hex };
+
+const clientOf = (rpcUrl: string) =>
+  createTestClient({
+    chain: foundry,
+    mode: "anvil",
+    transport: http(rpcUrl),
+    pollingInterval: 20,
+    cacheTime: 0,
+    account: payer,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+
+/** JSON-RPC as it is, in batches. */
+function asker(rpcUrl: string) {
+  return async (calls: { method: string; params: unknown[] }[]) => {
+    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    const response = await fetch(rpcUrl, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { result?: unknown; error?: { message: string } }[];
+  };
+}
+
+/** Its one call sends `amount` to the shop; its recovery address is its own. */
+function recordOf(wish: Wish, index: number, now: number): AddressRecord {
+  const amount = wish.amount ?? 1_000n + BigInt(index);
+  const asked = wish.reverts ? amount * 2n : amount;
+  const seed = keccak256(stringToHex(`intent ${index}`));
+  const call = { target: token, function: "transfer(address to, uint256 amount)" };
+  return makeRecord({
+    token,
+    amount: amount.toString(),
+    calls: [{ ...call, args: [shop, asked.toString()] }],
+    expirationTimestamp: now + (wish.secondsLeft ?? 86_400),
+    recovery: getAddress(`0x${seed.slice(-40)}`),
+    salt: seed,
+    chainId: wish.chainId ?? localChainId,
+  });
+}
+
+function payCall(payment: Payment, nonce: number) {
+  const args = [payment.to, BigInt(payment.amount)] as const;
+  const data = encodeFunctionData({ ...demoToken, functionName: "mint", args });
+  const to = payment.token ?? token;
+  const call = { from: payer, to, data, gas: "0x20000", nonce: `0x${nonce.toString(16)}` };
+  return { method: "eth_sendTransaction", params: [call] };
 }
 
 export async function saveRecords(store: Store, records: readonly AddressRecord[]): Promise<void> {

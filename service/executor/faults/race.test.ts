@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
 import {
   type AnvilWorld,
@@ -28,18 +29,26 @@ describe("two executors", () => {
   test(`${count} payments: never two transactions for one purpose`, async (context) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
     await saveRecords(home.store, records);
-    // A lease so short that it changes hands under way, with the loser in the middle of its work.
+    // Signing takes longer than a lease lives, so that it changes hands under way, with the loser in
+    // the middle of its work.
     const hasty = () =>
       startCore(home.store, world.chains(), (core) => ({
         ...core,
-        tuning: { ...core.tuning, leaseMs: 40, batchItemsMax: 5 },
+        signer: {
+          ...core.signer,
+          async sign(transaction) {
+            if (transaction.nonce % 3 === 2) await sleep(250);
+            return core.signer.sign(transaction);
+          },
+        },
+        tuning: { ...core.tuning, pollMs: 40, leaseMs: 80, batchItemsMax: 5 },
       }));
     const both = [hasty(), hasty()];
     for (const each of both) context.after(each.stop);
     for (let at = 0; at < count; at += 20) {
       const some = records.slice(at, at + 20);
       await world.pay(some.map((r) => ({ to: r.address, amount: r.intent.amount })));
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      await sleep(150);
     }
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),

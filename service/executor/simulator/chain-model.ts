@@ -59,22 +59,11 @@ type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
 
 export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {
   const byTerms = new Map([...vaults.values()].map((vault) => [vault.terms, vault]));
-  let salt = 0;
-  const genesis: Block = {
-    number: 0,
-    hash: keccak256("0x00"),
-    parentHash: keccak256("0x"),
-    timestamp: setting.startSeconds,
-    baseFee: 10n,
-    mined: [],
-    deeds: [],
-    logs: [],
-    state: { nonce: 0, code: new Set(), balances: new Map() },
-  };
-  const blocks: Block[] = [genesis];
+  const blocks: Block[] = [genesisAt(setting.startSeconds)];
   const pool = new Map<number, PoolTransaction>();
-  let deeds: Deed[] = [];
   const lost = new Set<Hex>();
+  let deeds: Deed[] = [];
+  let forks = 0;
   let highest = 0;
   let wasDeep = false;
   const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
@@ -82,55 +71,6 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     timestamp,
     onlyAsked,
   });
-
-  const mine = (timestamp: number, baseFee: bigint) => {
-    const parent = blocks.at(-1)!;
-    const state = cloneState(parent.state);
-    const env = envAt(timestamp, false);
-    const done = deeds;
-    deeds = [];
-    const logs = done.flatMap((deed) => doDeed(state, deed, env));
-    const mined: Mined[] = [];
-    while (mined.length < perBlockMax) {
-      const transaction = pool.get(state.nonce);
-      if (!transaction || transaction.maxFee < baseFee) break;
-      pool.delete(state.nonce);
-      state.nonce++;
-      const result = runTransaction(state, transaction, byTerms, env);
-      mined.push({ transaction, ...result });
-      logs.push(...result.logs);
-    }
-    const number = parent.number + 1;
-    highest = Math.max(highest, number);
-    const hash = keccak256(stringToHex(`${parent.hash}:${number}:${salt}`));
-    blocks.push({
-      number,
-      hash,
-      parentHash: parent.hash,
-      timestamp,
-      baseFee,
-      mined,
-      deeds: done,
-      logs,
-      state,
-    });
-  };
-
-  /** Undoes the newest blocks. What was in them goes back to the pools, but for what is lost. */
-  const reorg = (depth: number, isLost: () => boolean) => {
-    const undone = blocks.splice(Math.max(1, blocks.length - depth));
-    salt++;
-    if (undone[0] && highest - undone[0].number >= setting.confirmations) wasDeep = true;
-    for (const block of undone) {
-      for (const { transaction } of block.mined) {
-        if (!isLost()) pool.set(transaction.nonce, transaction);
-      }
-      for (const deed of block.deeds) {
-        if (deed.kind === "pay" && deed.onlyOnce && isLost()) lost.add(deed.to);
-        else deeds.push(deed);
-      }
-    }
-  };
 
   return {
     blocks,
@@ -140,15 +80,79 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     /** A block was undone that had been final. */
     wasDeep: () => wasDeep,
     setting,
-    vaults,
     byTerms,
     envAt,
-    mine,
-    reorg,
     submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state.nonce, raw),
     add: (deed: Deed) => deeds.push(deed),
-    waiting: () => deeds,
+
+    mine(timestamp: number, baseFee: bigint) {
+      const env = envAt(timestamp, false);
+      blocks.push(nextBlock(blocks.at(-1)!, { deeds, pool, byTerms, env, baseFee, forks }));
+      deeds = [];
+      highest = Math.max(highest, blocks.length - 1);
+    },
+
+    /** Undoes the newest blocks. What was in them goes back to the pools, but for what is lost. */
+    reorg(depth: number, isLost: () => boolean) {
+      const undone = blocks.splice(Math.max(1, blocks.length - depth));
+      forks++;
+      if (undone[0] && highest - undone[0].number >= setting.confirmations) wasDeep = true;
+      for (const block of undone) {
+        for (const { transaction } of block.mined) {
+          if (!isLost()) pool.set(transaction.nonce, transaction);
+        }
+        for (const deed of block.deeds) {
+          if (deed.kind === "pay" && deed.onlyOnce && isLost()) lost.add(deed.to);
+          else deeds.push(deed);
+        }
+      }
+    },
   };
+}
+
+function genesisAt(timestamp: number): Block {
+  return {
+    number: 0,
+    hash: keccak256("0x00"),
+    parentHash: keccak256("0x"),
+    timestamp,
+    baseFee: 10n,
+    mined: [],
+    deeds: [],
+    logs: [],
+    state: { nonce: 0, code: new Set(), balances: new Map() },
+  };
+}
+
+type Filling = {
+  deeds: Deed[];
+  /** Taken from as they are mined. */
+  pool: Map<number, PoolTransaction>;
+  byTerms: ReadonlyMap<Hex, VaultModel>;
+  env: Env;
+  baseFee: bigint;
+  /** How often the chain has forked, so that hashes differ. */
+  forks: number;
+};
+
+/** What others do first, then ours, by nonce, as long as they pay the base fee. */
+function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }: Filling): Block {
+  const state = cloneState(parent.state);
+  const logs = deeds.flatMap((deed) => doDeed(state, deed, env));
+  const mined: Mined[] = [];
+  while (mined.length < perBlockMax) {
+    const transaction = pool.get(state.nonce);
+    if (!transaction || transaction.maxFee < baseFee) break;
+    pool.delete(state.nonce);
+    state.nonce++;
+    const result = runTransaction(state, transaction, byTerms, env);
+    mined.push({ transaction, ...result });
+    logs.push(...result.logs);
+  }
+  const number = parent.number + 1;
+  const hash = keccak256(stringToHex(`${parent.hash}:${number}:${forks}`));
+  const { timestamp } = env;
+  return { number, hash, parentHash: parent.hash, timestamp, baseFee, mined, deeds, logs, state };
 }
 
 /** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */
