@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -87,6 +87,23 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     assert.ok(first > rounds * 1000, "nothing was acknowledged");
   });
 }
+
+test("the directory made for SQLite and the files in it are their owner's alone", async () => {
+  const dataDirectory = join(directory, "made");
+  const umask = process.umask(0);
+  const store = await openStore({ dataDirectory });
+  await store.saveRecord(rowOf(1));
+  process.umask(umask);
+  const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+  const modes = readdirSync(dataDirectory).map((name) => [name, modeOf(join(dataDirectory, name))]);
+  assert.equal(modeOf(dataDirectory), "700");
+  assert.deepEqual(Object.fromEntries(modes), {
+    "service.db": "600",
+    "service.db-shm": "600",
+    "service.db-wal": "600",
+  });
+  await store.close();
+});
 
 describe("UnavailableError, and nothing is acknowledged", () => {
   test("on SQLite after a write has failed, until a restart reads the file anew", async () => {

@@ -12,6 +12,7 @@ import Database from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { grouped } from "./group.ts";
 import { migrate } from "./migrate.ts";
+import { makePrivateFile } from "./private-file.ts";
 import { type NewRecord, type Outcome, otherTerms, type Store, UnavailableError } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -24,6 +25,7 @@ const busyTimeoutMs = 5000;
  * @param checkpoints false where another process is the server and does them (operators' commands)
  */
 export async function openSqlite(file: string, checkpoints = true): Promise<Store> {
+  makePrivateFile(file);
   const hot = connect(file, 0);
   const cold = connect(file, busyTimeoutMs);
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: cold }) });
