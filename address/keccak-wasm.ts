@@ -47,7 +47,6 @@ type Exports = {
 };
 
 const op = {
-  block: [0x02, 0x40],
   loop: [0x03, 0x40],
   end: [0x0b],
   branchIf: (depth: number) => [0x0d, depth],
@@ -60,23 +59,37 @@ const op = {
   add32: [0x6a],
   subtract32: [0x6b],
   and: [0x83],
+  or: [0x84],
   xor: [0x85],
+  not: [0x42, 0x7f, 0x85],
   rotateLeft: [0x89],
 } as const;
 
-/** Locals: the parameter, two more of 32 bits, then the state, theta's columns and rho's lanes. */
+/** Locals: the parameter, two more of 32 bits, then two states by turns, and what a round needs. */
 const blocksLeft = 0;
 const pointer = 1;
 const round = 2;
-const state = (x: number, y: number): number => 3 + (x % 5) + 5 * (y % 5);
-const column = (x: number): number => 28 + ((x + 5) % 5);
-const lane = (x: number, y: number): number => 33 + (x % 5) + 5 * (y % 5);
+type State = (x: number, y: number) => number;
+const state: State = (x, y) => 3 + x + 5 * y;
+const turned: State = (x, y) => 28 + x + 5 * y;
+const column = (x: number): number => 53 + (x % 5);
+const mix = (x: number): number => 58 + x;
+const lane = (x: number): number => 63 + (x % 5);
+const locals = [2, 2, 0x7f, 65, 0x7e];
 
 const five = [0, 1, 2, 3, 4];
+
+/**
+ * Lanes that the state holds inverted, at x + 5y. With just these, chi needs 8 inversions a round in
+ * place of 25. Source: "Keccak implementation overview" 3.2, 2.2, on lane complementing.
+ */
+const inverted = [1, 2, 8, 12, 17, 20];
+const isInverted = (x: number, y: number): boolean => inverted.includes(x + 5 * y);
 
 /** `hash(blocks)`: absorbs that many blocks of the input and stores the digest. */
 function hashBody(): number[] {
   const word = (index: number) => state(index % 5, Math.floor(index / 5));
+  const begin = inverted.map((i) => [...op.constant64(-1), ...op.set(word(i))]);
   const absorb = Array.from({ length: blockBytes / 8 }, (_, i) => [
     ...op.get(word(i)),
     ...op.get(pointer),
@@ -87,16 +100,19 @@ function hashBody(): number[] {
   const squeeze = [0, 1, 2, 3].map((i) => [
     ...op.constant32(0),
     ...op.get(word(i)),
+    ...(inverted.includes(i) ? op.not : []),
     ...op.store(places.digest + 8 * i),
   ]);
   return [
+    ...begin.flat(),
     ...op.loop,
     ...absorb.flat(),
     ...op.constant32(0),
     ...op.set(round),
     ...op.loop,
-    ...roundBody(),
-    ...countTo(round, 8, 192),
+    ...roundBody(state, turned, 0),
+    ...roundBody(turned, state, 8),
+    ...countTo(round, 16, 192),
     ...op.end,
     ...op.get(pointer),
     ...op.constant32(blockBytes),
@@ -119,52 +135,73 @@ function countTo(local: number, step: number, limit: number): number[] {
   return [...next, ...op.get(local), ...op.constant32(limit), ...op.subtract32, ...op.branchIf(0)];
 }
 
-/** Theta, rho, pi, chi and iota on the state. */
-function roundBody(): number[] {
-  const theta = five.map((x) => [
-    ...op.get(state(x, 0)),
-    ...five.slice(1).flatMap((y) => [...op.get(state(x, y)), ...op.xor]),
+/** Theta, rho, pi, chi and iota from one state to the other, row by row of the latter. */
+function roundBody(from: State, to: State, constant: number): number[] {
+  const columns = five.map((x) => [
+    ...op.get(from(x, 0)),
+    ...five.slice(1).flatMap((y) => [...op.get(from(x, y)), ...op.xor]),
     ...op.set(column(x)),
   ]);
-  const rhoPi = five.flatMap((x) => {
-    const mix = [
-      ...op.get(column(x - 1)),
-      ...op.get(column(x + 1)),
-      ...op.constant64(1),
-      ...op.rotateLeft,
-      ...op.xor,
-      ...op.set(mixed),
-    ];
+  const mixes = five.map((x) => [
+    ...op.get(column(x + 4)),
+    ...op.get(column(x + 1)),
+    ...op.constant64(1),
+    ...op.rotateLeft,
+    ...op.xor,
+    ...op.set(mix(x)),
+  ]);
+  const rows = five.map((y) => [...rhoPi(from, y), ...chi(to, y)]);
+  const first = to(0, 0);
+  const iota = [...op.get(round), ...op.load(places.constants + constant), ...op.xor];
+  return [...columns, ...mixes, ...rows, [...op.get(first), ...iota, ...op.set(first)]].flat();
+}
+
+/** Where pi takes the lane at (x, y) of row `y` from: it takes (x, y) to (y, 2x + 3y). */
+const origin = (x: number, y: number): [number, number] => [(x + 3 * y) % 5, x];
+
+/** The lanes that come to row `y`, mixed and turned. */
+function rhoPi(from: State, y: number): number[] {
+  return five.flatMap((x) => {
+    const [fromX, fromY] = origin(x, y);
     return [
-      ...mix,
-      ...five.flatMap((y) => [
-        ...op.get(state(x, y)),
-        ...op.get(mixed),
-        ...op.xor,
-        ...op.constant64(rotations[x + 5 * y]!),
-        ...op.rotateLeft,
-        ...op.set(lane(y, 2 * x + 3 * y)),
-      ]),
+      ...op.get(from(fromX, fromY)),
+      ...op.get(mix(fromX)),
+      ...op.xor,
+      ...op.constant64(rotations[fromX + 5 * fromY]!),
+      ...op.rotateLeft,
+      ...op.set(lane(x)),
     ];
   });
-  const chi = five.flatMap((y) =>
-    five.flatMap((x) => [
-      ...op.get(lane(x, y)),
-      ...op.get(lane(x + 1, y)),
-      ...op.constant64(-1),
-      ...op.xor,
-      ...op.get(lane(x + 2, y)),
-      ...op.and,
-      ...op.xor,
-      ...op.set(state(x, y)),
-    ]),
-  );
-  const first = state(0, 0);
-  const constant = [...op.get(round), ...op.load(places.constants)];
-  const iota = [...op.get(first), ...constant, ...op.xor, ...op.set(first)];
-  return [...theta.flat(), ...rhoPi, ...chi, ...iota];
 }
-const mixed = 58;
+
+/**
+ * Row `y` of the new state: a ^ (~b & c), which is also ~(a ^ (b | ~c)): whichever of the two needs
+ * fewer inversions of what is held.
+ */
+function chi(to: State, y: number): number[] {
+  return five.flatMap((x) => {
+    const [a, b, c] = [x, (x + 1) % 5, (x + 2) % 5].map((at) => comesInverted(at, y));
+    const wrong = isInverted(x, y) !== a;
+    const byAnd = [wrong, !b, c];
+    const byOr = [!wrong, b, !c];
+    const isAnd = count(byAnd) <= count(byOr);
+    const term = (i: number) => [
+      ...op.get(lane(x + i)),
+      ...((isAnd ? byAnd : byOr)[i] ? op.not : []),
+    ];
+    const joined = [...term(0), ...term(1), ...term(2), ...(isAnd ? op.and : op.or)];
+    return [...joined, ...op.xor, ...op.set(to(x, y))];
+  });
+}
+
+const count = (flags: (boolean | undefined)[]): number => flags.filter(Boolean).length;
+
+/** Whether theta and pi leave the lane at (x, y) inverted: so it is held, or by what theta adds. */
+function comesInverted(x: number, y: number): boolean {
+  const [fromX, fromY] = origin(x, y);
+  const columns = [fromX + 4, fromX + 1].flatMap((x) => five.map((y) => isInverted(x % 5, y)));
+  return count([isInverted(fromX, fromY), ...columns]) % 2 === 1;
+}
 
 /** FIPS 202, 3.2.2: how far rho turns lane (x, y), at x + 5y. */
 const rotations = (() => {
@@ -192,7 +229,6 @@ function roundConstants(): number[] {
 
 function moduleBytes(): Uint8Array<ArrayBuffer> {
   const name = (text: string) => vector([...new TextEncoder().encode(text)]);
-  const locals = [2, 2, 0x7f, 56, 0x7e];
   const body = [...locals, ...hashBody(), ...op.end];
   const data = [0, ...op.constant32(places.constants), ...op.end, ...vector(roundConstants())];
   return new Uint8Array([
