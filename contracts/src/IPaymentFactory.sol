@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @notice One call of an intent. `approve(address spender, uint256 amount)` is carried as
-/// signature `approve(address,uint256)` and names `spender,amount`; tuples as `(to,amount)payments`.
+/// signature `approve(address,uint256)` and names `spender,amount`; tuples: `(to,amount)payments`.
 /// The selector is made from `signature` on chain; `names` are for people; `args` is ABI encoding.
 struct Call {
     address target;

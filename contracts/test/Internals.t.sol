@@ -64,7 +64,8 @@ contract InternalsTest is Fixture {
             data,
             bytes.concat(Internals.onConstruct.selector, abi.encode(intent)),
             abi.encodeCall(
-                Internals.act, (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
+                Internals.act,
+                (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
             )
         ];
         for (uint256 i = 0; i < 3; ++i) {
@@ -107,7 +108,10 @@ contract Impostor {
         FACTORY = factory;
     }
 
-    function create(bytes memory initCode) external returns (address created, bytes memory reason) {
+    function create(bytes memory initCode)
+        external
+        returns (address created, bytes memory reason)
+    {
         assembly {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
             reason := mload(0x40)

@@ -14,7 +14,9 @@ contract RecoverTest is Fixture {
         address vault = funded(intent, AMOUNT - 1);
         for (uint256 before = 0; before < 2; ++before) {
             vm.warp(EXPIRY - before);
-            vm.expectRevert(abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, EXPIRY - before)));
+            vm.expectRevert(
+                abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, EXPIRY - before))
+            );
             factory.recover(intent, list(address(token)));
         }
     }
@@ -175,7 +177,9 @@ contract RecoverTest is Fixture {
             equal(vault.balance, 0, "and the coin");
             token.mint(vault, 7);
             vm.prank(RECOVERY);
-            factory.rescue(intent, address(token), 0, abi.encodeCall(token.transfer, (RECOVERY, 7)));
+            factory.rescue(
+                intent, address(token), 0, abi.encodeCall(token.transfer, (RECOVERY, 7))
+            );
             equal(token.balanceOf(RECOVERY), before + 12, "rescues");
         }
     }

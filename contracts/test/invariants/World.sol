@@ -163,7 +163,8 @@ abstract contract World is Fixture {
         bool should = !_isOpen(life);
         address[] memory tokens = new address[](3);
         (tokens[0], tokens[1], tokens[2]) = (address(other), NATIVE, address(token));
-        (bool ok,) = address(factory).call(abi.encodeCall(factory.recover, (_intent(life), tokens)));
+        (bool ok,) =
+            address(factory).call(abi.encodeCall(factory.recover, (_intent(life), tokens)));
         check(ok == should, "recovers exactly when over or closed");
         if (!ok) return;
         if (life.state == State.Open) life.state = State.Recovered;

@@ -16,8 +16,9 @@ contract Shop {
     function pay(address token, uint256 amount) external {
         visits++;
         lastPayer = msg.sender;
-        (bool ok, bytes memory answer) =
-            token.call(abi.encodeCall(PlainToken.transferFrom, (msg.sender, address(this), amount)));
+        (bool ok, bytes memory answer) = token.call(
+            abi.encodeCall(PlainToken.transferFrom, (msg.sender, address(this), amount))
+        );
         require(ok && (answer.length == 0 || abi.decode(answer, (bool))), "payment failed");
     }
 

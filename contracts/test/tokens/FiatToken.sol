@@ -37,7 +37,11 @@ contract FiatToken is PlainToken {
         return super.transfer(to, amount);
     }
 
-    function transferFrom(address from, address to, uint256 amount) public override returns (bool) {
+    function transferFrom(address from, address to, uint256 amount)
+        public
+        override
+        returns (bool)
+    {
         _check(from, to);
         if (slots[msg.sender] & BLOCKED != 0) revert Blocked(msg.sender);
         return super.transferFrom(from, to, amount);
