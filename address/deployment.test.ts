@@ -12,8 +12,9 @@ if (process.env.UPDATE_VECTORS) {
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
-  test("factory address and PREFIX are those of the contracts' snapshot", () => {
+  test("factory address, PREFIX and a vault's code are those of the contracts", () => {
     assert.equal(copies.factoryAddress, contracts.factoryAddress);
     assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
+    assert.deepEqual(copies.vaultCodeBytes, contracts.vaultCodeBytes);
   });
 }

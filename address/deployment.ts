@@ -1,5 +1,5 @@
-// Where the factory is and what code it gives a vault. Copies of contracts/snapshots, so that the
-// library needs no build of the contracts; deployment.test.ts holds the two together.
+// Where the factory is, what code it gives a vault and how much of it stays. Copies of what the
+// contracts export, so that the library needs no build of them; deployment.test.ts compares.
 
 import type { Hex } from "./intent.ts";
 
@@ -9,3 +9,6 @@ export const factoryAddress: Hex = "0x47672E17d57E266f561823aAC6084E0b6848c12e";
 /** Init code that goes before the terms: it delegates construction to the factory. */
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf30b8a44d9";
+
+/** How long the code at a vault is: its calls ran, or it was closed and they never can. */
+export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

@@ -11,6 +11,7 @@ import {
   parseEventLogs,
   parseTransaction,
   recoverTransactionAddress,
+  size,
   type TransactionSerializedLegacy,
   zeroHash,
 } from "viem";
@@ -21,6 +22,7 @@ import {
   factoryAddress,
   factoryCodeHash,
   paymentFactoryAbi,
+  vaultCodeBytes,
 } from "./index.ts";
 import { addressOf, openChain, toFactory } from "./local-chain.ts";
 
@@ -99,5 +101,23 @@ describe("the factory", () => {
     assert.deepEqual(paid!.args, { orderId: 42n, payer: vault, amount });
     const balance = { abi: demoToken.abi, functionName: "balanceOf", args: [shop] } as const;
     assert.equal(await bare.client.readContract({ address: token, ...balance }), amount);
+    const code = await bare.client.getCode({ address: vault });
+    assert.equal(size(code!), vaultCodeBytes.executed);
+  });
+
+  test("closes: the code says that no call ran", async () => {
+    const intent = {
+      token: getAddress("0x00000000000000000000000000000000000abcde"),
+      amount: 1n,
+      calls: [],
+      expirationTimestamp: 0n,
+      recovery: getAddress("0x00000000000000000000000000000000000c0ffe"),
+      salt: zeroHash,
+      chainId: 31337n,
+    };
+    const vault = await addressOf(bare, intent);
+    await bare.send(factoryAddress, toFactory("recover", [intent, []]));
+    const code = await bare.client.getCode({ address: vault });
+    assert.equal(size(code!), vaultCodeBytes.closed);
   });
 });

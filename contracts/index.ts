@@ -18,3 +18,5 @@ export const factoryCreationCode = deployment.creationCode as Hex;
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** What a vault's init code puts before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
+/** How long the code at a vault is, which tells without any log whether its calls ran. */
+export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

@@ -42,6 +42,7 @@ describe("index.ts", () => {
       "factoryCreationCode",
       "initCodePrefix",
       "paymentFactoryAbi",
+      "vaultCodeBytes",
     ]);
   });
 
