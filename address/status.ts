@@ -2,6 +2,8 @@
 // held against what a service says. spec/service.md, "Status", has the states.
 
 import { parseAddress } from "./checksum.ts";
+import { vaultCodeBytes } from "./deployment.ts";
+import { hexBytes } from "./hex.ts";
 import type { AddressRecord, Hex } from "./intent.ts";
 import { findEvents, type VaultEvent } from "./status-events.ts";
 import {
@@ -78,12 +80,15 @@ type At = { rpc: Rpc; block: BlockReference; previous: AddressStatus | undefined
 
 async function readAt(record: AddressRecord, at: At): Promise<AddressStatus> {
   const { address, intent } = record;
-  const { hasCode, native, balance } = await readHoldings(record, at);
-  const events = hasCode ? await readPast(record, at) : { execution: null, recoveries: [] };
-  const now = at.block.timestamp;
-  const isOpen = !hasCode && now <= intent.expirationTimestamp;
-  if (hasCode && !events.execution && now <= intent.expirationTimestamp) {
-    throw inconsistent(`${address} has code before it expired, but no Executed event`);
+  const { code, native, balance } = await readHoldings(record, at);
+  const past = code === "none" ? { execution: null, recoveries: [] } : await readPast(record, at);
+  const isExpired = at.block.timestamp > intent.expirationTimestamp;
+  const isOpen = code === "none" && !isExpired;
+  if (code === "closed" && !isExpired) throw inconsistent(`${address} closed before it expired`);
+  // Events are but the evidence: a node that lost or made up some cannot change the state.
+  if ((code === "executed") !== (past.execution !== null)) {
+    const found = past.execution ? "an Executed event" : "no Executed event";
+    throw inconsistent(`${address}: its code says ${code}, and there is ${found}`);
   }
   const held = [
     { token: intent.token, amount: balance },
@@ -91,7 +96,7 @@ async function readAt(record: AddressRecord, at: At): Promise<AddressStatus> {
   ].filter(({ amount }) => amount > 0n && !isOpen);
   return {
     address,
-    state: stateOf({ isOpen, hasCode, isExecuted: events.execution !== null }, balance, intent),
+    state: stateOf(code, isExpired, balance, BigInt(intent.amount)),
     chainId: intent.chainId,
     block: at.block,
     token: intent.token,
@@ -99,17 +104,27 @@ async function readAt(record: AddressRecord, at: At): Promise<AddressStatus> {
     amount: intent.amount,
     expirationTimestamp: intent.expirationTimestamp,
     recoverable: held.map(({ token, amount }) => ({ token, amount: String(amount) })),
-    ...events,
+    ...past,
   };
 }
 
-type Life = { isOpen: boolean; hasCode: boolean; isExecuted: boolean };
+/** What stands at the address: nothing yet, or what the factory left of it. */
+type Code = "none" | "executed" | "closed";
 
-function stateOf(life: Life, balance: bigint, { amount }: { amount: string }): AddressState {
-  if (life.hasCode) return life.isExecuted ? "executed" : "recovered";
-  if (!life.isOpen) return "expired";
-  if (balance >= BigInt(amount)) return "funded";
+function stateOf(code: Code, isExpired: boolean, balance: bigint, amount: bigint): AddressState {
+  if (code !== "none") return code === "executed" ? "executed" : "recovered";
+  if (isExpired) return "expired";
+  if (balance >= amount) return "funded";
   return balance > 0n ? "partially_funded" : "unfunded";
+}
+
+function codeOf(answer: unknown): Code {
+  const bytes = hexBytes(hexOf(answer, "code"));
+  if (bytes === 0) return "none";
+  if (bytes === vaultCodeBytes.executed) return "executed";
+  if (bytes === vaultCodeBytes.closed) return "closed";
+  const { executed, closed } = vaultCodeBytes;
+  throw inconsistent(`code: wanted none, ${executed} or ${closed} bytes, found ${bytes}`);
 }
 
 async function readHoldings({ address, intent }: AddressRecord, { rpc, block }: At) {
@@ -134,7 +149,7 @@ async function readHoldings({ address, intent }: AddressRecord, { rpc, block }: 
     throw new StatusError("token_unreadable", `${intent.token} answers balanceOf with ${word}`);
   }
   return {
-    hasCode: hexOf(code, "code") !== "0x",
+    code: codeOf(code),
     native: quantityOf(native, "native balance"),
     balance: quantityOf(word, "balanceOf"),
   };
