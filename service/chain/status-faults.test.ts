@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { AddressRecord } from "executable-address";
+import type { AddressRecord, Hex } from "executable-address";
 import { type AddressStatus, readStatus } from "executable-address/status";
-import { createPublicClient, http } from "viem";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { createPublicClient, getAbiItem, http, toEventSelector } from "viem";
 import {
   forgetful,
   type Manner,
@@ -31,6 +32,8 @@ before(async () => {
 });
 after(() => world.stop());
 
+const executedTopic = toEventSelector(getAbiItem({ abi: paymentFactoryAbi, name: "Executed" }));
+
 const plain: Manner = (method, params, ask) => ask(method, params);
 
 async function executed() {
@@ -41,6 +44,25 @@ async function executed() {
   await world.recover(record, [world.token]);
   return record;
 }
+
+async function closed() {
+  const record = await world.newRecord();
+  await world.pay(record.address, 60n);
+  await world.mineAt(record.intent.expirationTimestamp + 1);
+  await world.recover(record, [world.token]);
+  return record;
+}
+
+/** Has lost its logs, and does not know. */
+const logless: Manner = async (method, params, ask) =>
+  method === "eth_getLogs" ? [] : ask(method, params);
+
+/** A Recovered log, told as an execution that held and left as much. */
+const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
+  ...log,
+  topics: [executedTopic, ...log.topics!.slice(1)],
+  data: `${log.data}${log.data!.slice(2)}`,
+});
 
 for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   const readFrom = async (record: AddressRecord, manner: Manner) => {
@@ -76,11 +98,27 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       });
     }
 
-    test("has lost the logs of an execution that is not expired", async () => {
+    test("has lost the logs of an execution, expired or not: never recovered", async () => {
       const record = await executed();
-      const manner: Manner = async (method, params, ask) =>
-        method === "eth_getLogs" ? [] : ask(method, params);
-      await assert.rejects(readFrom(record, manner), /no Executed event/);
+      await assert.rejects(readFrom(record, logless), /no Executed event/);
+      await world.mineAt(record.intent.expirationTimestamp + 1);
+      await assert.rejects(readFrom(record, logless), /no Executed event/);
+    });
+
+    test("made up an execution of what was closed: never executed", async () => {
+      const record = await closed();
+      const manner: Manner = async (method, params, ask) => {
+        const answer = await ask(method, params);
+        return method === "eth_getLogs" ? (answer as object[]).map(asExecuted) : answer;
+      };
+      await assert.rejects(readFrom(record, manner), /an Executed event/);
+    });
+
+    test("finds code that the factory never leaves, whatever the logs", async () => {
+      const record = await executed();
+      await world.client.setCode({ address: record.address, bytecode: "0x00" });
+      await assert.rejects(readFrom(record, plain), /code/);
+      await assert.rejects(readFrom(record, logless), /code/);
     });
 
     test("answers with another vault's logs", async () => {
@@ -139,6 +177,13 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
       assert.equal(status.recoveries[0]?.amount, "30");
     });
 
+    test("has lost the logs of what was closed: recovered, without evidence", async () => {
+      const record = await closed();
+      const { status } = await readFrom(record, logless);
+      assert.equal(status.state, "recovered");
+      assert.deepEqual([status.execution, status.recoveries], [null, []]);
+    });
+
     test("changes its chain before any one of the calls", async () => {
       const record = await executed();
       const { calls } = await readFrom(record, plain);
@@ -178,7 +223,30 @@ describe("the service's reading", () => {
   });
 });
 
+describe("the service's memory", () => {
+  test("keeps nothing of a node without logs, and tells all once it has them", async () => {
+    const record = await executed();
+    await world.mine(200);
+    let isLogless = true;
+    const node = await startNode(world.rpcUrl, (...call) => (isLogless ? logless : plain)(...call));
+    const transport = http(node.rpcUrl, { retryCount: 0 });
+    const client = createPublicClient({ transport, cacheTime: 0 });
+    const reader = openStatusReader({ ...world.chain, client });
+    await assert.rejects(reader.read(record), /no Executed event/);
+    isLogless = false;
+    assert.equal((await reader.read(record)).execution?.held, "130");
+    await node.stop();
+  });
+});
+
 describe("the library's reading", () => {
+  test("rpc_inconsistent where an earlier answer left out an execution", async () => {
+    const record = await executed();
+    const previous = await readStatus(record, { rpc: world.rpcUrl });
+    const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };
+    await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
+  });
+
   test("asks only for what followed an earlier answer", async () => {
     const record = await executed();
     const node = await startNode(world.rpcUrl, narrow(5));

@@ -1,7 +1,7 @@
 // What many addresses hold, at one block, in one eth_call. The program below is sent as the init
 // code of a creation that never happens, so it needs nothing deployed on the chain; unlike
-// Multicall3 it also sees whether an address has code. It answers the chain id and the block's time
-// as well, so that an answer from another chain or another block cannot pass for this one.
+// Multicall3 it also sees how long an address's code is. It answers the chain id and the block's
+// time as well, so that an answer from another chain or another block cannot pass for this one.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -19,7 +19,7 @@ import { StatusUnavailable } from "./status-unavailable.ts";
 export type Subject = { vault: Hex; token: Hex };
 
 /** `balance` is undefined where the token does not answer `balanceOf` with a word. */
-export type Holding = { hasCode: boolean; native: bigint; balance: bigint | undefined };
+export type Holding = { codeBytes: number; native: bigint; balance: bigint | undefined };
 
 /**
  *     CHAINID PUSH0 MSTORE TIMESTAMP PUSH1 20 MSTORE       answer: chain id, time, …
@@ -93,7 +93,7 @@ async function probePart(
   return subjects.map((_, index) => {
     const at = headBytes + holdingBytes * index;
     return {
-      hasCode: word(at) > 0n,
+      codeBytes: Number(word(at)),
       native: word(at + 32),
       balance: word(at + 64) === 1n ? word(at + 96) : undefined,
     };

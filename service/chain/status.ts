@@ -7,14 +7,16 @@ import type {
   AddressState,
   AddressStatus,
   BlockReference,
+  Execution,
   TokenAmount,
 } from "executable-address/status";
+import { vaultCodeBytes } from "executable-address-contracts";
 import { zeroAddress } from "viem";
 import type { ChainAccess, VaultLog } from "./status-logs.ts";
 import { type PastMemory, readPast } from "./status-past.ts";
 import { type Holding, probeHoldings } from "./status-probe.ts";
 import { StatusUnavailable } from "./status-unavailable.ts";
-import { viewAt } from "./status-view.ts";
+import { type ChainView, viewAt } from "./status-view.ts";
 
 /** Whose status: an address in EIP-55 case and the intent it was derived from. */
 export type Subject = { address: Hex; intent: Intent };
@@ -35,15 +37,9 @@ export async function readStatuses(
   const holdings = await probeHoldings(chain, block, probes);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
-    subjects.map(async (subject, index) => {
-      const holding = holdings[index]!;
-      try {
-        const logs = holding.hasCode ? await readPast(view, memory, subject.address) : [];
-        return statusOf(subject, block, holding, logs);
-      } catch (error) {
-        return error as Error;
-      }
-    }),
+    subjects.map((subject, index) =>
+      readOne(view, memory, subject, holdings[index]!).catch((error: Error) => error),
+    ),
   );
   // Logs are asked for by number, so only a chain that still has this block vouches for them.
   const there = await viewAt(chain, block).blockAt(block.number);
@@ -53,56 +49,82 @@ export async function readStatuses(
   return statuses;
 }
 
+async function readOne(view: ChainView, memory: PastMemory, subject: Subject, holding: Holding) {
+  const logs = holding.codeBytes > 0 ? await readPast(view, memory, subject.address) : [];
+  try {
+    return statusOf(subject, view.block, holding, logs);
+  } catch (error) {
+    // A past that the code contradicts was not all of it: the next read must not build on it.
+    memory.known.delete(subject.address);
+    throw error;
+  }
+}
+
 /**
+ * The state follows from the code at the address; logs add the evidence, and may not contradict it.
+ *
  * @param logs of this vault, all up to `block`, oldest first
  * @throws {StatusUnavailable} when the facts contradict each other
  */
 export function statusOf(
   { address, intent }: Subject,
   block: BlockReference,
-  { hasCode, native, balance }: Holding,
+  { codeBytes, native, balance }: Holding,
   logs: VaultLog[],
 ): AddressStatus {
   if (balance === undefined) {
     throw new StatusUnavailable(`${intent.token} does not answer balanceOf`);
   }
-  const [first, ...later] = logs;
-  const executed = first?.name === "Executed" ? first : undefined;
   const isExpired = block.timestamp > intent.expirationTimestamp;
-  if (later.some((log) => log.name === "Executed")) {
-    throw new StatusUnavailable(`${address}: an Executed event that is not its first event`);
+  const state = stateOf(codeBytes, isExpired, balance, BigInt(intent.amount));
+  if (state === "recovered" && !isExpired) {
+    throw new StatusUnavailable(`${address}: closed before its expiry`);
   }
-  if (executed && executed.token !== intent.token) {
-    throw new StatusUnavailable(
-      `${address}: wanted token ${intent.token}, found ${executed.token}`,
-    );
-  }
-  if (hasCode && !executed && !isExpired) {
-    throw new StatusUnavailable(`${address}: code before its expiry and no Executed event`);
+  const execution = executionOf({ address, intent }, logs);
+  if ((state === "executed") !== (execution !== null)) {
+    const found = execution ? "an Executed event" : "no Executed event";
+    throw new StatusUnavailable(`${address}: ${state} by its code, and there is ${found}`);
   }
   return {
     address,
-    state: hasCode
-      ? executed
-        ? "executed"
-        : "recovered"
-      : openState(isExpired, balance, BigInt(intent.amount)),
+    state,
     chainId: intent.chainId,
     block,
     token: intent.token,
     balance: String(balance),
     amount: intent.amount,
     expirationTimestamp: intent.expirationTimestamp,
-    recoverable: hasCode || isExpired ? amounts(intent.token, balance, native) : [],
-    execution: executed?.entry ?? null,
+    recoverable: codeBytes > 0 || isExpired ? amounts(intent.token, balance, native) : [],
+    execution,
     recoveries: logs.flatMap((log) => (log.name === "Recovered" ? [log.entry] : [])),
   };
 }
 
-function openState(isExpired: boolean, balance: bigint, amount: bigint): AddressState {
+/** From code, clock and money alone: a node that lost or made up logs has no say in it. */
+function stateOf(
+  codeBytes: number,
+  isExpired: boolean,
+  balance: bigint,
+  amount: bigint,
+): AddressState {
+  if (codeBytes === vaultCodeBytes.executed) return "executed";
+  if (codeBytes === vaultCodeBytes.closed) return "recovered";
+  if (codeBytes > 0) throw new StatusUnavailable(`${codeBytes} bytes of code are no vault's`);
   if (isExpired) return "expired";
   if (balance === 0n) return "unfunded";
   return balance < amount ? "partially_funded" : "funded";
+}
+
+function executionOf({ address, intent }: Subject, logs: VaultLog[]): Execution | null {
+  const [first, ...later] = logs;
+  if (later.some((log) => log.name === "Executed")) {
+    throw new StatusUnavailable(`${address}: an Executed event that is not its first event`);
+  }
+  if (first?.name !== "Executed") return null;
+  if (first.token !== intent.token) {
+    throw new StatusUnavailable(`${address}: wanted token ${intent.token}, found ${first.token}`);
+  }
+  return first.entry;
 }
 
 function amounts(token: Hex, balance: bigint, native: bigint): TokenAmount[] {
