@@ -103,6 +103,43 @@ describe("a start is refused in one sentence that names the setting, exit code 1
   });
 });
 
+describe("a second server on the same SQLite directory", () => {
+  const DATA_DIR = join(directory, "shared");
+  const refused = async () => {
+    const { code, stderr } = await run("main", [], { DATA_DIR });
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      `DATA_DIR ${DATA_DIR} is in use by another server: stop that, or set DATABASE_URL for several\n`,
+    );
+  };
+
+  test("is refused while the first one runs, which goes on, with commands beside it", async () => {
+    const server = await start({ DATA_DIR });
+    await refused();
+    await refused();
+    assert.equal((await fetch(`${server.base}/readyz`)).status, 200);
+    const listed = await run("admin", ["account", "list"], { DATA_DIR });
+    assert.equal(listed.code, 0, listed.stderr);
+    await refused();
+    server.process.kill("SIGTERM");
+    await once(server.process, "exit");
+  });
+
+  test("starts once the first has ended, by kill -9 too", async () => {
+    const first = await start({ DATA_DIR });
+    first.process.kill("SIGKILL");
+    await once(first.process, "exit");
+    const second = await start({ DATA_DIR });
+    await refused();
+    second.process.kill("SIGTERM");
+    assert.deepEqual(await once(second.process, "exit"), [0, null]);
+    const third = await start({ DATA_DIR });
+    third.process.kill("SIGTERM");
+    assert.deepEqual(await once(third.process, "exit"), [0, null]);
+  });
+});
+
 describe("operators' commands", () => {
   test("exit code 1, a sentence on stderr, nothing on stdout, for what cannot be", async () => {
     const refused: [string[], RegExp][] = [

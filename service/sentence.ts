@@ -10,6 +10,9 @@ export function sentenceOf(
 ): string {
   const { code, message } = error;
   if (error.name === "ChainsError") return `CHAINS_FILE ${message}`;
+  if (error.name === "InUseError") {
+    return `DATA_DIR ${message}: stop that, or set DATABASE_URL for several`;
+  }
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";
     return `${name} ${error.port} is taken by another program; stop that, or set another ${name}`;

@@ -98,6 +98,7 @@ test("the directory made for SQLite and the files in it are their owner's alone"
   const modes = readdirSync(dataDirectory).map((name) => [name, modeOf(join(dataDirectory, name))]);
   assert.equal(modeOf(dataDirectory), "700");
   assert.deepEqual(Object.fromEntries(modes), {
+    "server.lock": "600",
     "service.db": "600",
     "service.db-shm": "600",
     "service.db-wal": "600",

@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres } from "./postgres.ts";
+import { becomeServerOf } from "./server-lock.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -11,6 +12,7 @@ import type { Store } from "./store.ts";
  * when only its last part is not there. Migrations have run when this resolves.
  *
  * @param isServer false for an operator's command that runs beside the server
+ * @throws {InUseError} for a second server on one directory
  */
 export async function openStore(
   config: { databaseUrl?: string | undefined; dataDirectory: string },
@@ -20,5 +22,14 @@ export async function openStore(
   // Not its parents: a path misspelled near its root is better refused than made.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
-  return openSqlite(join(config.dataDirectory, "service.db"), isServer);
+  const file = join(config.dataDirectory, "service.db");
+  if (!isServer) return openSqlite(file, false);
+  const leave = becomeServerOf(config.dataDirectory);
+  try {
+    const store = await openSqlite(file);
+    return { ...store, close: () => store.close().finally(leave) };
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }

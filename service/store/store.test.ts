@@ -196,19 +196,19 @@ for (const name of ["sqlite", "postgres"] as const) {
       await other.close();
     });
 
-    test("four servers that start at the same moment on nothing make the tables once", async () => {
+    test("four processes that start at the same moment on nothing make the tables once", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
       const script = `import { openStore } from "${new URL("open.ts", import.meta.url)}";
-        const store = await openStore(${config});
+        const store = await openStore(${config}, false);
         const applied = await store.db.selectFrom("migrations").select("name").execute();
         console.log(applied.length);
         await store.close();`;
       const run = promisify(execFile);
-      const servers = Array.from({ length: 4 }, () =>
+      const processes = Array.from({ length: 4 }, () =>
         run(process.execPath, ["--input-type=module", "-e", script]),
       );
       const applied = await store.db.selectFrom("migrations").select("name").execute();
-      for (const { stdout } of await Promise.all(servers)) {
+      for (const { stdout } of await Promise.all(processes)) {
         assert.equal(Number(stdout), applied.length);
       }
     });

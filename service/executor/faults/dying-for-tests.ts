@@ -51,6 +51,7 @@ function mortal(core: Parts): Parts {
   };
 }
 
-const store = await openStore({ dataDirectory });
+// The test that watches it die is the server of this directory.
+const store = await openStore({ dataDirectory }, false);
 const [core] = coresOf(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

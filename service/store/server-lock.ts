@@ -1,0 +1,32 @@
+// One server to a directory: limits are counted in its memory, and two would contend for the write
+// lock at every create. Operators' commands take no part in this.
+
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { makePrivateFile } from "./private-file.ts";
+
+/** Another server runs on the directory. */
+export class InUseError extends Error {
+  override name = "InUseError";
+}
+
+/**
+ * Makes this process the server of `directory`, until it calls what is returned or ends, however it
+ * ends: the lock is the operating system's, on a SQLite file of its own that never has content.
+ *
+ * @throws {InUseError} at once
+ */
+export function becomeServerOf(directory: string): () => void {
+  const file = join(directory, "server.lock");
+  makePrivateFile(file);
+  const lock = new Database(file, { timeout: 0 });
+  try {
+    lock.pragma("journal_mode = memory"); // nothing is written, so no file beside it either
+    lock.exec("begin exclusive");
+  } catch (error) {
+    lock.close();
+    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+    throw new InUseError(`${directory} is in use by another server`);
+  }
+  return () => lock.close();
+}
