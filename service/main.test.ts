@@ -108,10 +108,8 @@ describe("a second server on the same SQLite directory", () => {
   const refused = async () => {
     const { code, stderr } = await run("main", [], { DATA_DIR });
     assert.equal(code, 1);
-    assert.equal(
-      stderr,
-      `DATA_DIR ${DATA_DIR} is in use by another server: stop that, or set DATABASE_URL for several\n`,
-    );
+    const remedy = "stop that, or set DATABASE_URL for several";
+    assert.equal(stderr, `DATA_DIR ${DATA_DIR} is in use by another server: ${remedy}\n`);
   };
 
   test("is refused while the first one runs, which goes on, with commands beside it", async () => {

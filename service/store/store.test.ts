@@ -196,7 +196,7 @@ for (const name of ["sqlite", "postgres"] as const) {
       await other.close();
     });
 
-    test("four processes that start at the same moment on nothing make the tables once", async () => {
+    test("four processes that start at once on nothing make the tables once", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
       const script = `import { openStore } from "${new URL("open.ts", import.meta.url)}";
         const store = await openStore(${config}, false);
