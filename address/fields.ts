@@ -3,6 +3,7 @@
 // later.
 
 import { type Faults, kindOf, refuse } from "./errors.ts";
+import { respellArgument } from "./respell.ts";
 
 /** Fields as found. A list of the wrong kind is undefined, and a fault. */
 export type RawIntent = {
@@ -94,8 +95,8 @@ export function readCall(faults: Faults, value: unknown): RawCall | undefined {
 
 function readArg(faults: Faults, value: unknown): string | undefined {
   if (typeof value === "string") return value;
-  const plain = typeof value === "number" || typeof value === "boolean";
-  const instead = plain ? `: write "${value}"` : "";
+  const spelling = respellArgument(value);
+  const instead = spelling === undefined ? "" : `: write ${spelling}`;
   refuse(faults, "wrong_type", `expected a string, found ${kindOf(value)}${instead}`);
   return undefined;
 }

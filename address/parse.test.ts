@@ -77,6 +77,37 @@ describe("parseIntent refuses", () => {
     assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
   });
 
+  test("args that are no strings, with the string to write", () => {
+    const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
+    const spelled: [string, unknown, string][] = [
+      ["f(uint8 a)", 7, '"7"'],
+      ["f(bool a)", true, '"true"'],
+      ["f(uint8[] a)", ["1", "2"], '"[\\"1\\",\\"2\\"]"'],
+      [tuple, [1, [true, -2], []], '"[\\"1\\",[\\"true\\",\\"-2\\"],[]]"'],
+    ];
+    for (const [text, arg, spelling] of spelled) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(withCall(text, arg));
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, "wrong_type"]);
+      assert.ok(message.endsWith(`: write ${spelling}`), message);
+      assert.doesNotThrow(() => parseIntent(withCall(text, JSON.parse(spelling))));
+    }
+  });
+
+  test("args that are no strings, without one where none is sure or short", () => {
+    const circle: unknown[] = [];
+    circle.push(circle, circle);
+    let wide: unknown = "1";
+    for (let i = 0; i < 60; i++) wide = [wide, wide];
+    const sparse: unknown[] = ["1"];
+    sparse.length = 3;
+    const unsure = [1.5, 2 ** 53, 1e21, Number.NaN, null, {}, [null], [{}], [1.5], ["\u202e"]];
+    for (const arg of [...unsure, circle, wide, sparse, Array(5000).fill("1"), ["9".repeat(300)]]) {
+      const [{ code, message } = assert.fail()] = issuesOf(withCall("f(uint8[] a)", arg));
+      assert.equal(code, "wrong_type");
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
   test("a decimal point: amounts are in base units, and no number is proposed", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
