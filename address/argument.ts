@@ -2,7 +2,7 @@
 // writes. Lists and tuples are JSON text of nested arrays, in the form JSON.stringify gives.
 
 import { type AbiType, bodyBytes, termsBytesMax } from "./abi-type.ts";
-import { readAddress, writeAddressWord } from "./checksum.ts";
+import { writeAddress } from "./checksum.ts";
 import { type Faults, kindOf, quoted, refuse } from "./errors.ts";
 import { hexBytes, writeHex } from "./hex.ts";
 import type { Memory } from "./memory.ts";
@@ -100,11 +100,8 @@ function writeWord(context: ArgumentContext, type: AbiType, text: string, at: nu
       if (value !== undefined) writeInteger(writer.view, at, value);
       return text;
     }
-    case "address": {
-      const address = readAddress(faults, text, context.memory);
-      if (address) writeAddressWord(writer.bytes, at, address);
-      return address?.text ?? text;
-    }
+    case "address":
+      return writeAddress(faults, text, context.memory, writer.bytes, at) ?? text;
     case "fixedBytes":
       return writeFixedBytes(context, type.size, text, at);
     default:

@@ -1,10 +1,10 @@
 // Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
 
 import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults } from "./errors.ts";
-import { digitPairs, writeHex } from "./hex.ts";
+import { digitsText, newDigits, writeDigits, writeHex } from "./hex.ts";
 import type { Hex } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { type Address, type Memory, memoryOf, slotOf } from "./memory.ts";
+import { type Memory, memoryOf, slotOf } from "./memory.ts";
 
 /**
  * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
@@ -16,59 +16,68 @@ import { type Address, type Memory, memoryOf, slotOf } from "./memory.ts";
  */
 export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
   const faults = noFaults(options.path);
-  const address = readAddress(faults, text, memoryOf(options.keccak ?? keccak256));
+  const address = writeAddress(faults, text, memoryOf(options.keccak ?? keccak256), spare, 0);
   throwFaults(faults);
-  return address!.text;
+  return address!;
 }
+/** Where an address that nobody asked the bytes of is written. */
+const spare = new Uint8Array(32);
 
 /** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
 export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
-  for (let i = 0; i < 20; i++) pairs[i + 1] = digitPairs[bytes[i]!]!;
-  const hash = keccak(digits);
+  return spell(bytes, 0, keccak);
+}
+
+function spell(bytes: Uint8Array, at: number, keccak: Keccak): Hex {
+  writeDigits(digits, bytes, at, 20);
+  const hash = keccak(letters);
   for (let i = 0; i < 20; i++) {
     const bits = hash[i]!;
-    if (bits & 0x80 && digits[2 * i]! >= lowerA) digits[2 * i]! -= caseDistance;
-    if (bits & 0x08 && digits[2 * i + 1]! >= lowerA) digits[2 * i + 1]! -= caseDistance;
+    if (bits & 0x80 && letters[2 * i]! >= lowerA) letters[2 * i]! -= caseDistance;
+    if (bits & 0x08 && letters[2 * i + 1]! >= lowerA) letters[2 * i + 1]! -= caseDistance;
   }
-  return ascii.decode(text) as Hex;
+  return digitsText(digits, 20);
 }
 const lowerA = 97;
 const caseDistance = 32;
 
-// One piece of memory under three views: `0x` and 40 digits. Asking for it each time costs more
-// than the hash.
-const pairs = new Uint16Array(21);
-const text = new Uint8Array(pairs.buffer);
-const digits = text.subarray(2);
-const ascii = new TextDecoder();
-text.set([0x30, 0x78]);
+// Asking for memory each time costs more than the hash.
+const digits = newDigits(20);
+const letters = digits.text.subarray(2);
 
-/** The address `text` spells, or undefined and a fault. */
-export function readAddress(faults: Faults, text: unknown, memory: Memory): Address | undefined {
+/**
+ * Writes the address that `text` spells to the zeroed word at `at`, and gives it in EIP-55 case; or
+ * undefined and a fault, with rubbish written. Loops are quicker than `set` for so few bytes.
+ */
+export function writeAddress(
+  faults: Faults,
+  text: unknown,
+  memory: Memory,
+  into: Uint8Array,
+  at: number,
+): Hex | undefined {
   if (typeof text !== "string") {
     refuse(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
     return undefined;
   }
+  const { addresses, addressBytes } = memory;
   const slot = slotOf(text);
-  const known = memory.addresses[slot];
-  if (known?.given === text) return known;
-  const bytes = new Uint8Array(20);
-  if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, bytes, 0)) {
+  const known = addresses[slot];
+  if (known?.given === text) {
+    for (let i = 0; i < 20; i++) into[at + 12 + i] = addressBytes[20 * slot + i]!;
+    return known.text;
+  }
+  if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, into, at + 12)) {
     refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
     return undefined;
   }
-  const right = formatAddress(bytes, memory.keccak);
+  const right = spell(into, at + 12, memory.keccak);
   if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
     const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
     refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
     return undefined;
   }
-  const address = { given: text, text: right, bytes };
-  memory.addresses[slot] = address;
-  return address;
-}
-
-/** Writes an address to the zeroed word at `at`. A loop is quicker than `set` for so few bytes. */
-export function writeAddressWord(into: Uint8Array, at: number, { bytes }: Address): void {
-  for (let i = 0; i < 20; i++) into[at + 12 + i] = bytes[i]!;
+  addresses[slot] = { given: text, text: right };
+  for (let i = 0; i < 20; i++) addressBytes[20 * slot + i] = into[at + 12 + i]!;
+  return right;
 }

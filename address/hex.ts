@@ -1,39 +1,58 @@
 // Hex text and bytes. Letters of either case are read; lower case is written.
 
+import { termsBytesMax } from "./abi-type.ts";
 import { InvalidError, type Path } from "./errors.ts";
 import type { Hex } from "./intent.ts";
 
 const notHex = 0xff;
 const nibbles = new Uint8Array(128).fill(notHex);
-/** The two lower-case digits of each byte as they lie in memory, whichever end comes first. */
-export const digitPairs = new Uint16Array(256);
-
-const digitCodes = new Uint8Array(digitPairs.buffer);
 for (let value = 0; value < 16; value++) {
   nibbles["0123456789abcdef".charCodeAt(value)] = value;
   nibbles["0123456789ABCDEF".charCodeAt(value)] = value;
 }
+
+/** The two digits of each byte as they lie in the first or the last half of a word in memory. */
+const firstPairs = new Uint32Array(256);
+const lastPairs = new Uint32Array(256);
 for (let byte = 0; byte < 256; byte++) {
   const digits = byte.toString(16).padStart(2, "0");
-  digitCodes[2 * byte] = digits.charCodeAt(0);
-  digitCodes[2 * byte + 1] = digits.charCodeAt(1);
+  const codes = [digits.charCodeAt(0), digits.charCodeAt(1)];
+  new Uint8Array(firstPairs.buffer).set(codes, 4 * byte);
+  new Uint8Array(lastPairs.buffer).set(codes, 4 * byte + 2);
+}
+
+/** Memory for `0x` and digits, under two views: `words` begins with the digits. */
+export type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
+
+export function newDigits(bytes: number): Digits {
+  const memory = new ArrayBuffer(4 + 4 * Math.ceil(bytes / 2));
+  const text = new Uint8Array(memory, 2);
+  text.set([0x30, 0x78]);
+  return { text, words: new Uint32Array(memory, 4) };
+}
+
+/** Writes two lower-case digits for each of `count` bytes from `at`: two bytes at a time. */
+export function writeDigits(into: Digits, bytes: Uint8Array, at: number, count: number): void {
+  const { words } = into;
+  const even = count & ~1;
+  for (let i = 0; i < even; i += 2)
+    words[i >> 1] = firstPairs[bytes[at + i]!]! | lastPairs[bytes[at + i + 1]!]!;
+  if (even < count) words[even >> 1] = firstPairs[bytes[at + even]!]!;
 }
 
 /** Text is made in one go from memory: joining strings is six times as slow for a kilobyte. */
+const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
-const scratch = newPairs(2048);
 
-function newPairs(bytes: number): Uint16Array<ArrayBuffer> {
-  const pairs = new Uint16Array(bytes + 1);
-  new Uint8Array(pairs.buffer).set([0x30, 0x78]);
-  return pairs;
-}
+/** The text of the first `count` bytes that {@link writeDigits} wrote. */
+export const digitsText = (digits: Digits, count: number): Hex =>
+  ascii.decode(digits.text.subarray(0, 2 + 2 * count)) as Hex;
 
 /** `0x` and two lower-case digits a byte. */
 export function toHex(bytes: Uint8Array): Hex {
-  const pairs = bytes.length < scratch.length ? scratch : newPairs(bytes.length);
-  for (let i = 0; i < bytes.length; i++) pairs[i + 1] = digitPairs[bytes[i]!]!;
-  return ascii.decode(pairs.subarray(0, bytes.length + 1)) as Hex;
+  const digits = bytes.length <= termsBytesMax ? scratch : newDigits(bytes.length);
+  writeDigits(digits, bytes, 0, bytes.length);
+  return digitsText(digits, bytes.length);
 }
 
 /**

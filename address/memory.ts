@@ -6,13 +6,15 @@ import type { AbiFunction } from "./abi-type.ts";
 import type { Hex } from "./intent.ts";
 import type { Keccak } from "./keccak.ts";
 
-/** An address as it was `given`, its `text` in EIP-55 case and its 20 `bytes`. */
-export type Address = { readonly given: string; readonly text: Hex; readonly bytes: Uint8Array };
+/** An address as it was `given`, and its `text` in EIP-55 case. */
+export type Address = { readonly given: string; readonly text: Hex };
 
 export type Memory = {
   readonly keccak: Keccak;
   /** One to a slot, whichever came last: {@link slotOf}. */
   readonly addresses: (Address | undefined)[];
+  /** 20 bytes for each slot that is taken. */
+  readonly addressBytes: Uint8Array;
   /** By function text. */
   readonly functions: Map<string, AbiFunction>;
   /** The text, if any, by signature and names as terms carry them. */
@@ -30,6 +32,7 @@ export function memoryOf(keccak: Keccak): Memory {
     memory = {
       keccak,
       addresses: new Array(slots).fill(undefined),
+      addressBytes: new Uint8Array(20 * slots),
       functions: new Map(),
       carried: new Map(),
     };

@@ -2,13 +2,13 @@
 
 import { type AbiType, termsBytesMax } from "./abi-type.ts";
 import { writeArgument } from "./argument.ts";
-import { readAddress, writeAddressWord } from "./checksum.ts";
+import { writeAddress } from "./checksum.ts";
 import { type Faults, kindOf, refuse } from "./errors.ts";
 import { callsMax, type RawCall, type RawIntent } from "./fields.ts";
 import { readFunction } from "./function.ts";
 import { writeHex } from "./hex.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
-import type { Address, Memory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import { readInteger, writeInteger } from "./number.ts";
 import { reserve, TooLong, type Writer, writeBytes } from "./writer.ts";
 
@@ -50,23 +50,18 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
 }
 
 /** An address in the place of `field`, or undefined where there is none or a fault. */
-function writeAddress(
-  context: Context,
-  value: unknown,
-  at: number,
-  field: string,
-): Address | undefined {
+function writeField(context: Context, value: unknown, at: number, field: string): Hex | undefined {
   if (value === undefined) return undefined;
-  context.faults.path.push(field);
-  const address = readAddress(context.faults, value, context.memory);
-  context.faults.path.pop();
-  if (address) writeAddressWord(context.writer.bytes, at, address);
+  const { faults, memory, writer } = context;
+  faults.path.push(field);
+  const address = writeAddress(faults, value, memory, writer.bytes, at);
+  faults.path.pop();
   return address;
 }
 
 function writeToken(context: Context, value: unknown): Hex | undefined {
-  const token = writeAddress(context, value, places.token, "token");
-  if (token?.text !== zeroAddress) return token?.text;
+  const token = writeField(context, value, places.token, "token");
+  if (token !== zeroAddress) return token;
   refuse(context.faults, "zero_address", "the zero address is no token contract", "token");
   return undefined;
 }
@@ -78,7 +73,7 @@ function writeRecovery(
   token: Hex | undefined,
   factory: Hex,
 ): Hex | undefined {
-  const recovery = writeAddress(context, raw.recovery, places.recovery, "recovery")?.text;
+  const recovery = writeField(context, raw.recovery, places.recovery, "recovery");
   if (recovery === undefined) return undefined;
   const why =
     recovery === zeroAddress
@@ -187,8 +182,8 @@ export function orTooLong<T>(faults: Faults, field: string, write: () => T): T |
 export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const { faults, writer, memory } = context;
   const start = reserve(writer, callPlaces.end);
-  const target = writeAddress(context, raw.target, start + callPlaces.target, "target");
-  if (target && isReservedAddress(target)) refuseTarget(faults);
+  const target = writeField(context, raw.target, start + callPlaces.target, "target");
+  if (target && isReserved(writer.bytes, start + callPlaces.target)) refuseTarget(faults);
   faults.path.push("function");
   const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, memory);
   faults.path.pop();
@@ -200,12 +195,12 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   writer.view.setUint32(start + callPlaces.args + 28, writer.at - start);
   const args = raw.args && writeArguments(context, found.parameters, raw.args, found.headBytes);
   if (!target || !args) return undefined;
-  return { target: target.text, function: found.text, args };
+  return { target, function: found.text, args };
 }
 
 /** Below 2^16: the zero address and where chains keep precompiles, which "succeed" at anything. */
-function isReservedAddress(address: Address): boolean {
-  for (let i = 0; i < 18; i++) if (address.bytes[i] !== 0) return false;
+function isReserved(bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 30; i++) if (bytes[at + i] !== 0) return false;
   return true;
 }
 
