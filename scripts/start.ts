@@ -90,7 +90,7 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The demo's account, made at the first start. Kept, since the service has only its key's digest. */
+/** The demo's account, made at the first start. Kept: the service has only its key's digest. */
 function demoAccount(env: NodeJS.ProcessEnv): Pick<Demo, "apiKey" | "clientId"> {
   const email = "demo@localhost.localdomain";
   const admin = (...args: string[]) =>
