@@ -29,8 +29,8 @@ describe("two executors", () => {
   test(`${count} payments: never two transactions for one purpose`, async (context) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
     await saveRecords(home.store, records);
-    // Signing takes longer than a lease lives, so that it changes hands under way, with the loser in
-    // the middle of its work.
+    // Signing takes longer than a lease lives, so that it changes hands under way, with the loser
+    // in the middle of its work.
     const hasty = () =>
       startCore(home.store, world.chains(), (core) => ({
         ...core,
