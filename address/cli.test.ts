@@ -23,11 +23,25 @@ async function run(args: string[], stdin = "", env: Record<string, string> = {})
 
 describe("executable-address", () => {
   test("2 and how to use it, when misused", async () => {
-    const misuses = [[], ["toString"], ["derive", "a", "b"], ["derive", "--what"], ["derive", "{"]];
+    const misuses = [["toString"], ["derive", "a", "b"], ["derive", "--what"], ["derive", "{"]];
     for (const args of [...misuses, ["lookup", shop], ["lookup", shop, "--url", "x"]]) {
       const { status, err } = await run(args);
       assert.equal(status, 2, args.join(" "));
       assert.match(err, /usage: executable-address/);
+    }
+  });
+
+  test("2 and how to use it, without arguments", async () => {
+    const { status, out, err } = await run([]);
+    assert.deepEqual([status, out], [2, ""]);
+    assert.match(err, /^usage: executable-address/);
+  });
+
+  test("0 and how to use it on stdout, when asked", async () => {
+    for (const args of [["--help"], ["-h"], ["derive", "--help"], ["verify", "{}", "-h"]]) {
+      const { status, out, err } = await run(args);
+      assert.deepEqual([status, err], [0, ""], args.join(" "));
+      assert.match(out, /^usage: executable-address/);
     }
   });
 

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The program `executable-address`: commands.ts on this process.
+// The program `executable-address`, which bin.js runs: commands.ts on this process.
 
 import { run } from "./commands.ts";
 

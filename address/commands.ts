@@ -56,6 +56,14 @@ const commands: Readonly<Record<string, (given: Given) => unknown>> = {
 
 /** Runs one command; gives the exit status. */
 export async function run(args: readonly string[], outside: Surroundings): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    outside.print(usage);
+    return 0;
+  }
+  if (args.length === 0) {
+    outside.complain(usage);
+    return 2;
+  }
   try {
     const { words, options } = parseArguments(args);
     const [name = "", argument = "-", ...rest] = words;
