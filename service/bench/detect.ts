@@ -36,6 +36,8 @@ async function fill(store: Store, from: number, to: number): Promise<void> {
     const rows = Array.from({ length: Math.min(5000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),
       terms,
+      account_id: "acc",
+      created_at: 1,
     }));
     await store.db
       .insertInto("records")

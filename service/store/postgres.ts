@@ -103,45 +103,72 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
 
 function recordWriter(pool: pg.Pool) {
   return async (rows: NewRecord[]): Promise<Outcome[]> => {
-    const sorted = rows.toSorted(byAccountAndAddress);
-    const inserted = await available(
-      insert(pool, [
-        sorted.map((row) => row.address),
-        sorted.map((row) => row.terms),
-        sorted.map((row) => row.accountId),
-        sorted.map((row) => row.createdAtMs),
-      ]),
-    );
-    if (inserted === rows.length) return [];
-    // Some were held before: an address must hold the very terms that were now sent for it.
-    const held = await available(
-      pool.query<{ key: Buffer; value: Buffer }>(
-        "select address as key, terms as value from records where address = any($1::bytea[])",
-        [rows.map((row) => row.address)],
-      ),
-    );
-    const termsOf = new Map(held.rows.map((row) => [row.key.toString("hex"), row.value]));
-    return rows.map(({ address, terms }) =>
-      termsOf.get(Buffer.from(address).toString("hex"))?.equals(terms)
-        ? undefined
-        : otherTerms(address),
-    );
+    const sorted = rows.toSorted((a, b) => Buffer.compare(a.address, b.address));
+    const inserted = await insert(pool, "save-records", insertRecords, [
+      sorted.map((row) => row.address),
+      sorted.map((row) => row.terms),
+      sorted.map((row) => row.accountId),
+      sorted.map((row) => row.createdAtMs),
+    ]);
+    return inserted === rows.length ? [] : settleHeld(pool, sorted, rows);
   };
 }
 
-function byAccountAndAddress(a: NewRecord, b: NewRecord): number {
-  if (a.accountId !== b.accountId) return a.accountId < b.accountId ? -1 : 1;
-  return Buffer.compare(a.address, b.address);
+type Held = { address: Buffer; terms: Buffer; accountId: string };
+
+/**
+ * Of rows some of which were held before: an address must hold the very terms that were now sent
+ * for it, and whoever is not its first owner becomes a later one.
+ */
+async function settleHeld(
+  pool: pg.Pool,
+  sorted: NewRecord[],
+  rows: NewRecord[],
+): Promise<Outcome[]> {
+  const held = await available(
+    pool.query<Held>(
+      `select address, terms, account_id as "accountId" from records
+         where address = any($1::bytea[])`,
+      [rows.map((row) => row.address)],
+    ),
+  );
+  const heldAt = new Map(held.rows.map((row) => [row.address.toString("hex"), row]));
+  const heldFor = ({ address }: NewRecord) => heldAt.get(Buffer.from(address).toString("hex"));
+  const isSame = (row: NewRecord) => heldFor(row)?.terms.equals(row.terms) ?? false;
+  const later = sorted.filter((row) => isSame(row) && heldFor(row)?.accountId !== row.accountId);
+  if (later.length > 0) {
+    await insert(pool, "save-later-owners", insertLaterOwners, [
+      later.map((row) => row.accountId),
+      later.map((row) => row.address),
+      later.map((row) => row.createdAtMs),
+    ]);
+  }
+  return rows.map((row) => (isSame(row) ? undefined : otherTerms(row.address)));
 }
+
+const insertRecords = `
+  insert into records (address, terms, account_id, created_at)
+  select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[])
+  on conflict do nothing`;
+
+const insertLaterOwners = `
+  insert into later_owners (account_id, address, created_at)
+  select * from unnest($1::text[], $2::bytea[], $3::bigint[])
+  on conflict do nothing`;
 
 /**
  * One statement, one transaction, one round trip.
- * @returns how many records were new
- * @throws {UnavailableError} when PostgreSQL gave up waiting for its standby: the rows may be lost
- *   with the primary, and nobody can tell
+ * @returns how many rows were new
+ * @throws {UnavailableError} when it failed, and when PostgreSQL gave up waiting for its standby:
+ *   the rows may be lost with the primary, and nobody can tell
  */
-async function insert(pool: pg.Pool, columns: unknown[][]): Promise<number> {
-  const client = await pool.connect();
+async function insert(
+  pool: pg.Pool,
+  name: string,
+  text: string,
+  values: unknown[][],
+): Promise<number> {
+  const client = await available(pool.connect());
   let warning: string | undefined;
   const onNotice = (notice: { message?: string | undefined }) => {
     warning = notice.message ?? "a warning without words";
@@ -149,24 +176,10 @@ async function insert(pool: pg.Pool, columns: unknown[][]): Promise<number> {
   client.on("notice", onNotice);
   let isBroken = true;
   try {
-    const { rows } = await client.query<{ inserted: number }>({
-      name: "save-records",
-      text: `with sent as (
-               select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[])
-                 as sent (address, terms, account_id, created_at)),
-             owned as (
-               insert into owners (account_id, address, created_at)
-               select account_id, address, created_at from sent on conflict do nothing),
-             kept as (
-               insert into records (address, terms)
-               select address, terms from sent order by address
-               on conflict do nothing returning 1)
-             select count(*) as inserted from kept`,
-      values: columns,
-    });
+    const { rowCount } = await available(client.query({ name, text, values }));
     isBroken = false;
     if (warning) throw new UnavailableError(`not known to be durable: ${warning}`);
-    return rows[0]?.inserted ?? 0;
+    return rowCount ?? 0;
   } finally {
     client.off("notice", onNotice);
     client.release(isBroken); // one that timed out may still be at its statement

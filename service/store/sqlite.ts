@@ -85,17 +85,21 @@ function connect(file: string, timeout: number): Database.Database {
 
 function recordWriter(hot: Database.Database) {
   const record = hot.prepare(
-    "insert into records (address, terms) values (?, ?) on conflict do nothing",
+    `insert into records (address, terms, account_id, created_at) values (?, ?, ?, ?)
+       on conflict do nothing`,
   );
-  const held = hot.prepare<[Uint8Array], Buffer>("select terms from records where address = ?");
-  held.pluck();
-  const owner = hot.prepare(
-    "insert into owners (account_id, address, created_at) values (?, ?, ?) on conflict do nothing",
+  const held = hot.prepare<[Uint8Array], { terms: Buffer; accountId: string }>(
+    "select terms, account_id as accountId from records where address = ?",
+  );
+  const laterOwner = hot.prepare(
+    `insert into later_owners (account_id, address, created_at) values (?, ?, ?)
+       on conflict do nothing`,
   );
   const save = ({ address, terms, accountId, createdAtMs }: NewRecord): Outcome => {
-    const isHeld = record.run(address, terms).changes === 0;
-    if (isHeld && !held.get(address)?.equals(terms)) return otherTerms(address);
-    owner.run(accountId, address, createdAtMs);
+    if (record.run(address, terms, accountId, createdAtMs).changes > 0) return;
+    const first = held.get(address);
+    if (!first?.terms.equals(terms)) return otherTerms(address);
+    if (first.accountId !== accountId) laterOwner.run(accountId, address, createdAtMs);
   };
   const commit = hot.transaction((rows: NewRecord[]) => rows.map(save)).immediate;
   let failure: unknown;

@@ -70,6 +70,9 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(forgedOutcome.reason instanceof CorruptError);
       assert.equal(besideOutcome.status, "fulfilled");
       assert.deepEqual(Buffer.from((await store.findTerms(first.address))!), first.terms);
+      assert.deepEqual(await ownersOf(first.address), [
+        { account_id: "acc_1", created_at: first.createdAtMs },
+      ]);
     });
 
     test("undefined for what is not held", async () => {
@@ -106,6 +109,19 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await ownersOf(saved.address), [
         { account_id: "acc_1", created_at: saved.createdAtMs },
         { account_id: "acc_2", created_at: 1_790_000_001_000 },
+      ]);
+    });
+
+    test("a later owner's repeats change nothing either", async () => {
+      const saved = row();
+      const later = { ...saved, accountId: "acc_2", createdAtMs: saved.createdAtMs + 1000 };
+      await store.saveRecord(saved);
+      await store.saveRecord(later);
+      await store.saveRecord({ ...later, createdAtMs: later.createdAtMs + 1000 });
+      await store.saveRecord(saved);
+      assert.deepEqual(await ownersOf(saved.address), [
+        { account_id: "acc_1", created_at: saved.createdAtMs },
+        { account_id: "acc_2", created_at: later.createdAtMs },
       ]);
     });
 

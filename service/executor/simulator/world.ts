@@ -49,13 +49,10 @@ export async function createWorld(
   for (const vault of vaults) {
     await db
       .insertInto("records")
-      .values({ address: fromHex(vault.address), terms: fromHex(vault.terms) })
-      .execute();
-    await db
-      .insertInto("owners")
       .values({
-        account_id: "acc",
         address: fromHex(vault.address),
+        terms: fromHex(vault.terms),
+        account_id: "acc",
         created_at: startSeconds * 1000,
       })
       .execute();
