@@ -5,7 +5,13 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
-import { encodeExecution, factoryAddress, makeRecord, toHex } from "./index.ts";
+import {
+  encodeExecution,
+  executeBatchSelector,
+  factoryAddress,
+  makeRecord,
+  toHex,
+} from "./index.ts";
 import { sample, shop } from "./samples-for-tests.ts";
 
 const cli = new URL("./cli.ts", import.meta.url).pathname;
@@ -77,7 +83,11 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse((await run(["verify"], `${text}\n`)).out), record);
     assert.deepEqual(JSON.parse((await run(["decode", record.terms])).out), sample);
     const calldata = toHex(encodeExecution(sample));
-    assert.deepEqual(JSON.parse((await run(["execution", "-"], calldata)).out), record);
+    assert.deepEqual(JSON.parse((await run(["execution", "-"], calldata)).out), [record]);
+    const tuple = record.terms.slice(2 + 64);
+    const words = [32, 2, 64, 64 + tuple.length / 2].map((n) => n.toString(16).padStart(64, "0"));
+    const batch = [executeBatchSelector, ...words, tuple, tuple].join("");
+    assert.deepEqual(JSON.parse((await run(["execution", batch])).out), [record, record]);
     const theirs = await run(["derive", "--factory", shop], JSON.stringify(sample));
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });

@@ -4,7 +4,7 @@
 import { type Client, createClient, ServiceError, UnprovenError } from "./client.ts";
 import { factoryAddress } from "./deployment.ts";
 import { InvalidError, lineOf } from "./errors.ts";
-import { decodeExecution } from "./execution.ts";
+import { decodeExecutions } from "./execution.ts";
 import { fromHex } from "./hex.ts";
 import type { Hex, Intent } from "./intent.ts";
 import { makeRecord, verifyRecord } from "./record.ts";
@@ -15,7 +15,7 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   derive INTENT                   the record of an intent
   verify RECORD [--address A]     the record, if it proves itself (and is of the address A)
   decode TERMS                    the intent that terms spell
-  execution CALLDATA              the record behind an execution's calldata
+  execution CALLDATA              the records behind the calldata of execute or executeBatch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
   lookup ADDRESS --url BASE       the record the service has, proved
@@ -45,7 +45,7 @@ const commands: Readonly<Record<string, (given: Given) => unknown>> = {
     verifyRecord(parseJson(input), address ? { factory, address } : { factory }),
   decode: ({ input, factory }) => decodeTerms(fromHex(input), { factory }),
   execution: ({ input, factory }) =>
-    makeRecord(decodeExecution(fromHex(input), { factory }), { factory }),
+    decodeExecutions(fromHex(input), { factory }).map((intent) => makeRecord(intent, { factory })),
   create: ({ input, client }) => client().create(parseJson(input) as Intent),
   async lookup({ input, client }) {
     const record = await client().lookup(input as Hex);

@@ -41,6 +41,18 @@ export function throwFaults(faults: Faults): void {
   if (faults.issues.length > 0) throw new InvalidError(faults.issues);
 }
 
+/** What `read` gives, or undefined and its faults, under `field`. */
+export function gather<T>(faults: Faults, field: string | number, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    for (const { code, message, path } of error.issues)
+      refuse(faults, code, message, field, ...path);
+    return undefined;
+  }
+}
+
 /** What a value is, for messages: never the value itself, which may be hostile. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";

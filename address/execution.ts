@@ -1,21 +1,26 @@
 // What an execution looks like on the chain: the factory's `execute(Intent)` called with the terms,
-// and each call's own calldata within it.
+// or `executeBatch(Intent[])` with those of several, and each call's own calldata within it.
 
-import { InvalidError, noFaults, throwFaults } from "./errors.ts";
+import { gather, InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { readCall } from "./fields.ts";
 import { readFunction } from "./function.ts";
 import { fromHex } from "./hex.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
 import { memoryOf } from "./memory.ts";
+import { readSmall } from "./number.ts";
+import { malformed, newReader, take, takeLength, takeOffset } from "./reader.ts";
 import { decodeTerms, encodeTerms, type TermsOptions } from "./terms.ts";
 import { callPlaces, orTooLong, writeCall } from "./write-intent.ts";
 import { withWriter } from "./writer.ts";
 
 /** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
 export const executeSelector: Hex = "0x184bb814";
+/** The same of `executeBatch(Intent[])`. */
+export const executeBatchSelector: Hex = "0x844d3348";
 
-const selector = fromHex(executeSelector);
+const one = fromHex(executeSelector);
+const many = fromHex(executeBatchSelector);
 
 /**
  * Calldata of `PaymentFactory.execute` for `intent`: the selector, then the terms as they are.
@@ -24,23 +29,54 @@ const selector = fromHex(executeSelector);
  */
 export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uint8Array {
   const terms = encodeTerms(intent, options);
-  const calldata = new Uint8Array(selector.length + terms.length);
-  calldata.set(selector);
-  calldata.set(terms, selector.length);
+  const calldata = new Uint8Array(one.length + terms.length);
+  calldata.set(one);
+  calldata.set(terms, one.length);
   return calldata;
 }
 
 /**
- * The intent that an execution's calldata carries: {@link makeRecord} gives its record.
+ * The intents that the calldata of `execute` or of `executeBatch` carries, in order:
+ * {@link makeRecord} gives the record of each. Whether they ran is for the chain's events to say.
  *
- * @throws {InvalidError} `not_an_execution` for another selector, else as {@link decodeTerms}
+ * @throws {InvalidError} `not_an_execution` for another selector; else as {@link decodeTerms}, in a
+ *   batch with the intent's place, from 0, before the path
  */
-export function decodeExecution(calldata: Uint8Array, options: TermsOptions = {}): Intent {
-  if (selector.some((byte, index) => calldata[index] !== byte)) {
-    const message = `expected calldata that begins with ${executeSelector}`;
-    throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
+export function decodeExecutions(calldata: Uint8Array, options: TermsOptions = {}): Intent[] {
+  const args = calldata.subarray(one.length);
+  if (one.every((byte, index) => calldata[index] === byte)) return [decodeTerms(args, options)];
+  if (many.every((byte, index) => calldata[index] === byte)) return decodeBatch(args, options);
+  const message = `expected calldata that begins with ${executeSelector} or ${executeBatchSelector}`;
+  throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
+}
+
+/** Each intent lies from its offset to the next one's, as its terms have it behind their own. */
+function decodeBatch(args: Uint8Array, options: TermsOptions): Intent[] {
+  const reader = newReader(args, options.keccak ?? keccak256, []);
+  takeOffset(reader, take(reader, 32), 0);
+  const count = takeLength(reader, 32);
+  const base = take(reader, 32 * count);
+  if (count > 0) takeOffset(reader, base, base);
+  const faults = noFaults();
+  const intents: (Intent | undefined)[] = [];
+  for (let i = 0; i < count; i++) {
+    const isLast = i === count - 1;
+    const end = isLast ? args.length - base : readSmall(reader.view, base + 32 * (i + 1));
+    if (end === undefined || base + end < reader.at)
+      malformed(reader, `expected a later offset at byte ${base + 32 * (i + 1)}`);
+    const start = take(reader, base + end - reader.at);
+    const terms = new Uint8Array(32 + reader.at - start);
+    terms[31] = 32;
+    terms.set(args.subarray(start, reader.at), 32);
+    intents.push(gather(faults, i, () => decodeTerms(terms, options)));
   }
-  return decodeTerms(calldata.subarray(selector.length), options);
+  if (reader.at !== args.length)
+    malformed(
+      reader,
+      `expected the end at byte ${reader.at}, found ${args.length - reader.at} more`,
+    );
+  throwFaults(faults);
+  return intents as Intent[];
 }
 
 /**

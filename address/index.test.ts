@@ -5,12 +5,13 @@ import * as library from "./index.ts";
 test("exports are these and no others", () => {
   assert.deepEqual(Object.keys(library), [
     "InvalidError",
-    "decodeExecution",
+    "decodeExecutions",
     "decodeTerms",
     "deriveAddress",
     "encodeCall",
     "encodeExecution",
     "encodeTerms",
+    "executeBatchSelector",
     "executeSelector",
     "factoryAddress",
     "formatAddress",

@@ -3,7 +3,13 @@ export { formatAddress, parseAddress } from "./checksum.ts";
 export { factoryAddress, initCodePrefix } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
-export { decodeExecution, encodeCall, encodeExecution, executeSelector } from "./execution.ts";
+export {
+  decodeExecutions,
+  encodeCall,
+  encodeExecution,
+  executeBatchSelector,
+  executeSelector,
+} from "./execution.ts";
 export { fromHex, toHex } from "./hex.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent.ts";
 export { type Keccak, keccak256 } from "./keccak.ts";

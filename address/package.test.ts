@@ -129,4 +129,4 @@ describe("the packed package", () => {
 });
 
 /** Bytes, minified and gzipped, give or take 150. */
-const pinned = { derive: 3208, verify: 11649, all: 13631, client: 13146 };
+const pinned = { derive: 3208, verify: 11742, all: 13951, client: 13235 };

@@ -2,7 +2,7 @@
 
 import { formatAddress, parseAddress } from "./checksum.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
-import { type Faults, InvalidError, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
+import { type Faults, gather, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
 import { toHex } from "./hex.ts";
 import type { AddressRecord, Hex, Intent } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
@@ -82,18 +82,6 @@ function readClaims(faults: Faults, record: unknown): Claims {
     if (claims[name] === undefined) refuse(faults, "missing", "this field is required", name);
   }
   return claims;
-}
-
-/** What `read` gives, or undefined and its faults, under `field`. */
-function gather<T>(faults: Faults, field: string, read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof InvalidError)) throw error;
-    for (const { code, message, path } of error.issues)
-      refuse(faults, code, message, field, ...path);
-    return undefined;
-  }
 }
 
 function compare(

@@ -100,19 +100,107 @@ describe("encodeTerms and decodeTerms", () => {
 });
 
 describe("encodeExecution", () => {
-  test("not_an_execution for calldata of another function", () => {
-    assert.throws(() => library.decodeExecution(fromHex("0x095ea7b3")), /expected calldata/);
-    assert.throws(() => library.decodeExecution(new Uint8Array()), /expected calldata/);
-  });
-
-  test("is viem's calldata of execute(intent), and comes back", () => {
+  test("is viem's calldata of execute(intent)", () => {
     fc.assert(
       fc.property(intents, (drawn) => {
         const calldata = library.encodeExecution(drawn.intent);
         const args = [viemIntent(drawn)] as never;
         const abi = paymentFactoryAbi;
         assert.equal(toHex(calldata), encodeFunctionData({ abi, functionName: "execute", args }));
-        assert.deepEqual(library.decodeExecution(calldata), drawn.intent);
+      }),
+      { numRuns: numRuns / 5, seed },
+    );
+  });
+});
+
+describe("decodeExecutions", () => {
+  const abi = paymentFactoryAbi;
+  const batchOf = (drawn: DrawnIntent[]): Uint8Array => {
+    const args = [drawn.map(viemIntent)] as never;
+    return fromHex(encodeFunctionData({ abi, functionName: "executeBatch", args }));
+  };
+  const batches = fc.array(intents, { maxLength: 4 });
+
+  test("not_an_execution for calldata of another function", () => {
+    assert.throws(() => library.decodeExecutions(fromHex("0x095ea7b3")), /expected calldata/);
+    assert.throws(() => library.decodeExecutions(new Uint8Array()), /expected calldata/);
+  });
+
+  test("InvalidError, never another error, for any bytes behind a batch's selector", () => {
+    const selector = batchOf([]).subarray(0, 4);
+    const words = fc.array(
+      fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(words, fc.uint8Array({ maxLength: 40 }), (words, rest) => {
+        const text = words.map((word) => word.toString(16).padStart(64, "0")).join("");
+        const calldata = concatHex([toHex(selector), `0x${text}`, toHex(rest)]);
+        if (text === `${"0".repeat(62)}20${"0".repeat(64)}` && rest.length === 0) return;
+        assert.throws(() => library.decodeExecutions(fromHex(calldata)), InvalidError);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError for a batch with bytes changed, or else intents with just this batch", () => {
+    const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
+    fc.assert(
+      fc.property(batches, change, (drawn, { at, by }) => {
+        const calldata = batchOf(drawn);
+        const place = 4 + (at % (calldata.length - 4));
+        calldata[place]! ^= by;
+        let found: library.Intent[];
+        try {
+          found = library.decodeExecutions(calldata);
+        } catch (error) {
+          assert.ok(error instanceof InvalidError, String((error as Error).stack));
+          return;
+        }
+        assert.equal(toHex(batchAgain(found)), toHex(calldata));
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError where intents overlap, are apart, cut or followed by more", () => {
+    const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
+    const [drawn] = fc.sample(intents, { numRuns: 1, seed });
+    const calldata = batchOf([drawn!, drawn!]);
+    const spoilt = (at: number, value: number) => {
+      const copy = calldata.slice();
+      copy.set(word(value), at);
+      return copy;
+    };
+    const second = 4 + 32 * 3;
+    const wrong = {
+      overlap: spoilt(second, 64),
+      apart: spoilt(second, Number(BigInt(toHex(calldata.slice(second, second + 32)))) + 32),
+      "one fewer than there are": spoilt(4 + 32, 1),
+      "one more than there are": spoilt(4 + 32, 3),
+      "more than there can be": spoilt(4 + 32, 2 ** 48),
+      cut: calldata.subarray(0, -1),
+      more: Uint8Array.of(...calldata, 0),
+    };
+    for (const [title, bytes] of Object.entries(wrong))
+      assert.throws(() => library.decodeExecutions(bytes), InvalidError, title);
+  });
+
+  test("the fault of an intent stands behind its place in the batch", () => {
+    const [first, second] = fc.sample(intents, { numRuns: 2, seed });
+    const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
+    const batch = batchOf([first!, bad]);
+    const isPlaced = (error: InvalidError) => error.issues[0]?.path.join(".") === "1.amount";
+    assert.throws(() => library.decodeExecutions(batch), isPlaced);
+  });
+
+  test("the intents of viem's calldata of execute and of executeBatch, in order", () => {
+    fc.assert(
+      fc.property(batches, (drawn) => {
+        const wanted = drawn.map(({ intent }) => intent);
+        assert.deepEqual(library.decodeExecutions(batchOf(drawn)), wanted);
+        for (const intent of wanted)
+          assert.deepEqual(library.decodeExecutions(library.encodeExecution(intent)), [intent]);
       }),
       { numRuns: numRuns / 5, seed },
     );
@@ -129,6 +217,20 @@ function expectStrict(terms: Uint8Array): void {
     return;
   }
   assert.equal(toHex(encodeTerms(structuredClone(intent))), toHex(terms));
+}
+
+/** Calldata of a batch, put together from terms alone. */
+function batchAgain(batch: library.Intent[]): Uint8Array {
+  const tuples = batch.map((intent) => toHex(encodeTerms(structuredClone(intent)).subarray(32)));
+  const word = (value: number): library.Hex => `0x${value.toString(16).padStart(64, "0")}`;
+  const offsets: library.Hex[] = [];
+  let offset = 32 * tuples.length;
+  for (const tuple of tuples) {
+    offsets.push(word(offset));
+    offset += (tuple.length - 2) / 2;
+  }
+  const head = [library.executeBatchSelector, word(32), word(tuples.length)];
+  return fromHex(concatHex([...head, ...offsets, ...tuples]));
 }
 
 function applyEdit(terms: Uint8Array, kind: string, at: number, to: number): Uint8Array {
