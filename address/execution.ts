@@ -46,7 +46,8 @@ export function decodeExecutions(calldata: Uint8Array, options: TermsOptions = {
   const args = calldata.subarray(one.length);
   if (one.every((byte, index) => calldata[index] === byte)) return [decodeTerms(args, options)];
   if (many.every((byte, index) => calldata[index] === byte)) return decodeBatch(args, options);
-  const message = `expected calldata that begins with ${executeSelector} or ${executeBatchSelector}`;
+  const wanted = `${executeSelector} or ${executeBatchSelector}`;
+  const message = `expected calldata that begins with ${wanted}`;
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 
