@@ -1,5 +1,6 @@
 // Which events an operator reads, and how loud they are. Never a key, a URL or calldata.
 
+import { parseAddress } from "executable-address";
 import type { Logger } from "pino";
 import type { ExecutorEvent } from "./parts.ts";
 
@@ -25,14 +26,21 @@ export function logEvent(log: Logger, event: ExecutorEvent): void {
   }
   const { kind, ...rest } = event;
   const shown = Object.fromEntries(
-    Object.entries(rest).map(([name, value]) => [
-      name,
-      typeof value === "bigint" ? value.toString() : value,
-    ]),
+    Object.entries(rest).map(([name, value]) => [name, shownOf(name, value)]),
   );
   const text = kind.replaceAll("_", " ");
   if (loud.has(kind)) log.error(shown, text);
   else if (warned.has(kind)) log.warn(shown, text);
   else if (quiet.has(kind)) log.debug(shown, text);
   else log.info(shown, text);
+}
+
+/**
+ * Addresses as the API answers them, so that a search for one finds it here. A corrupt one stays as
+ * it is: to tell of it must not fail.
+ */
+function shownOf(name: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  const isAddress = name === "address" && /^0x[0-9a-f]{40}$/.test(String(value));
+  return isAddress ? parseAddress(value) : value;
 }
