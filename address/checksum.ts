@@ -25,11 +25,7 @@ const spare = new Uint8Array(32);
 
 /** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
 export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
-  return spell(bytes, 0, keccak);
-}
-
-function spell(bytes: Uint8Array, at: number, keccak: Keccak): Hex {
-  writeDigits(digits, bytes, at, 20);
+  writeDigits(digits, bytes);
   const hash = keccak(letters);
   for (let i = 0; i < 20; i++) {
     const bits = hash[i]!;
@@ -71,7 +67,7 @@ export function writeAddress(
     refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
     return undefined;
   }
-  const right = spell(into, at + 12, memory.keccak);
+  const right = formatAddress(into.subarray(at + 12, at + 32), memory.keccak);
   if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
     const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
     refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);

@@ -31,13 +31,13 @@ export function newDigits(bytes: number): Digits {
   return { text, words: new Uint32Array(memory, 4) };
 }
 
-/** Writes two lower-case digits for each of `count` bytes from `at`: two bytes at a time. */
-export function writeDigits(into: Digits, bytes: Uint8Array, at: number, count: number): void {
+/** Writes two lower-case digits for each of `bytes`: two bytes at a time. */
+export function writeDigits(into: Digits, bytes: Uint8Array): void {
   const { words } = into;
-  const even = count & ~1;
-  for (let i = 0; i < even; i += 2)
-    words[i >> 1] = firstPairs[bytes[at + i]!]! | lastPairs[bytes[at + i + 1]!]!;
-  if (even < count) words[even >> 1] = firstPairs[bytes[at + even]!]!;
+  const whole = bytes.length >> 1;
+  for (let i = 0; i < whole; i++)
+    words[i] = firstPairs[bytes[2 * i]!]! | lastPairs[bytes[2 * i + 1]!]!;
+  if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
 /** Text is made in one go from memory: joining strings is six times as slow for a kilobyte. */
@@ -51,7 +51,7 @@ export const digitsText = (digits: Digits, count: number): Hex =>
 /** `0x` and two lower-case digits a byte. */
 export function toHex(bytes: Uint8Array): Hex {
   const digits = bytes.length <= termsBytesMax ? scratch : newDigits(bytes.length);
-  writeDigits(digits, bytes, 0, bytes.length);
+  writeDigits(digits, bytes);
   return digitsText(digits, bytes.length);
 }
 
