@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatAddress, type Hex } from "executable-address";
-import { newIntent, startApp, type TestApp } from "./app-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "./app-for-tests.ts";
 
 let service: TestApp;
 before(async () => {
@@ -9,13 +9,16 @@ before(async () => {
 });
 after(() => service.close());
 
-async function created(to = service): Promise<{ address: Hex; body: string }> {
+async function created(
+  to = service,
+  payload: object = newIntent(),
+): Promise<{ address: Hex; body: string }> {
   const { apiKey } = await to.newKey();
   const response = await to.app.inject({
     method: "POST",
     url: "/v1/address/create",
     headers: { authorization: `Bearer ${apiKey}` },
-    payload: newIntent(),
+    payload,
   });
   return { address: response.json().address, body: response.body };
 }
@@ -112,6 +115,18 @@ describe("GET /v1/address/{address} answers", () => {
       assert.equal(response.headers["access-control-allow-origin"], "*");
       assert.equal(response.headers["content-type"], "application/json; charset=utf-8");
       assert.match(String(response.headers.etag), /^"[0-9a-f]{40}"$/);
+    }
+  });
+
+  test("whole, from the store and from the cache, with text of any script in it", async () => {
+    for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
+      const calls = [{ target: token, function: "note(string text)", args: [text] }];
+      const { address, body } = await created(service, { ...newIntent(), calls });
+      for (let time = 0; time < 2; time++) {
+        const response = await look(address);
+        assert.equal(response.body, body);
+        assert.equal(Number(response.headers["content-length"]), Buffer.byteLength(body));
+      }
     }
   });
 

@@ -12,15 +12,16 @@ import type { Route } from "./routes.ts";
 
 export function lookup(parts: Parts): Route {
   const { limits, metrics, store } = parts;
-  const verified = byteCache<Buffer>(limits.lookupCacheBytesMax);
+  const verified = byteCache<string>(limits.lookupCacheBytesMax);
 
-  const find = async (digits: string): Promise<Buffer> => {
+  const find = async (digits: string): Promise<string> => {
     const address = Buffer.from(digits, "hex");
     const terms = await store.findTerms(address);
     if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
     const intent = verifiedIntent(address, terms, parts);
-    const body = Buffer.from(recordJson(address, terms, intent, parts));
-    verified.set(digits, body, body.length);
+    // Text, not bytes: Node sends it in one piece with the head.
+    const body = recordJson(address, terms, intent, parts);
+    verified.set(digits, body, memoryBytes(body));
     return body;
   };
 
@@ -35,6 +36,10 @@ export function lookup(parts: Parts): Route {
     },
   };
 }
+
+/** V8 keeps a character in one byte where all are Latin-1, and in two otherwise. */
+const memoryBytes = (text: string) =>
+  Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 
 /** The 40 digits in lower case: any letter case names the same address. */
 export function addressDigits(text: string | undefined): string {
@@ -66,7 +71,7 @@ export function verifiedIntent(address: Buffer, terms: Uint8Array, parts: Parts)
 }
 
 /** The body of an address never changes, so the address itself is a strong validator. */
-function send(digits: string, body: Buffer, tags: string | undefined, reply: FastifyReply) {
+function send(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   const etag = `"${digits}"`;
   reply.header("Cache-Control", "public, max-age=31536000, immutable");
   reply.header("ETag", etag);
