@@ -44,9 +44,11 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 
-/** The text of the first `count` bytes that {@link writeDigits} wrote. */
-export const digitsText = (digits: Digits, count: number): Hex =>
-  ascii.decode(digits.text.subarray(0, 2 + 2 * count)) as Hex;
+/** The text of the first `count` bytes that {@link writeDigits} wrote. A view has its price too. */
+export function digitsText({ text }: Digits, count: number): Hex {
+  const length = 2 + 2 * count;
+  return ascii.decode(length === text.length ? text : text.subarray(0, length)) as Hex;
+}
 
 /** `0x` and two lower-case digits a byte. */
 export function toHex(bytes: Uint8Array): Hex {

@@ -80,8 +80,8 @@ const locals = [2, 2, 0x7f, 65, 0x7e];
 const five = [0, 1, 2, 3, 4];
 
 /**
- * Lanes that the state holds inverted, at x + 5y. With just these, chi needs 8 inversions a round in
- * place of 25. Source: "Keccak implementation overview" 3.2, 2.2, on lane complementing.
+ * Lanes that the state holds inverted, at x + 5y. With just these, chi needs 8 inversions a round
+ * in place of 25. Source: "Keccak implementation overview" 3.2, 2.2, on lane complementing.
  */
 const inverted = [1, 2, 8, 12, 17, 20];
 const isInverted = (x: number, y: number): boolean => inverted.includes(x + 5 * y);

@@ -10,8 +10,8 @@ export type Keccak = (bytes: Uint8Array) => Uint8Array;
 const blockBytes = 136;
 
 /**
- * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it is
- * written for hashes of a block or a few, where asking for memory each time costs a fifth.
+ * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
+ * is written for hashes of a block or a few, where asking for memory each time costs a fifth.
  *
  * @throws {TypeError} for anything but a Uint8Array
  */
