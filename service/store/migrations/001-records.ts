@@ -45,7 +45,7 @@ export async function up(db: Kysely<RecordTables>, dialect: Dialect): Promise<vo
   const statements = [
     // Terms stay out of the index's pages: rows are appended, only keys land at random. Each index
     // writes a page of its own for nearly every row, so the first owner has no table and no index
-    // of its own: a create costs two thirds of what it did with one.
+    // of its own: a row commits in two thirds of the time it took with them.
     // No foreign key: it would cost every create a look-up, and nothing deletes an account.
     sql`create table records (address ${bytes} primary key not null, terms ${bytes} not null,
         account_id text not null, created_at bigint not null)`,
