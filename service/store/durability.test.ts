@@ -12,6 +12,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
+import { sql } from "kysely";
 import pg from "pg";
 import { openStore } from "./open.ts";
 import { startPostgres, type TestPostgres } from "./postgres-for-tests.ts";
@@ -203,6 +204,23 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await operator.end();
     await store.saveRecord(rowOf(2));
     assert.equal(await store.findTerms(rowOf(1).address), undefined);
+    await store.close();
+  });
+
+  test("on PostgreSQL when a transaction's connection breaks between statements", async () => {
+    const databaseUrl = await postgres.newDatabase();
+    const store = await openStore({ dataDirectory: directory, databaseUrl });
+    const broken = store.db.transaction().execute(async (transaction) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(
+        transaction,
+      );
+      await sql`select pg_terminate_backend(${rows[0]!.pid})`.execute(store.db);
+      // The news of its end comes while nothing is asked: unheard, it would end the process.
+      await sql`select pg_sleep(0.1)`.execute(store.db);
+      await transaction.selectFrom("accounts").selectAll().execute();
+    });
+    await assert.rejects(broken, /terminat|not queryable/i);
+    assert.deepEqual(await store.db.selectFrom("accounts").select("id").execute(), []);
     await store.close();
   });
 

@@ -87,8 +87,11 @@ function connect(url: string): pg.Pool {
         oid === int8Oid ? Number : pg.types.getTypeParser(oid, format)) as never,
     },
   });
-  // An idle connection that breaks is replaced; requests that need it learn by their own query.
+  // A connection that breaks is replaced; requests that need it learn by their own query. The pool
+  // hears only of idle ones: one in use, such as a transaction's between two statements, tells
+  // itself, and an error event that nobody hears ends the process.
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
