@@ -157,6 +157,20 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.ok(await store.findTerms(saved.address));
     });
 
+    test("a transaction that has read can still write, whatever is saved meanwhile", async () => {
+      let isSaved: Promise<void> | undefined;
+      await store.db.transaction().execute(async (transaction) => {
+        const accounts = await transaction.selectFrom("accounts").select("id").execute();
+        isSaved = store.saveRecord(row());
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        await transaction
+          .insertInto("accounts")
+          .values({ id: "acc_read", email: `${accounts.length}@example.com`, created_at: 1 })
+          .execute();
+      });
+      await isSaved;
+    });
+
     test("credentials are found by digest, and dead as soon as the row has changed", async () => {
       const [digest, next, clientDigest] = [randomBytes(32), randomBytes(32), randomBytes(32)];
       const account_id = "acc_credentials";

@@ -1,0 +1,24 @@
+// A connection to the SQLite file, as every thread and command here opens it.
+
+import Database from "better-sqlite3";
+
+/**
+ * Its commits survive a power cut: better-sqlite3 itself opens WAL at NORMAL.
+ * @param busyMsMax how long a statement waits for the write lock
+ */
+export function connect(file: string, busyMsMax = 5000): Database.Database {
+  const database = new Database(file, { timeout: 5000 }); // to enter WAL takes the lock
+  database.pragma("journal_mode = wal");
+  database.pragma("synchronous = full");
+  database.pragma("fullfsync = on"); // where fsync alone stops at the disk's cache (macOS)
+  database.pragma("foreign_keys = on");
+  database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does it, off these threads
+  database.pragma("cache_size = -65536"); // 64 MiB: with 2 most pages of an index are read anew
+  database.pragma(`busy_timeout = ${busyMsMax}`);
+  const journal = database.pragma("journal_mode", { simple: true });
+  const synchronous = database.pragma("synchronous", { simple: true });
+  if (journal === "wal" && synchronous === 2) return database;
+  throw new Error(
+    `${file}: journal_mode ${journal}, synchronous ${synchronous}; wanted wal and 2 (full)`,
+  );
+}
