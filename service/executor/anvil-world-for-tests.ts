@@ -226,8 +226,8 @@ async function readFates(
   return { fates, broken };
 }
 
-/** Polls until `isDone`; throws with `what` after a while. */
-export async function until(what: string, isDone: () => Promise<boolean>, seconds = 60) {
+/** Polls until `isDone`; throws with `what` where nothing but a fault can explain the wait. */
+export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
   const deadline = performance.now() + seconds * 1000;
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain until ${what}`);

@@ -1,5 +1,5 @@
-// Copies SQLite's write-ahead log into its file from a thread of its own: in a thread that writes or
-// answers, each checkpoint held up every create for 100 ms and more.
+// Copies SQLite's write-ahead log into its file from a thread of its own: in a thread that writes
+// or answers, each checkpoint held up every create for 100 ms and more.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";

@@ -4,19 +4,7 @@
 
 import { Worker } from "node:worker_threads";
 import { type NewRecord, type Outcome, otherTerms, UnavailableError } from "./store.ts";
-
-/** Rows side by side, so that they cross in few pieces. */
-export type Group = {
-  accountIds: string[];
-  createdAtMs: Float64Array;
-  /** Bytes of each row's terms. */
-  lengths: Uint32Array;
-  /** Of each row in turn: 20 bytes of address, then its terms. */
-  bytes: ArrayBuffer;
-};
-
-/** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
-export type Answer = { others: number[] } | { failure: string; message: string };
+import type { Answer, Group } from "./write-worker.ts";
 
 export type RecordWriter = {
   /**

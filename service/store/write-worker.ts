@@ -4,7 +4,19 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { connect } from "./connect.ts";
-import type { Answer, Group } from "./record-writer.ts";
+
+/** Rows side by side, so that they cross in few pieces. */
+export type Group = {
+  accountIds: string[];
+  createdAtMs: Float64Array;
+  /** Bytes of each row's terms. */
+  lengths: Uint32Array;
+  /** Of each row in turn: 20 bytes of address, then its terms. */
+  bytes: ArrayBuffer;
+};
+
+/** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
+export type Answer = { others: number[] } | { failure: string; message: string };
 
 /** Rows of one commit, but for what the last group brings. */
 const rowsMax = 1024;

@@ -37,7 +37,7 @@ describe("a crowd", () => {
     }
     world.startTicking(1000);
     const events = () => world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
-    await until("all are executed", async () => (await events()).length >= count, 180);
+    await until("all are executed", async () => (await events()).length >= count);
     await until("nothing is on its way", () => isAtRest(home.store));
     await running.stop();
     const fates = await fatesOf(world, records);
