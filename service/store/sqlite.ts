@@ -1,10 +1,9 @@
 // The store in one SQLite file: one server, and operators' commands beside it.
 //
-// The thread that answers reads, and writes through Kysely what is off the hot path. New records are
-// committed by a thread of their own (write-worker.ts), the log is copied into the file by another
-// (checkpoint-worker.ts): each has its own connection. Where two want the write lock, the threads
-// wait inside SQLite; a transaction of Kysely's may outlive a turn of the event loop, which nobody
-// who waits for it holds up.
+// The thread that answers reads, and writes through Kysely what is off the hot path. New records
+// are committed by a thread of their own (write-worker.ts), the log is copied into the file by
+// another (checkpoint-worker.ts): each has its own connection. A transaction of Kysely's may outlive
+// a turn of the event loop; the writing thread waits for it without holding up anybody else.
 
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
