@@ -2,8 +2,8 @@
 //
 // The thread that answers reads, and writes through Kysely what is off the hot path. New records
 // are committed by a thread of their own (write-worker.ts), the log is copied into the file by
-// another (checkpoint-worker.ts): each has its own connection. A transaction of Kysely's may outlive
-// a turn of the event loop; the writing thread waits for it without holding up anybody else.
+// another (checkpoint-worker.ts): each has its own connection. A transaction of Kysely's may
+// outlive a turn of the event loop; the writing thread waits for it and holds nobody else up.
 
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
