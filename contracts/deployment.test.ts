@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import {
+  concat,
   encodeAbiParameters,
   encodeFunctionData,
   getAddress,
@@ -15,12 +16,14 @@ import {
   type TransactionSerializedLegacy,
   zeroHash,
 } from "viem";
+import { bringDeployer, deployOnce } from "./deploy.ts";
 import {
   demoShop,
   demoToken,
   deterministicDeployer,
   factoryAddress,
   factoryCodeHash,
+  factoryCreationCode,
   paymentFactoryAbi,
   vaultCodeBytes,
 } from "./index.ts";
@@ -40,11 +43,9 @@ describe("the deterministic deployer", () => {
   });
 
   test("comes to a chain that lacks it by that transaction alone", async () => {
-    const { address, sender, fundingWei, transaction } = deterministicDeployer;
+    const { address } = deterministicDeployer;
     assert.equal(await bare.client.getCode({ address }), undefined);
-    await bare.client.setBalance({ address: sender, value: fundingWei });
-    const hash = await bare.client.sendRawTransaction({ serializedTransaction: transaction });
-    await bare.client.waitForTransactionReceipt({ hash, pollingInterval: 5 });
+    await bringDeployer(bare.client);
     assert.ok(await bare.client.getCode({ address }));
   });
 });
@@ -52,13 +53,21 @@ describe("the deterministic deployer", () => {
 describe("the factory", () => {
   test("comes through the deployer to its address, with the code of the snapshot", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
-    await bare.deployFactory();
+    assert.equal(await deployOnce(bare.client, factoryCreationCode), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });
     assert.equal(keccak256(code!), factoryCodeHash);
   });
 
   test("cannot be deployed there again", async () => {
-    await assert.rejects(bare.deployFactory(), /reverted/);
+    const data = concat([zeroHash, factoryCreationCode]);
+    await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
+  });
+
+  test("is not sent again where it stands, nor is the deployer", async () => {
+    const before = await bare.client.getBlockNumber();
+    await bringDeployer(bare.client);
+    assert.equal(await deployOnce(bare.client, factoryCreationCode), factoryAddress);
+    assert.equal(await bare.client.getBlockNumber(), before);
   });
 
   test("executes: the shop has the money, and the event says so", async () => {

@@ -3,7 +3,6 @@
 import {
   type Abi,
   type Address,
-  concat,
   createTestClient,
   encodeDeployData,
   encodeFunctionData,
@@ -12,11 +11,10 @@ import {
   http,
   publicActions,
   walletActions,
-  zeroHash,
 } from "viem";
 import { foundry } from "viem/chains";
 import { type Anvil, startAnvil } from "./anvil.ts";
-import { deterministicDeployer, factoryAddress, factoryCreationCode } from "./index.ts";
+import { factoryAddress } from "./index.ts";
 import { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
 
 export type CallTerms = { target: Address; signature: string; names: string; args: Hex };
@@ -32,19 +30,23 @@ export type IntentTerms = {
 
 export type Chain = Awaited<ReturnType<typeof openChain>>;
 
-/** Starts anvil. `deployFactory` brings the factory to it as anybody would, by the deployer. */
+/** Starts anvil, with a client that sends as the first of its accounts. */
 export async function openChain(args: string[] = ["--hardfork", "prague"]) {
   const anvil: Anvil = await startAnvil({ args });
-  const transport = http(anvil.rpcUrl);
-  const client = createTestClient({ mode: "anvil", chain: foundry, transport })
+  const client = createTestClient({
+    mode: "anvil",
+    chain: foundry,
+    transport: http(anvil.rpcUrl),
+    account: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    pollingInterval: 5,
+  })
     .extend(publicActions)
     .extend(walletActions);
-  const [account] = (await client.getAddresses()) as [Address, ...Address[]];
 
-  /** Sends from the first account and answers with the receipt; throws if it reverted. */
+  /** Sends and answers with the receipt; throws if it reverted. */
   async function send(to: Address | null, data: Hex) {
-    const hash = await client.sendTransaction({ account, to, data, gas: 15_000_000n });
-    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 5 });
+    const hash = await client.sendTransaction({ to, data, gas: 15_000_000n });
+    const receipt = await client.waitForTransactionReceipt({ hash });
     if (receipt.status !== "success") throw new Error(`${data.slice(0, 10)} reverted at ${to}`);
     return receipt;
   }
@@ -54,9 +56,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
     return getAddress(receipt.contractAddress!);
   }
 
-  const factory = () =>
-    send(deterministicDeployer.address, concat([zeroHash, factoryCreationCode]));
-  return { anvil, client, account, send, deploy, deployFactory: factory };
+  return { anvil, client, send, deploy };
 }
 
 /** Calldata of the factory's `functionName`. */

@@ -1,11 +1,11 @@
 // Compiles the contracts and writes what the rest of the project takes from them into snapshots/.
-// A change of `prefix` or `creationCode` moves every address: contracts.test.ts compares them.
+// A change of `prefix` or `creationCode` moves every address: snapshot.test.ts compares them.
 // Run as `npm run snapshot -w contracts`.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { getContractAddress, type Hex, keccak256, size, zeroHash } from "viem";
+import { type Hex, keccak256, size } from "viem";
 import { type Artifact, build, readArtifact } from "./build.ts";
-import { deterministicDeployer } from "./deployer.ts";
+import { create2Address } from "./deploy.ts";
 
 /** The files of snapshots/ by name, as the artifacts under `out` would have them. */
 export function snapshotFiles(out: string): Record<string, string> {
@@ -22,12 +22,7 @@ export function snapshotFiles(out: string): Record<string, string> {
 const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
 
 function deployment({ bytecode, runtime, immutables }: Artifact) {
-  const address = getContractAddress({
-    opcode: "CREATE2",
-    from: deterministicDeployer.address,
-    salt: zeroHash,
-    bytecode,
-  });
+  const address = create2Address(bytecode);
   return {
     factory: address,
     prefix: findPrefix(runtime),

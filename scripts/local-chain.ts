@@ -1,22 +1,13 @@
 // A chain on this machine with the factory, two tokens and a shop on it, for `npm start` and e2e.
 // Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
 
-import {
-  demoShop,
-  demoToken,
-  deterministicDeployer,
-  factoryAddress,
-  factoryCreationCode,
-} from "executable-address-contracts";
+import { demoShop, demoToken, factoryCreationCode } from "executable-address-contracts";
+import { bringDeployer, create2Address, deployOnce } from "executable-address-contracts/deploy";
 import {
   type Account,
-  concatHex,
   createWalletClient,
   encodeDeployData,
-  getContractAddress,
-  type Hex,
   http,
-  numberToHex,
   publicActions,
   toHex,
 } from "viem";
@@ -44,25 +35,17 @@ const tokenCodes = tokens.map(({ name, symbol, decimals }) =>
   encodeDeployData({ ...demoToken, args: [name, symbol, decimals] }),
 );
 
-const addressOf = (bytecode: Hex) =>
-  getContractAddress({
-    opcode: "CREATE2",
-    from: deterministicDeployer.address,
-    salt: numberToHex(0, { size: 32 }),
-    bytecode,
-  });
-
 /** The demo tokens as chains.json lists them. */
 export const demoTokens = tokens.map(({ symbol, decimals }, i) => ({
   symbol,
-  address: addressOf(tokenCodes[i]!),
+  address: create2Address(tokenCodes[i]!),
   decimals,
 }));
 
 const shopCode = encodeDeployData({ ...demoShop, args: [demoTokens[0]!.address] });
 
 /** Takes payments of the first demo token. */
-export const shopAddress = addressOf(shopCode);
+export const shopAddress = create2Address(shopCode);
 
 /** A client that signs as one of the accounts above. */
 export const localWallet = (rpcUrl: string, account: Account) =>
@@ -71,26 +54,8 @@ export const localWallet = (rpcUrl: string, account: Account) =>
 /** Puts on the chain what is not there yet. Repeating it changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
   const wallet = localWallet(rpcUrl, deployerAccount);
-  const { address: deployer, sender, fundingWei, transaction } = deterministicDeployer;
-  if (!(await wallet.getCode({ address: deployer }))) {
-    const funding = await wallet.sendTransaction({ to: sender, value: fundingWei });
-    await wallet.waitForTransactionReceipt({ hash: funding });
-    const hash = await wallet.sendRawTransaction({ serializedTransaction: transaction });
-    await wallet.waitForTransactionReceipt({ hash });
-  }
-  for (const code of [factoryCreationCode, ...tokenCodes, shopCode]) await deploy(wallet, code);
-  if (!(await wallet.getCode({ address: factoryAddress }))) {
-    throw new Error(`the factory did not appear at ${factoryAddress}`);
-  }
-}
-
-async function deploy(wallet: ReturnType<typeof localWallet>, bytecode: Hex): Promise<void> {
-  if (await wallet.getCode({ address: addressOf(bytecode) })) return;
-  const hash = await wallet.sendTransaction({
-    to: deterministicDeployer.address,
-    data: concatHex([numberToHex(0, { size: 32 }), bytecode]),
-  });
-  await wallet.waitForTransactionReceipt({ hash });
+  await bringDeployer(wallet);
+  for (const code of [factoryCreationCode, ...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }
 
 /** What `CHAINS_FILE` holds for the local chain. */

@@ -11,7 +11,14 @@ import {
   toHex,
 } from "viem";
 import { readArtifact, runForge } from "../build.ts";
-import { demoShop, demoToken, deterministicDeployer, factoryAddress } from "../index.ts";
+import { deployOnce } from "../deploy.ts";
+import {
+  demoShop,
+  demoToken,
+  deterministicDeployer,
+  factoryAddress,
+  factoryCreationCode,
+} from "../index.ts";
 import {
   addressOf,
   type CallTerms,
@@ -40,7 +47,7 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
   if (built.exitCode !== 0) throw new Error(built.output);
   const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
   try {
-    await chain.deployFactory();
+    await deployOnce(chain.client, factoryCreationCode);
     const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
     const tokens = { plain, proxied: await deployProxied(chain) };
     const figures: Figures = {};

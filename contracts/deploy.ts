@@ -1,0 +1,54 @@
+// Contracts brought to a chain by the deterministic deployer, with salt zero: their addresses follow
+// from their creation codes alone. Apart from index.ts, which whoever imports has no need of viem.
+
+import {
+  type Account,
+  type Address,
+  type Client,
+  concat,
+  getContractAddress,
+  type Hex,
+  type Transport,
+  type Chain as ViemChain,
+  zeroHash,
+} from "viem";
+import {
+  getCode,
+  sendRawTransaction,
+  sendTransaction,
+  waitForTransactionReceipt,
+} from "viem/actions";
+import { deterministicDeployer } from "./deployer.ts";
+
+/** A client that sends as an account of its own. */
+export type Sender = Client<Transport, ViemChain, Account>;
+
+/** Where {@link deployOnce} puts what `creationCode` creates. EIP-55. */
+export const create2Address = (creationCode: Hex): Address =>
+  getContractAddress({
+    opcode: "CREATE2",
+    from: deterministicDeployer.address,
+    salt: zeroHash,
+    bytecode: creationCode,
+  });
+
+/** Deploys by the deployer, which has to be there. Repeating it changes nothing. */
+export async function deployOnce(sender: Sender, creationCode: Hex): Promise<Address> {
+  const address = create2Address(creationCode);
+  if (await getCode(sender, { address })) return address;
+  const data = concat([zeroHash, creationCode]);
+  const hash = await sendTransaction(sender, { to: deterministicDeployer.address, data });
+  const { status } = await waitForTransactionReceipt(sender, { hash });
+  if (status !== "success") throw new Error(`${address} was not created: ${hash} failed`);
+  return address;
+}
+
+/** Brings the deployer to a chain that lacks it. Repeating it changes nothing. */
+export async function bringDeployer(sender: Sender): Promise<void> {
+  const { address, sender: nobody, fundingWei, transaction } = deterministicDeployer;
+  if (await getCode(sender, { address })) return;
+  const funding = await sendTransaction(sender, { to: nobody, value: fundingWei });
+  await waitForTransactionReceipt(sender, { hash: funding });
+  const hash = await sendRawTransaction(sender, { serializedTransaction: transaction });
+  await waitForTransactionReceipt(sender, { hash });
+}
