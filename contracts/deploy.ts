@@ -1,5 +1,5 @@
-// Contracts brought to a chain by the deterministic deployer, with salt zero: their addresses follow
-// from their creation codes alone. Apart from index.ts, which whoever imports has no need of viem.
+// Contracts brought to a chain by the deterministic deployer, with salt zero: their addresses
+// follow from their creation codes alone. Apart from index.ts, whose importers need no viem.
 
 import {
   type Account,
