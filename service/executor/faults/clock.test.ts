@@ -1,35 +1,19 @@
-import { after, before, describe, test } from "node:test";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
-import { startCore, temporaryStore } from "./executor-for-tests.ts";
+import { describe, test } from "node:test";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
+import { prepare, startCore } from "./executor-for-tests.ts";
 
 const tenMinutes = 600;
 
 for (const skew of [-tenMinutes, tenMinutes]) {
+  const startSeconds = Math.floor(Date.now() / 1000) + skew;
+  const { world, store } = await prepare({ startSeconds, tickMs: 150 });
+
   describe(`a chain whose clock is ${skew} s from the host's`, () => {
-    let world: AnvilWorld;
-    let home: Awaited<ReturnType<typeof temporaryStore>>;
-
-    before(async () => {
-      world = await startWorld({ startSeconds: Math.floor(Date.now() / 1000) + skew });
-      home = await temporaryStore();
-      world.startTicking(150);
-    });
-    after(async () => {
-      await home.remove();
-      await world.stop();
-    });
-
     test("expiry follows the chain's clock", async (context) => {
       const open = await world.newRecord({ secondsLeft: 120 });
       const closed = await world.newRecord({ secondsLeft: 2 });
-      await saveRecords(home.store, [open, closed]);
-      const running = startCore(home.store, world.chains());
+      await saveRecords(store, [open, closed]);
+      const running = startCore(store, world.chains());
       context.after(running.stop);
       await world.pay([{ to: open.address, amount: open.intent.amount }]);
       await until(

@@ -1,34 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { parseEventLogs } from "viem";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
-import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
+import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+
+const { world, store } = await prepare();
 
 describe("a crowd", () => {
-  let world: AnvilWorld;
-  let home: Awaited<ReturnType<typeof temporaryStore>>;
-
-  before(async () => {
-    world = await startWorld();
-    home = await temporaryStore();
-  });
-  after(async () => {
-    await home.remove();
-    await world.stop();
-  });
-
   const count = rounds(200, 1000);
   test(`${count} addresses funded in 10 blocks are all executed`, async (context) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
-    await saveRecords(home.store, records);
-    const running = startCore(home.store, world.chains());
+    await saveRecords(store, records);
+    const running = startCore(store, world.chains());
     context.after(running.stop);
     for (let block = 0; block < 10; block++) {
       const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);
@@ -38,7 +22,7 @@ describe("a crowd", () => {
     world.startTicking(1000);
     const events = () => world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
     await until("all are executed", async () => (await events()).length >= count);
-    await until("nothing is on its way", () => isAtRest(home.store));
+    await until("nothing is on its way", () => isAtRest(store));
     await running.stop();
     const fates = await fatesOf(world, records);
     assert.ok(fates.every((fate) => fate.executed === 1 && fate.held === 0n));

@@ -1,15 +1,17 @@
-// An executor within the test's own process, with whatever store and endpoints the test gives it.
+// An executor within the test's own process, with whatever store and endpoints the test gives it;
+// and the chain and the store that most tests of faults give it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { Chain } from "../../chain/chains.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
-import { testConfig } from "../anvil-world-for-tests.ts";
+import { startWorld, testConfig } from "../anvil-world-for-tests.ts";
 import type { ExecutorEvent, Parts } from "../parts.ts";
 import { run } from "../run.ts";
 import { coresOf, type ExecutorParts } from "../start.ts";
@@ -61,18 +63,22 @@ export function startCore(
   };
 }
 
-/** A database file in a directory of its own. */
-export async function temporaryStore() {
+/**
+ * A chain, and a store in a directory of its own: gone after the tests of the file that asks.
+ * @param options.startSeconds as {@link startWorld} takes it
+ * @param options.tickMs how often a block is mined; when absent, none is unless a test mines it
+ */
+export async function prepare(options: { startSeconds?: number; tickMs?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "executor-"));
   const store = await openStore({ dataDirectory: directory });
-  return {
-    store,
-    directory,
-    async remove() {
-      await store.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
+  after(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const world = await startWorld(options);
+  after(world.stop);
+  if (options.tickMs) world.startTicking(options.tickMs);
+  return { world, store, directory };
 }
 
 /** Nothing on its way, and no nonce given out that the chain has not used. */

@@ -2,17 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
-import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
+import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
 
 const program = fileURLToPath(new URL("./dying-for-tests.ts", import.meta.url));
 const steps = [
@@ -24,25 +18,15 @@ const steps = [
   "after_settle",
 ];
 
+const { world, store, directory } = await prepare({ tickMs: 100 });
+const chainsFile = join(directory, "chains.json");
+writeFileSync(chainsFile, JSON.stringify(world.chains()));
+
 describe("kill -9", () => {
-  let world: AnvilWorld;
-  let home: Awaited<ReturnType<typeof temporaryStore>>;
   const records: AddressRecord[] = [];
 
-  before(async () => {
-    world = await startWorld();
-    home = await temporaryStore();
-    writeFileSync(join(home.directory, "chains.json"), JSON.stringify(world.chains()));
-    world.startTicking(100);
-  });
-  after(async () => {
-    await home.remove();
-    await world.stop();
-  });
-
   const dieAt = async (step: string) => {
-    const file = join(home.directory, "chains.json");
-    const child = spawn(process.execPath, [program, home.directory, file, step], {
+    const child = spawn(process.execPath, [program, directory, chainsFile, step], {
       stdio: ["ignore", "ignore", "inherit"],
     });
     const limit = setTimeout(() => child.kill("SIGTERM"), 60_000);
@@ -57,7 +41,7 @@ describe("kill -9", () => {
       for (let round = 0; round < times; round++) {
         const made = await Promise.all([world.newRecord(), world.newRecord({ reverts: true })]);
         records.push(...made);
-        await saveRecords(home.store, made);
+        await saveRecords(store, made);
         await world.pay(made.map((r) => ({ to: r.address, amount: r.intent.amount })));
         await dieAt(step);
       }
@@ -65,7 +49,7 @@ describe("kill -9", () => {
   }
 
   test("every payment is executed once or returned, and no nonce is stuck", async (context) => {
-    const running = startCore(home.store, world.chains());
+    const running = startCore(store, world.chains());
     context.after(running.stop);
     const good = records.filter((_, index) => index % 2 === 0);
     const bad = records.filter((_, index) => index % 2 === 1);
@@ -79,9 +63,9 @@ describe("kill -9", () => {
         (await fatesOf(world, bad)).every((fate) => fate.recovered > 0n && fate.held === 0n),
       120,
     );
-    await until("nothing is on its way", () => isAtRest(home.store));
+    await until("nothing is on its way", () => isAtRest(store));
     await running.stop();
-    const outcomes = await home.store.db.selectFrom("executor_outcomes").selectAll().execute();
+    const outcomes = await store.db.selectFrom("executor_outcomes").selectAll().execute();
     const executed = outcomes.filter((row) => row.kind === "executed");
     assert.equal(executed.length, good.length);
     assert.equal(outcomes.filter((row) => row.kind === "recovered").length, bad.length);

@@ -1,38 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
-import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
+import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+
+const { world, store } = await prepare({ tickMs: 100 });
 
 describe("two executors", () => {
-  let world: AnvilWorld;
-  let home: Awaited<ReturnType<typeof temporaryStore>>;
-
-  before(async () => {
-    world = await startWorld();
-    home = await temporaryStore();
-    world.startTicking(100);
-  });
-  after(async () => {
-    await home.remove();
-    await world.stop();
-  });
-
   const count = rounds(60, 200);
   test(`${count} payments: never two transactions for one purpose`, async (context) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
-    await saveRecords(home.store, records);
+    await saveRecords(store, records);
     // Signing takes longer than a lease lives, so that it changes hands under way, with the loser
     // in the middle of its work.
     const hasty = () =>
-      startCore(home.store, world.chains(), (core) => ({
+      startCore(store, world.chains(), (core) => ({
         ...core,
         signer: {
           ...core.signer,
@@ -53,12 +36,12 @@ describe("two executors", () => {
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(home.store));
+    await until("nothing is on its way", () => isAtRest(store));
     for (const each of both) await each.stop();
 
     const failures = await world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
     assert.equal(failures.length, count, "every event of the factory is an execution");
-    const nonces = await home.store.db.selectFrom("executor_purposes").select("nonce").execute();
+    const nonces = await store.db.selectFrom("executor_purposes").select("nonce").execute();
     assert.equal(new Set(nonces.map((row) => row.nonce)).size, nonces.length);
     const taken = both.map((each) => each.events.filter((e) => e.kind === "lease_taken").length);
     assert.ok(taken[0]! + taken[1]! > 1, "the lease changed hands");

@@ -1,32 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
-import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
+import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
 
 const confirmations = 4;
 
+const { world, store } = await prepare();
+
 describe("reorgs", () => {
-  let world: AnvilWorld;
-  let home: Awaited<ReturnType<typeof temporaryStore>>;
-
-  before(async () => {
-    world = await startWorld();
-    home = await temporaryStore();
-  });
-  after(async () => {
-    await home.remove();
-    await world.stop();
-  });
-
   const start = () =>
-    startCore(home.store, world.chains([world.rpcUrl], { confirmations }), (core) => ({
+    startCore(store, world.chains([world.rpcUrl], { confirmations }), (core) => ({
       ...core,
       tuning: { ...core.tuning, resendMs: 300 },
     }));
@@ -42,14 +26,14 @@ describe("reorgs", () => {
   };
   const settled = async () => {
     world.startTicking(150);
-    await until("nothing is on its way", () => isAtRest(home.store));
+    await until("nothing is on its way", () => isAtRest(store));
     world.stopTicking();
   };
 
   for (let round = 0; round < rounds(1, 10); round++) {
     test(`an execution undone before it is final is done again (${round})`, async (context) => {
       const record = await world.newRecord();
-      await saveRecords(home.store, [record]);
+      await saveRecords(store, [record]);
       const running = start();
       context.after(running.stop);
       await world.pay([{ to: record.address, amount: record.intent.amount }]);
@@ -66,7 +50,7 @@ describe("reorgs", () => {
 
     test(`a payment undone is never taken for executed (${round})`, async (context) => {
       const record = await world.newRecord();
-      await saveRecords(home.store, [record]);
+      await saveRecords(store, [record]);
       const running = start();
       context.after(running.stop);
       await mineSlowly(2);
@@ -80,7 +64,7 @@ describe("reorgs", () => {
       const [lost] = await fatesOf(world, [record]);
       assert.deepEqual([lost?.executed, lost?.held], [0, 0n]);
       await settled();
-      const outcomes = await home.store.db
+      const outcomes = await store.db
         .selectFrom("executor_outcomes")
         .selectAll()
         .where("address", "=", Buffer.from(record.address.slice(2), "hex"))

@@ -1,47 +1,29 @@
 import assert from "node:assert/strict";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AnvilWorld,
-  fatesOf,
-  saveRecords,
-  startWorld,
-  until,
-} from "../anvil-world-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
 import { httpRpc } from "../rpc-http.ts";
-import { isAtRest, rounds, startCore, temporaryStore } from "./executor-for-tests.ts";
+import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
 import { type Misbehaviour, startProxy } from "./rpc-proxy-for-tests.ts";
 
 const impatienceMs = 300;
 const spellMs = 1200;
 
+const { world, store } = await prepare({ tickMs: 100 });
+const proxy = await startProxy(world.rpcUrl);
+after(proxy.stop);
+
 describe("endpoints that misbehave", () => {
-  let world: AnvilWorld;
-  let proxy: Awaited<ReturnType<typeof startProxy>>;
-  let home: Awaited<ReturnType<typeof temporaryStore>>;
-
-  before(async () => {
-    world = await startWorld();
-    proxy = await startProxy(world.rpcUrl);
-    home = await temporaryStore();
-    world.startTicking(100);
-  });
-  after(async () => {
-    await home.remove();
-    proxy.stop();
-    await world.stop();
-  });
-
   /** Payments before and during a spell of `fault`, with nothing but what `urls` name to ask. */
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
-    const running = startCore(home.store, world.chains(urls), (core) => ({
+    const running = startCore(store, world.chains(urls), (core) => ({
       ...core,
       rpcs: urls.map((url, index) => httpRpc(`rpc${index}`, url, impatienceMs)),
       tuning: { ...core.tuning, resendMs: 500 },
     }));
     context.after(running.stop);
     const records = await Promise.all(Array.from({ length: 4 }, () => world.newRecord()));
-    await saveRecords(home.store, records);
+    await saveRecords(store, records);
     const pay = (some: typeof records) =>
       world.pay(some.map((r) => ({ to: r.address, amount: r.intent.amount })));
     await pay(records.slice(0, 2));
@@ -53,9 +35,9 @@ describe("endpoints that misbehave", () => {
     await until("all are executed once", async () =>
       (await fatesOf(world, records)).every((fate) => fate.executed === 1),
     );
-    await until("nothing is on its way", () => isAtRest(home.store));
+    await until("nothing is on its way", () => isAtRest(store));
     await running.stop();
-    const outcomes = await home.store.db
+    const outcomes = await store.db
       .selectFrom("executor_outcomes")
       .selectAll()
       .where("kind", "=", "executed")
