@@ -1,7 +1,7 @@
 // Operators' commands for the executor: what it has in hand, and a second chance for an address.
 // Both work on the store alone, while executors run or not.
 
-import { decodeTerms, fromHex, parseAddress } from "executable-address";
+import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address";
 import type { Command } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { retryJob } from "./ledger/jobs.ts";
@@ -23,17 +23,27 @@ export const executorCommands: Command[] = [
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
     async run({ store }, { options }) {
-      const address = parseAddress(options.address as string);
+      const address = addressOf(options.address);
       const terms = await store.findTerms(fromHex(address));
       if (!terms) throw new Error(`no intent is held for ${address}`);
       const own = decodeTerms(terms).chainId;
       const chainId = options.chain === undefined ? own : Number(options.chain);
       if (!Number.isSafeInteger(chainId)) throw new Error("--chain is not a chain id");
-      await retryJob(store.db, chainId, address.toLowerCase() as typeof address);
+      await retryJob(store.db, chainId, address.toLowerCase() as Hex);
       return { address, chainId, due: "now" };
     },
   },
 ];
+
+/** @throws an error that names the option */
+function addressOf(text: string | undefined): Hex {
+  if (!text) throw new Error("--address is missing");
+  try {
+    return parseAddress(text);
+  } catch (error) {
+    throw new Error(`--address: ${(error as Error).message}`);
+  }
+}
 
 async function statusOf(
   { db }: Pick<Store, "db">,

@@ -155,6 +155,8 @@ describe("the executor on a real chain", () => {
     await until("it has failed", async () => (await jobOf(bad.address))?.failures === 1);
     const stranger = await world.newRecord();
     await assert.rejects(run("executor retry", { address: stranger.address }), /no intent is held/);
+    await assert.rejects(run("executor retry"), /--address is missing/);
+    await assert.rejects(run("executor retry", { address: "0x12" }), /^Error: --address: /);
     await run("executor retry", { address: bad.address });
     await until("it is tried again", async () => {
       const failures = (await registry.metrics()).match(/reason="CallFailed"\} (\d+)/);
