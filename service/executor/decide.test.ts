@@ -115,6 +115,21 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     giveUp("not_worth_its_gas"),
   ],
   [
+    "over with native coin alone that pays less than its gas: give up",
+    { vault: { ...over, ...holding([native, 499_999n]) } },
+    giveUp("not_worth_its_gas"),
+  ],
+  [
+    "over with native coin alone that pays its gas: recover it",
+    { vault: { ...over, ...holding([native, 500_000n]) } },
+    recover(native),
+  ],
+  [
+    "over with native coin and too little of a token: recover the coin alone",
+    { vault: { ...over, ...holding([other, 49n], [native, 500_000n]) } },
+    recover(native),
+  ],
+  [
     "over with just enough of it: recover",
     { vault: { ...over, ...holding([other, 50n]) } },
     recover(other),

@@ -2,6 +2,8 @@
 // operator may read is named here.
 
 import type { Hex } from "executable-address";
+import { notWorthItsGas } from "../store/job-hints.ts";
+import { nativeCoin } from "./calldata.ts";
 
 /** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */
 export type Terms = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -36,7 +38,7 @@ export type WaitReason =
   | "execution_keeps_failing"
   | "nothing_there";
 
-export type GiveUpReason = "not_worth_its_gas" | "recovery_keeps_failing";
+export type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
 
 /** `untilSeconds` by the chain's clock; null: until more money comes. */
 export type Decision =
@@ -56,6 +58,9 @@ export type Facts = {
 
 /** How long to wait where only fees or budget stand in the way. */
 const retrySeconds = 15;
+
+/** Of a recovery, about: coins that pay less than that are left until they do, or more comes. */
+const recoveryGas = 50_000n;
 
 /**
  * An address is open while it has no code, on its own chain, up to and including its expiry: then
@@ -87,13 +92,26 @@ function decideOpen({ terms, chain, vault, history, fees, policy }: Facts): Deci
 function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
   const held = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (held.length === 0) return wait("nothing_there", null);
-  const worth = held.filter(([token, amount]) => amount >= (policy.recoverMin.get(token) ?? 1n));
-  if (worth.length === 0) return { action: "give_up", reason: "not_worth_its_gas" };
+  const tokens = tokensWorthIt(held, fees, policy);
+  if (tokens.length === 0) return { action: "give_up", reason: notWorthItsGas };
   if (history.recoveryFailures >= policy.recoveryFailuresMax) {
     return { action: "give_up", reason: "recovery_keeps_failing" };
   }
-  const tokens = worth.map(([token]) => token);
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
+}
+
+/** Native coin costs little more where a token is returned; alone it has to be worth its gas. */
+function tokensWorthIt(
+  held: readonly (readonly [Hex, bigint])[],
+  { perGas }: Fees,
+  { recoverMin }: DecisionPolicy,
+): Hex[] {
+  const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
+    token !== nativeCoin && amount >= (recoverMin.get(token) ?? 1n);
+  const nativeMin = held.some(isWorthIt) ? 1n : perGas * recoveryGas;
+  return held
+    .filter((each) => isWorthIt(each) || (each[0] === nativeCoin && each[1] >= nativeMin))
+    .map(([token]) => token);
 }
 
 /** @param latestSeconds a wait never goes past it: at expiry the decision is another */

@@ -9,12 +9,16 @@ import { StatusUnavailable } from "../chain/status-unavailable.ts";
 import { Refusal } from "./errors.ts";
 import { addressDigits, verifiedIntent } from "./lookup.ts";
 import type { Parts } from "./parts.ts";
-import { openProgress } from "./status-executor.ts";
+import { openJobs } from "./status-executor.ts";
+import { openWake } from "./status-wake.ts";
 
 export type Statuses = {
   /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
   findSubject(request: FastifyRequest): Promise<Subject>;
-  /** At the newest block. @throws {Refusal} `chain_unavailable` */
+  /**
+   * At the newest block; what money it shows, the executor is told of.
+   * @throws {Refusal} `chain_unavailable`
+   */
   read(subject: Subject): Promise<ServiceStatus>;
   /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
   readAt(subject: Subject, number: number): Promise<ServiceStatus>;
@@ -24,7 +28,8 @@ export type Statuses = {
 
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, factory, keccak } = parts;
-  const findProgress = openProgress(store);
+  const findJob = openJobs(store);
+  const wake = openWake(parts);
   const readers = new Map<number, StatusReader>();
 
   const readerOf = (chainId: number) => {
@@ -51,7 +56,9 @@ export function openStatuses(parts: Parts): Statuses {
       const status = await readerOf(chainId)
         .read(subject)
         .catch((error) => refuse(chainId, error));
-      return { ...status, executor: await findProgress(subject) };
+      const job = await findJob(subject);
+      const present = (await wake(status, job)) ? await findJob(subject) : job;
+      return { ...status, executor: present?.progress ?? null };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
