@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { type Anvil, freePort, startAnvil } from "executable-address-contracts/anvil";
+import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -49,7 +50,10 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
       stdio: ["ignore", "pipe", "pipe"],
     });
     const baseUrl = `http://127.0.0.1:${port}/v1`;
-    await answering(`${baseUrl}/chains`, service);
+    const said = listen(service);
+    if (!(await isAnswering(`${baseUrl}/chains`, service))) {
+      throw new Error(`the service ended with ${service.exitCode}: ${said()}`);
+    }
     const { apiKey, clientId } = account;
     return { anvil, baseUrl, apiKey: `${apiKey}`, clientId: `${clientId}`, env: all, stop };
   } catch (error) {
@@ -68,25 +72,13 @@ export async function admin(
   return JSON.parse(stdout);
 }
 
-/** @throws with what the process said, when it ends before `url` answers */
-export async function answering(url: string, child: ChildProcess): Promise<void> {
+/** The last that `child` wrote, so far. */
+function listen({ stdout, stderr }: ChildProcess): () => string {
   let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [stdout, stderr]) {
     stream?.on("data", (chunk) => {
       said = (said + chunk).slice(-4000);
     });
   }
-  while (child.exitCode === null) {
-    const response = await fetch(url).catch(() => undefined);
-    if (response?.ok) return;
-    await new Promise((next) => setTimeout(next, 50));
-  }
-  throw new Error(`the process ended with ${child.exitCode}: ${said}`);
-}
-
-export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((next) => child.once("exit", next));
-  child.kill(signal);
-  await gone;
+  return () => said;
 }

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { freePort } from "executable-address-contracts/anvil";
-import { end } from "./service.ts";
+import { end } from "../scripts/child-process.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 // npm start: a local chain with the contracts on it, an account with its credentials, the API, the
 // executor and the pages, on this machine alone. What is kept between starts lies in DATA_DIR.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
   accessSync,
   constants,
@@ -14,6 +14,7 @@ import {
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startAnvil } from "executable-address-contracts/anvil";
+import { end, isAnswering } from "./child-process.ts";
 import { type Demo, demoFile } from "./demo.ts";
 import {
   demoTokens,
@@ -70,10 +71,9 @@ async function start(): Promise<void> {
     env,
     stdio: ["ignore", output, output],
   });
-  stops.push(() => end(service));
+  stops.push(() => end(service, "SIGTERM"));
   service.once("exit", () => void stop(1, `the service ended; ${log} tells why:\n${tail(log)}`));
-  await answering(`${baseUrl}/chains`, service);
-  console.log(welcome(demo, log));
+  if (await isAnswering(`${baseUrl}/chains`, service)) console.log(welcome(demo, log));
 }
 
 function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
@@ -172,22 +172,6 @@ function stop(code: number, why?: string): Promise<void> {
     process.exit(code);
   })();
   return stopping;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await gone;
-}
-
-/** Resolves when `url` answers 200; the caller is told if the service ends before. */
-async function answering(url: string, service: ChildProcess): Promise<void> {
-  while (service.exitCode === null) {
-    const response = await fetch(url).catch(() => undefined);
-    if (response?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 function prepareDataDir(): void {
