@@ -3,10 +3,11 @@
 
 import { type AbiType, bodyBytes, termsBytesMax } from "./abi-type.ts";
 import { writeAddress } from "./checksum.ts";
-import { type Faults, kindOf, quoted, refuse } from "./errors.ts";
+import { type Faults, kindOf, noFaults, quoted, refuse } from "./errors.ts";
 import { hexBytes, writeHex } from "./hex.ts";
 import type { Memory } from "./memory.ts";
 import { readInteger, writeInteger } from "./number.ts";
+import { respellArgument } from "./respell.ts";
 import { padded, reserve, TooLong, type Writer } from "./writer.ts";
 
 /** Canonical text of a value, or of the values within a list or a tuple. */
@@ -79,15 +80,23 @@ function writeValue(
   if (type.kind === "list" || type.kind === "tuple")
     return writeValues(context, type, value, head, base);
   if (typeof value !== "string") {
-    const plain = typeof value === "number" || typeof value === "boolean";
-    const instead = plain ? `: write ${JSON.stringify(String(value))}` : "";
-    const message = `expected ${type.name} as a string, found ${kindOf(value)}${instead}`;
-    refuse(context.faults, "wrong_type", message);
+    const message = `expected ${type.name} as a string, found ${kindOf(value)}`;
+    refuse(context.faults, "wrong_type", message + instead(context, type, value, head));
     return "";
   }
   return type.dynamic
     ? writeTail(context, type, value, head, base)
     : writeWord(context, type, value, head);
+}
+
+/** The string to write in place of a number or a boolean, where that string would be taken. */
+function instead(context: ArgumentContext, type: AbiType, value: unknown, head: number): string {
+  if (typeof value !== "number" && typeof value !== "boolean") return "";
+  const spelling = respellArgument(value);
+  if (spelling === undefined || type.kind === "bytes") return "";
+  const faults = noFaults();
+  if (type.kind !== "string") writeWord({ ...context, faults }, type, String(value), head);
+  return faults.issues.length > 0 ? "" : `: write ${spelling}`;
 }
 
 /** Values of one word. */

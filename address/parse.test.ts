@@ -108,6 +108,46 @@ describe("parseIntent refuses", () => {
     }
   });
 
+  test("values in an array that are no strings, with the string to write where it is taken", () => {
+    const taken: [string, string, string][] = [
+      ["uint8", "255", "255"],
+      ["int8", "-128", "-128"],
+      ["bool", "true", "true"],
+      ["string", "7", "7"],
+    ];
+    for (const [type, item, spelling] of taken) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(
+        withCall(`f(${type}[] a)`, `[${item}]`),
+      );
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, 0, "wrong_type"]);
+      assert.ok(message.endsWith(`: write "${spelling}"`), message);
+      assert.doesNotThrow(() => parseIntent(withCall(`f(${type}[] a)`, `["${spelling}"]`)));
+    }
+    const refused: [string, string][] = [
+      ["uint256", "1.5"],
+      ["uint256", "9007199254740993"],
+      ["uint256", "1e21"],
+      ["uint8", "256"],
+      ["uint8", "-1"],
+      ["uint8", "true"],
+      ["uint8", "null"],
+      ["uint8", "{}"],
+      ["uint8", '["1"]'],
+      ["bool", "1"],
+      ["address", "1"],
+      ["bytes2", "1234"],
+      ["bytes", "1"],
+      ["string", "1.5"],
+    ];
+    for (const [type, item] of refused) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(
+        withCall(`f(${type}[] a)`, `[${item}]`),
+      );
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, 0, "wrong_type"]);
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
   test("a decimal point: amounts are in base units, and no number is proposed", () => {
     const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
     const values = [
