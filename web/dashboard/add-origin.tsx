@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
@@ -6,18 +5,12 @@ import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
 import { api, type EntryVerdict, type Origins } from "./api.ts";
 import { sayProblem } from "./problems.ts";
-import { useOriginChange, useSettled } from "./queries.ts";
+import { useOriginChange, useVerdict } from "./queries.ts";
 
 /** The verdict comes from the server's own rules as one types: they have no second home here. */
 export function AddOrigin({ list }: { list: Origins }) {
   const [entry, setEntry] = useState("");
-  const settled = useSettled(entry.trim());
-  const verdict = useQuery({
-    queryKey: ["origin-verdict", "entry", settled],
-    queryFn: ({ signal }) => api.judgeEntry(settled, signal),
-    enabled: settled !== "",
-    placeholderData: keepPreviousData,
-  });
+  const judged = useVerdict("entry", entry, api.judgeEntry)?.entry;
   const addition = useOriginChange(api.addOrigin);
   const full = list.origins.length >= list.max;
 
@@ -35,7 +28,6 @@ export function AddOrigin({ list }: { list: Origins }) {
     addition.reset();
   };
 
-  const judged = entry.trim() === "" ? undefined : verdict.data?.entry;
   return (
     <form onSubmit={submit} className="card p-5" aria-label="Add an origin">
       <div className="flex flex-wrap items-start gap-3">

@@ -116,6 +116,22 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
+/** What `judge` says of `text` once typing rests, and of the text before until then. */
+export function useVerdict<Answer>(
+  of: "entry" | "origin",
+  text: string,
+  judge: (text: string, signal: AbortSignal) => Promise<Answer>,
+): Answer | undefined {
+  const settled = useSettled(text.trim());
+  const { data } = useQuery({
+    queryKey: ["origin-verdict", of, settled],
+    queryFn: ({ signal }) => judge(settled, signal),
+    enabled: settled !== "",
+    placeholderData: keepPreviousData,
+  });
+  return text.trim() === "" ? undefined : data;
+}
+
 /** `value`, once it has stayed the same for a moment: typing asks the server once, not per key. */
 export function useSettled<Value>(value: Value, milliseconds = 150): Value {
   const [settled, setSettled] = useState(value);

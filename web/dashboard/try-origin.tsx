@@ -1,21 +1,13 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Field } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { api } from "./api.ts";
-import { useSettled } from "./queries.ts";
+import { useVerdict } from "./queries.ts";
 
 /** Would a page of this origin be let in? Asked of the server, against the list it holds. */
 export function TryOrigin() {
   const [origin, setOrigin] = useState("");
-  const settled = useSettled(origin.trim());
-  const verdict = useQuery({
-    queryKey: ["origin-verdict", "origin", settled],
-    queryFn: ({ signal }) => api.judgeOrigin(settled, signal),
-    enabled: settled !== "",
-    placeholderData: keepPreviousData,
-  });
-  const judged = origin.trim() === "" ? undefined : verdict.data?.origin;
+  const judged = useVerdict("origin", origin, api.judgeOrigin)?.origin;
   return (
     <section aria-labelledby="try" className="card p-5">
       <h2 id="try" className="mb-3">
