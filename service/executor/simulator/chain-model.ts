@@ -4,6 +4,7 @@ import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
 import type { UnsignedTransaction } from "../parts.ts";
 import type { Log } from "../receipt.ts";
+import type { Block as ToldBlock } from "../rpc.ts";
 import {
   cloneState,
   type Env,
@@ -32,12 +33,8 @@ export type Mined = {
   wasted: Hex[];
 };
 
-export type Block = {
-  number: number;
-  hash: Hex;
-  parentHash: Hex;
-  timestamp: number;
-  baseFee: bigint;
+/** What a node tells of it, and what happened in it. */
+export type Block = ToldBlock & {
   mined: Mined[];
   deeds: Deed[];
   logs: Log[];
