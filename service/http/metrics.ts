@@ -1,27 +1,14 @@
 // What an operator watches, in Prometheus' format, on a port of its own (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import { responseMetrics } from "./response-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
-  const responses = new Counter({
-    name: "http_responses_total",
-    help: "Answers, by route and status",
-    labelNames: ["route", "status"],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: "http_response_seconds",
-    help: "From the request's head read to its answer written",
-    labelNames: ["route"],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers,
-  });
 
   return {
     /** For other rooms to register theirs. */
@@ -42,19 +29,8 @@ export function createMetrics() {
       labelNames: ["route"],
       registers,
     }),
-    /** An onResponse hook; one for each route, so that no label is looked up twice. */
-    countResponses(route: string) {
-      const duration = seconds.labels(route);
-      const byStatus = new Map<number, Counter.Internal>();
-      return (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-        const status = reply.statusCode;
-        const counter = byStatus.get(status) ?? responses.labels(route, String(status));
-        byStatus.set(status, counter);
-        counter.inc();
-        duration.observe(reply.elapsedTime / 1000);
-        done();
-      };
-    },
+    /** An onResponse hook for each route. */
+    countResponses: responseMetrics(registry),
   };
 }
 
