@@ -5,15 +5,8 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import {
-  concat,
-  hexToBigInt,
-  InvalidParamsRpcError,
-  numberToHex,
-  type PublicClient,
-  size,
-  sliceHex,
-} from "viem";
+import { concat, hexToBigInt, type PublicClient, size, sliceHex } from "viem";
+import { runAt } from "./call-at.ts";
 import { StatusUnavailable } from "./status-unavailable.ts";
 
 export type Subject = { vault: Hex; token: Hex };
@@ -52,7 +45,7 @@ const holdingBytes = 128;
  * What a creation answers is held to the bounds of code, 24,576 bytes at 200 gas each: 191
  * subjects. With proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
  */
-const subjectsMax = 150;
+export const subjectsMax = 150;
 
 /**
  * The holdings of `subjects`, in their order, at `block` by its hash: a node that has another block
@@ -77,9 +70,21 @@ async function probePart(
   block: BlockReference,
   subjects: Subject[],
 ): Promise<Holding[]> {
-  const data = concat([program, ...subjects.flatMap(({ vault, token }) => [vault, token])]);
-  const answer = await callAt(client, block, data);
-  if (size(answer) !== headBytes + holdingBytes * subjects.length) {
+  const answer = await runAt(client, block, probeData(subjects));
+  return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: subjects.length });
+}
+
+/** Init code that asks for at most {@link subjectsMax}: to be called, without a `to`. */
+export function probeData(subjects: readonly Subject[]): Hex {
+  return concat([program, ...subjects.flatMap(({ vault, token }) => [vault, token])]);
+}
+
+/** @throws {StatusUnavailable} unless it is the answer for so many, at that chain and time */
+export function holdingsIn(
+  answer: Hex,
+  { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
+): Holding[] {
+  if (size(answer) !== headBytes + holdingBytes * count) {
     throw new StatusUnavailable(`the probe answered ${size(answer)} bytes`);
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
@@ -87,10 +92,10 @@ async function probePart(
   if (found.chainId !== chainId) {
     throw new StatusUnavailable(`wanted a node of chain ${chainId}, found ${found.chainId}`);
   }
-  if (found.timestamp !== block.timestamp) {
-    throw new StatusUnavailable(`wanted time ${block.timestamp}, found ${found.timestamp}`);
+  if (found.timestamp !== timestamp) {
+    throw new StatusUnavailable(`wanted time ${timestamp}, found ${found.timestamp}`);
   }
-  return subjects.map((_, index) => {
+  return Array.from({ length: count }, (_, index) => {
     const at = headBytes + holdingBytes * index;
     return {
       codeBytes: Number(word(at)),
@@ -98,16 +103,4 @@ async function probePart(
       balance: word(at + 64) === 1n ? word(at + 96) : undefined,
     };
   });
-}
-
-/** By hash (EIP-1898); by number on a node that does not know that form. */
-async function callAt(client: PublicClient, block: BlockReference, data: Hex): Promise<Hex> {
-  const byHash = { blockHash: block.hash, requireCanonical: true };
-  try {
-    return await client.request({ method: "eth_call", params: [{ data }, byHash] });
-  } catch (error) {
-    if (!(error instanceof InvalidParamsRpcError)) throw error;
-    const byNumber = numberToHex(block.number);
-    return client.request({ method: "eth_call", params: [{ data }, byNumber] });
-  }
 }

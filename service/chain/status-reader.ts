@@ -3,16 +3,16 @@
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference } from "executable-address/status";
-import { BaseError } from "viem";
+import { sharedHead } from "./shared-head.ts";
 import { readStatuses, type Subject } from "./status.ts";
 import type { ChainAccess } from "./status-logs.ts";
 import { newPastMemory, type PastMemory } from "./status-past.ts";
-import { StatusUnavailable } from "./status-unavailable.ts";
-import { findBlock, findHead } from "./status-view.ts";
+import { refuse, StatusUnavailable } from "./status-unavailable.ts";
+import { findBlock } from "./status-view.ts";
 
 export type StatusReader = {
   /**
-   * The status at the chain's newest block, or one at most {@link headMsMax} older.
+   * The status at the chain's newest block, or one at most `headMsMax` older.
    *
    * @throws {StatusUnavailable} when the chain cannot be read: nothing is told from memory
    */
@@ -23,8 +23,6 @@ export type StatusReader = {
   head(): Promise<BlockReference>;
 };
 
-/** How long a head is believed: ten look-ups a second at most, however many ask. */
-export const headMsMax = 100;
 /** Of one block. Those dropped are read again when asked for again. */
 const answersMax = 20_000;
 const attemptsMax = 3;
@@ -67,30 +65,6 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
       return (await opening.catch(refuse)).read(subject).catch(refuse);
     },
   };
-}
-
-function sharedHead(chain: ChainAccess, now: () => number) {
-  let pending: Promise<BlockReference> | undefined;
-  let foundAt = Number.NEGATIVE_INFINITY;
-  const find = () => {
-    if (pending && now() - foundAt < headMsMax) return pending;
-    foundAt = Number.POSITIVE_INFINITY;
-    const asked = findHead(chain);
-    pending = asked;
-    asked.then(
-      () => {
-        if (pending === asked) foundAt = now();
-      },
-      () => {
-        if (pending === asked) pending = undefined;
-      },
-    );
-    return asked;
-  };
-  const forget = () => {
-    if (foundAt !== Number.POSITIVE_INFINITY) pending = undefined;
-  };
-  return { find, forget };
 }
 
 type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressStatus> };
@@ -140,11 +114,4 @@ function openReading(chain: ChainAccess, memory: PastMemory, block: BlockReferen
       return asked;
     },
   };
-}
-
-/** viem's full messages carry the node's URL, which may carry its operator's key. */
-function refuse(error: unknown): never {
-  if (error instanceof StatusUnavailable) throw error;
-  const message = error instanceof BaseError ? error.shortMessage : String(error);
-  throw new StatusUnavailable(message, { cause: error });
 }

@@ -2,7 +2,8 @@
 
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
-import { decodeErrorResult, decodeEventLog, size, toEventSelector } from "viem";
+import { decodeEventLog, toEventSelector } from "viem";
+import { explainRevert } from "../chain/revert.ts";
 import { hexData, quantity, RpcUnavailable } from "./rpc.ts";
 
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
@@ -74,27 +75,4 @@ export function outcomesOf(receipt: Receipt, factory: Hex): Outcome[] {
       }
       return { kind: "recovery_failed", vault, token, reason: explainRevert(args.reason) };
     });
-}
-
-/** A revert in words: the factory's error with its values, a `require` text, or its selector. */
-export function explainRevert(data: Hex): string {
-  if (size(data) === 0) return "no reason given";
-  try {
-    const decoded = decodeErrorResult({ abi: paymentFactoryAbi, data });
-    const errorName: string = decoded.errorName; // viem knows Error and Panic besides ours
-    const values = (decoded.args ?? []) as readonly unknown[];
-    const shown = values.map((value) => {
-      const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
-      return isBytes ? explainRevert(value as Hex) : String(value);
-    });
-    if (errorName === "Error") return printable(String(values[0]));
-    return printable(`${errorName}(${shown.join(", ")})`);
-  } catch {
-    return `reverted with ${data.slice(0, 10)}`;
-  }
-}
-
-/** Whoever wrote the contract chose the text: short, and nothing that moves a terminal's cursor. */
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -1,10 +1,10 @@
 // Asking a node what would happen, before anything is paid for it.
 
 import type { Hex } from "executable-address";
+import { explainRevert } from "../chain/revert.ts";
 import { executeCalldata, nativeCoin, transferCalldata } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
 import type { Pass } from "./parts.ts";
-import { explainRevert } from "./receipt.ts";
 import { isRevert, quantity, type RpcAnswer, type RpcError } from "./rpc.ts";
 
 /** `unknown`: the node could not say, which is nobody's failure. */

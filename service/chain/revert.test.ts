@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { encodeErrorResult, pad } from "viem";
+import { explainRevert, failureOf } from "./revert.ts";
+
+const target: Hex = "0x0B306BF915C4d645ff596e518fAf3F9669b97016";
+const reason = encodeErrorResult({
+  abi: [{ type: "error", name: "Error", inputs: [{ type: "string", name: "text" }] }],
+  errorName: "Error",
+  args: ["shop\u001b[2J closed\u202e"],
+});
+const callFailed = (answer: Hex) =>
+  encodeErrorResult({
+    abi: paymentFactoryAbi,
+    errorName: "CallFailed",
+    args: [1n, target, answer],
+  });
+
+describe("explainRevert", () => {
+  test("a text that a contract chose cannot move a cursor or turn a line around", () => {
+    assert.equal(explainRevert(reason), "shop?[2J closed?");
+  });
+
+  test("the factory's error with its values, the reason within the reason in words", () => {
+    const found = explainRevert(callFailed(reason));
+    assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
+  });
+
+  test("what nobody knows: its selector; nothing at all: said so", () => {
+    assert.equal(explainRevert("0xdeadbeef01"), "reverted with 0xdeadbeef");
+    assert.equal(explainRevert("0x"), "no reason given");
+  });
+});
+
+describe("failureOf", () => {
+  test("which call failed, and what it gave as its reason", () => {
+    assert.deepEqual(failureOf(callFailed(reason)), { call: 1, reason: "shop?[2J closed?" });
+    assert.deepEqual(failureOf(callFailed("0x")), { call: 1, reason: "no reason given" });
+    assert.deepEqual(failureOf(callFailed(pad("0x00"))), { call: 1, reason: "answered false" });
+  });
+
+  test("a call to an address without code", () => {
+    const data = encodeErrorResult({
+      abi: paymentFactoryAbi,
+      errorName: "NoCode",
+      args: [2n, target],
+    });
+    assert.deepEqual(failureOf(data), { call: 2, reason: "no contract is there" });
+  });
+
+  test("what names no call is said as it came", () => {
+    assert.deepEqual(failureOf("0x"), { call: null, reason: "no reason given" });
+    assert.deepEqual(failureOf("0xdeadbeef"), { call: null, reason: "reverted with 0xdeadbeef" });
+  });
+});

@@ -1,0 +1,51 @@
+// Why an execution reverts, from the data it reverted with.
+
+import type { Hex } from "executable-address";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { decodeErrorResult, size } from "viem";
+
+/** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
+export type Failure = { call: number | null; reason: string };
+
+/** @param data what the factory's `execute` reverted with */
+export function failureOf(data: Hex): Failure {
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: paymentFactoryAbi, data });
+    if (errorName === "CallFailed") {
+      const [index, , answer] = args;
+      return {
+        call: Number(index),
+        reason: isFalse(answer) ? "answered false" : explainRevert(answer),
+      };
+    }
+    if (errorName === "NoCode") return { call: Number(args[0]), reason: "no contract is there" };
+  } catch {
+    // Not the factory's own: said as it came.
+  }
+  return { call: null, reason: explainRevert(data) };
+}
+
+const isFalse = (answer: Hex) => size(answer) === 32 && BigInt(answer) === 0n;
+
+/** A revert in words: the factory's error with its values, a `require` text, or its selector. */
+export function explainRevert(data: Hex): string {
+  if (size(data) === 0) return "no reason given";
+  try {
+    const decoded = decodeErrorResult({ abi: paymentFactoryAbi, data });
+    const errorName: string = decoded.errorName; // viem knows Error and Panic besides ours
+    const values = (decoded.args ?? []) as readonly unknown[];
+    const shown = values.map((value) => {
+      const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
+      return isBytes ? explainRevert(value as Hex) : String(value);
+    });
+    if (errorName === "Error") return printable(String(values[0]));
+    return printable(`${errorName}(${shown.join(", ")})`);
+  } catch {
+    return `reverted with ${data.slice(0, 10)}`;
+  }
+}
+
+/** Whoever wrote the contract chose the text: short, and nothing that moves a terminal's cursor. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+}
