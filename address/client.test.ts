@@ -30,6 +30,8 @@ function honest({ method, url, body }: Seen): Answer {
   if (url === `/v1/address/${record.address}`) return { body: record };
   if (url === `/v1/address/${record.address}/status`)
     return { body: { address: record.address, state: "funded" } };
+  if (url === `/v1/address/${record.address}/simulation`)
+    return { body: { address: record.address, outcome: "succeeds", changes: [] } };
   if (url === "/v1/chains") return { body: { factory: factoryAddress, chains: [] } };
   return refusal(404, "not_found");
 }
@@ -168,8 +170,8 @@ describe("lookup", () => {
   });
 });
 
-describe("chains and status", () => {
-  test("UnprovenError for another factory's list, or another address's status", async () => {
+describe("chains, status and simulation", () => {
+  test("UnprovenError for another factory's list, or another address's status or run", async () => {
     const client = createClient({ baseUrl });
     for (const body of [{ factory: shop, chains: [] }, { chains: [] }, null]) {
       once({ body });
@@ -177,6 +179,10 @@ describe("chains and status", () => {
     }
     once({ body: { address: shop, state: "funded" } });
     await assert.rejects(client.status(record.address), UnprovenError);
+    for (const body of [{ address: shop, changes: [] }, { address: record.address }, null]) {
+      once({ body });
+      await assert.rejects(client.simulation(record.address), UnprovenError);
+    }
   });
 
   test("give what the service says", async () => {
@@ -184,6 +190,8 @@ describe("chains and status", () => {
     assert.deepEqual(await client.chains(), { factory: factoryAddress, chains: [] });
     assert.equal((await client.status(record.address))?.state, "funded");
     assert.equal(await client.status(shop), undefined);
+    assert.equal((await client.simulation(record.address))?.outcome, "succeeds");
+    assert.equal(await client.simulation(shop), undefined);
   });
 });
 

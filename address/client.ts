@@ -9,10 +9,12 @@ import type { AddressRecord, Hex, Intent } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
 import { makeRecord, verifyRecord } from "./record.ts";
 import { type Request, ServiceError, send, type Transport } from "./request.ts";
+import type { Simulation } from "./simulation-shape.ts";
 import type { ServiceStatus } from "./status-shape.ts";
 
 export { InvalidError, type Issue } from "./errors.ts";
 export { ServiceError } from "./request.ts";
+export type { BalanceChange, Role, Simulation } from "./simulation-shape.ts";
 export type { ServiceStatus } from "./status-shape.ts";
 
 export type ClientOptions = {
@@ -71,6 +73,8 @@ export type Client = {
   chains(options?: CallOptions): Promise<ChainList>;
   /** What the service says of `address`; `executable-address/status` asks the chain itself. */
   status(address: Hex, options?: CallOptions): Promise<ServiceStatus | undefined>;
+  /** What executing `address` would do now, as the service's node computes it: no proof. */
+  simulation(address: Hex, options?: CallOptions): Promise<Simulation | undefined>;
 };
 
 /** What the service answered is not proved by what it says. `cause` has the faults, if any. */
@@ -113,6 +117,11 @@ export function createClient(options: ClientOptions): Client {
       const asked = parseAddress(address, { keccak });
       const answer = await orUndefined(get(`/address/${asked}/status`, options));
       return answer === undefined ? undefined : proveStatus(answer, asked);
+    },
+    async simulation(address, options) {
+      const asked = parseAddress(address, { keccak });
+      const answer = await orUndefined(get(`/address/${asked}/simulation`, options));
+      return answer === undefined ? undefined : proveSimulation(answer, asked);
     },
   };
 }
@@ -173,4 +182,13 @@ function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
   const found = typeof status?.address === "string" ? status.address.toLowerCase() : undefined;
   if (found === asked.toLowerCase() && typeof status.state === "string") return status;
   throw new UnprovenError(`the answer is no status of ${asked}`);
+}
+
+/** That it is one, and of this address; what it says cannot be proved. */
+function proveSimulation(answer: unknown, asked: Hex): Simulation {
+  const simulation = answer as Simulation;
+  const { address, changes } = simulation ?? {};
+  const found = typeof address === "string" ? address.toLowerCase() : undefined;
+  if (found === asked.toLowerCase() && Array.isArray(changes)) return simulation;
+  throw new UnprovenError(`the answer is no simulation of ${asked}`);
 }

@@ -101,7 +101,7 @@ export function statusOf(
 }
 
 /** From code, clock and money alone: a node that lost or made up logs has no say in it. */
-function stateOf(
+export function stateOf(
   codeBytes: number,
   isExpired: boolean,
   balance: bigint,

@@ -17,6 +17,7 @@ import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
+import { simulation } from "./simulation.ts";
 import { status } from "./status.ts";
 import { openStatuses } from "./status-source.ts";
 
@@ -70,6 +71,7 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   const statuses = openStatuses(parts);
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
+  at("/address/:address/simulation", { GET: simulation(parts, statuses) });
   at("/chains", { GET: chains(parts) });
   at("/openapi.json", { GET: openapi() });
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import type { AddressRecord } from "executable-address";
+import type { AddressRecord, Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { InjectOptions } from "fastify";
 import { findCredentials } from "../accounts/account.ts";
@@ -25,6 +25,7 @@ import {
 
 const origin = "https://shop.example.com";
 const strange = `0x${"1".repeat(40)}`;
+const call = { function: "visit()", args: [] };
 const constant = ["/chains", "/openapi.json"];
 const answered = new Set<string>();
 let world: World;
@@ -169,6 +170,23 @@ describe("answers are as described, no header and no field besides", () => {
     const cut = await startApp();
     await held(await world.newRecord(), cut);
     await expect(503, "/address/{address}/status", {}, cut);
+    await cut.close();
+  });
+
+  test("200 to a simulation that succeeds, fails or is impossible, 503 without its chain", async () => {
+    const simulated = async () =>
+      (await expect(200, "/address/{address}/simulation", {})).json().outcome;
+    await held(await world.newRecord());
+    assert.equal(await simulated(), "succeeds");
+    await held(await world.newRecord({ calls: [{ ...call, target: strange as Hex }] }));
+    assert.equal(await simulated(), "fails");
+    const done = await held(await world.newRecord());
+    await world.pay(done.address, 100n);
+    await world.execute(done);
+    while ((await simulated()) !== "impossible");
+    const cut = await startApp();
+    await held(await world.newRecord(), cut);
+    await expect(503, "/address/{address}/simulation", {}, cut);
     await cut.close();
   });
 

@@ -7,10 +7,11 @@ import type { Subject } from "../chain/status.ts";
 import { openStatusReader, type StatusReader } from "../chain/status-reader.ts";
 import { StatusUnavailable } from "../chain/status-unavailable.ts";
 import { Refusal } from "./errors.ts";
-import { addressDigits, verifiedIntent } from "./lookup.ts";
+import { addressDigits } from "./lookup.ts";
 import type { Parts } from "./parts.ts";
 import { openJobs } from "./status-executor.ts";
 import { openWake } from "./status-wake.ts";
+import { verifiedIntent } from "./verified.ts";
 
 export type Statuses = {
   /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
@@ -35,7 +36,7 @@ export function openStatuses(parts: Parts): Statuses {
   const readerOf = (chainId: number) => {
     let reader = readers.get(chainId);
     if (!reader) {
-      if (!chains.find(chainId)) throw unavailable(chainId, "it is not configured");
+      if (!chains.find(chainId)) throw unconfigured(chainId);
       reader = openStatusReader({ chainId, factory, client: chains.clientOf(chainId) });
       readers.set(chainId, reader);
     }
@@ -55,7 +56,7 @@ export function openStatuses(parts: Parts): Statuses {
       const { chainId } = subject.intent;
       const status = await readerOf(chainId)
         .read(subject)
-        .catch((error) => refuse(chainId, error));
+        .catch((error) => refuseUnread(chainId, error));
       const job = await findJob(subject);
       const present = (await wake(status, job)) ? await findJob(subject) : job;
       return { ...status, executor: present?.progress ?? null };
@@ -64,18 +65,19 @@ export function openStatuses(parts: Parts): Statuses {
       const { chainId } = subject.intent;
       const status = await readerOf(chainId)
         .readAt(subject, number)
-        .catch((error) => refuse(chainId, error));
+        .catch((error) => refuseUnread(chainId, error));
       // What the executor keeps is of now, not of that block.
       return { ...status, executor: null };
     },
     async head(chainId) {
       const head = readerOf(chainId).head();
-      return (await head.catch((error) => refuse(chainId, error))).hash;
+      return (await head.catch((error) => refuseUnread(chainId, error))).hash;
     },
   };
 }
 
-function refuse(chainId: number, error: unknown): never {
+/** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
+export function refuseUnread(chainId: number, error: unknown): never {
   if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
   throw error;
 }
@@ -87,3 +89,6 @@ function unavailable(chainId: number, cause: unknown): Refusal {
   refusal.cause = cause;
   return refusal;
 }
+
+/** Its addresses are for good, and its RPC may have been taken out of the file. */
+export const unconfigured = (chainId: number) => unavailable(chainId, "it is not configured");

@@ -55,6 +55,17 @@ contract FeeToken is PlainToken {
     }
 }
 
+/// @notice Logs a thousand times what it moves, and once more what it does not move.
+contract BoastingToken is PlainToken {
+    address private constant STRANGER = 0x5555555555555555555555555555555555555555;
+
+    function _move(address from, address to, uint256 amount) internal override {
+        super._move(from, to, amount);
+        emit Transfer(from, to, amount * 1000);
+        emit Transfer(to, STRANGER, amount);
+    }
+}
+
 /// @notice Neither sends to nor from blocked accounts.
 contract BlockingToken is PlainToken {
     mapping(address account => bool) public isBlocked;

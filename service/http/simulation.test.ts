@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startWorld, type World } from "../chain/status-world-for-tests.ts";
+import { startApp, type TestApp } from "./app-for-tests.ts";
+import { chainsAt, keepRecord } from "./status-app-for-tests.ts";
+
+let world: World;
+let server: TestApp;
+
+const get = (address: string, from = server) =>
+  from.app.inject({ method: "GET", url: `/v1/address/${address}/simulation` });
+
+before(async () => {
+  world = await startWorld();
+  server = await startApp({ chains: chainsAt(world) });
+});
+after(async () => {
+  await server.close();
+  await world.stop();
+});
+
+describe("GET /v1/address/{address}/simulation", () => {
+  test("400 invalid_request for what is not an address", async () => {
+    const answer = await get("0x12");
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [400, "invalid_request"]);
+  });
+
+  test("404 not_found, issues empty, where no intent is held", async () => {
+    const answer = await get(`0x${"5a".repeat(20)}`);
+    assert.equal(answer.statusCode, 404);
+    assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
+    assert.equal(answer.headers["cache-control"], "no-store");
+  });
+
+  test("503 chain_unavailable with Retry-After when the chain's RPC is down", async () => {
+    const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
+    const { address } = await keepRecord(cut, await world.newRecord());
+    const answer = await get(address, cut);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
+    assert.equal(answer.headers["retry-after"], "2");
+    assert.equal(answer.headers["access-control-allow-origin"], "*");
+    assert.doesNotMatch(answer.body, /127\.0\.0\.1/);
+    await cut.close();
+  });
+
+  test("503 chain_unavailable for a chain that is no longer configured", async () => {
+    const gone = await startApp({ chains: { ...chainsAt(world), find: () => undefined } });
+    const { address } = await keepRecord(gone, await world.newRecord());
+    const answer = await get(address, gone);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
+    await gone.close();
+  });
+
+  test("405 for a write", async () => {
+    const url = `/v1/address/0x${"5a".repeat(20)}/simulation`;
+    assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
+  });
+
+  test("what paying would do, not stored by anybody, open to any page, in any case", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const answer = await get(record.address.toLowerCase());
+    assert.equal(answer.statusCode, 200);
+    assert.equal(answer.headers["cache-control"], "no-store");
+    assert.equal(answer.headers["access-control-allow-origin"], "*");
+    const { address, outcome, fundingAssumed, changes } = answer.json();
+    assert.deepEqual([address, outcome, fundingAssumed], [record.address, "succeeds", true]);
+    assert.deepEqual(
+      changes.map(({ symbol, change }: { symbol: string; change: string }) => [symbol, change]),
+      [
+        ["DMO", "-100"],
+        ["DMO", "100"],
+      ],
+    );
+  });
+});
