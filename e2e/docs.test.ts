@@ -98,9 +98,12 @@ test("each setting stands in a table with its default, and no other does", () =>
 });
 
 test("each metric in the pages is one that the service has", () => {
-  const sources = ["http/metrics.ts", "http/events.ts", "executor/metrics.ts"].map((file) =>
-    readFileSync(join(docs, "../service", file), "utf8"),
-  );
+  const sources = [
+    "http/metrics.ts",
+    "http/response-metrics.ts",
+    "http/events.ts",
+    "executor/metrics.ts",
+  ].map((file) => readFileSync(join(docs, "../service", file), "utf8"));
   const named = new Set([...sources.join().matchAll(/"([a-z_]+)"/g)].map((m) => m[1]!));
   const shown = ["self-hosting.md", "executor.md"].flatMap((page) =>
     [...read(page).matchAll(/`((?:http|executor|corrupt|limiter|event)_[a-z_]+)/g)].map(
