@@ -20,6 +20,7 @@ import { mount, type Route } from "./routes.ts";
 import { simulation } from "./simulation.ts";
 import { status } from "./status.ts";
 import { openStatuses } from "./status-source.ts";
+import { startVerifier } from "./verifier.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;
@@ -65,9 +66,12 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
+  const verifier = startVerifier(parts);
+  api.addHook("onClose", () => verifier.close());
+  const find = lookup(parts, verifier);
   // GET /address/create looks up what is not an address.
-  at("/address/create", { POST: create(parts), GET: lookup(parts) });
-  at("/address/:address", { GET: lookup(parts) });
+  at("/address/create", { POST: create(parts), GET: find });
+  at("/address/:address", { GET: find });
   const statuses = openStatuses(parts);
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });

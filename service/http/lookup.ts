@@ -1,16 +1,14 @@
 // GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
 
-import { decodeTerms, deriveAddress, type Intent } from "executable-address";
 import type { FastifyReply } from "fastify";
-import { CorruptError } from "../store/store.ts";
 import { budget } from "./budget.ts";
 import { byteCache } from "./byte-cache.ts";
 import { Refusal } from "./errors.ts";
 import type { Parts } from "./parts.ts";
-import { recordJson } from "./record.ts";
 import type { Route } from "./routes.ts";
+import type { Verifier } from "./verifier.ts";
 
-export function lookup(parts: Parts): Route {
+export function lookup(parts: Parts, verifier: Verifier): Route {
   const { limits, metrics, store } = parts;
   const verified = byteCache<string>(limits.lookupCacheBytesMax);
 
@@ -18,9 +16,8 @@ export function lookup(parts: Parts): Route {
     const address = Buffer.from(digits, "hex");
     const terms = await store.findTerms(address);
     if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    const intent = verifiedIntent(address, terms, parts);
     // Text, not bytes: Node sends it in one piece with the head.
-    const body = recordJson(address, terms, intent, parts);
+    const body = await verifier.textOf(address, terms);
     verified.set(digits, body, memoryBytes(body));
     return body;
   };
@@ -49,25 +46,6 @@ export function addressDigits(text: string | undefined): string {
   throw new Refusal("invalid_request", message, {
     issues: [{ path, code: "malformed_address", message }],
   });
-}
-
-/**
- * Derives the address again from what is held: a row that does not give it back is never served.
- *
- * @throws {CorruptError}
- */
-export function verifiedIntent(address: Buffer, terms: Uint8Array, parts: Parts): Intent {
-  const { factory, keccak, metrics } = parts;
-  try {
-    const intent = decodeTerms(terms, { keccak });
-    const derived = deriveAddress(terms, { factory, keccak });
-    if (!address.equals(derived))
-      throw new Error(`its terms derive ${Buffer.from(derived).toString("hex")}`);
-    return intent;
-  } catch (cause) {
-    metrics.corruptRecords.inc();
-    throw new CorruptError(`the record of 0x${address.toString("hex")} is not served`, { cause });
-  }
 }
 
 /** The body of an address never changes, so the address itself is a strong validator. */

@@ -15,7 +15,7 @@ export function createMetrics() {
     registry,
     corruptRecords: new Counter({
       name: "corrupt_records_total",
-      help: "Reads of a record that does not derive its address; never served",
+      help: "Requests that met a record which does not derive its address; never served",
       registers,
     }),
     limiterFaults: new Counter({

@@ -3,6 +3,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { CorruptError } from "../store/store.ts";
 import { Refusal, toAnswer } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
 import type { Parts } from "./parts.ts";
@@ -10,9 +11,10 @@ import { preflight } from "./routes.ts";
 
 /** Any error of any path becomes its answer here. */
 export const answerError =
-  ({ log }: Pick<Parts, "log">) =>
+  ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const answer = toAnswer(error);
+    if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) log.error({ err: error, requestId: request.id }, "request failed");
     // The framework refuses bad URLs before any hook has run.
     if (isApi(request.url)) reply.headers(corsHeaders);

@@ -3,6 +3,7 @@
 // commits whatever has come to it meanwhile at once, and answers in the order it was asked.
 
 import { Worker } from "node:worker_threads";
+import { pack } from "./packed.ts";
 import { type NewRecord, type Outcome, otherTerms, UnavailableError } from "./store.ts";
 import type { Answer, Group } from "./write-worker.ts";
 
@@ -49,7 +50,7 @@ export function startRecordWriter(file: string): RecordWriter {
     if (arriving.length === 0) return;
     const group = groupOf(arriving);
     worker.ref(); // an answer is due: the program does not end before it
-    worker.postMessage(group, [group.bytes]);
+    worker.postMessage(group, [group.records.bytes]);
     sent.push(arriving);
     arriving = [];
   };
@@ -107,19 +108,10 @@ const unavailable = (message: string, cause: unknown) => new UnavailableError(me
 
 function groupOf(arriving: Waiting[]): Group {
   const rows = arriving.map(({ row }) => row);
-  const lengths = Uint32Array.from(rows, ({ terms }) => terms.length);
-  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + 20 + length, 0));
-  let at = 0;
-  for (const { address, terms } of rows) {
-    bytes.set(address, at);
-    bytes.set(terms, at + 20);
-    at += 20 + terms.length;
-  }
   return {
     accountIds: rows.map((row) => row.accountId),
     createdAtMs: Float64Array.from(rows, (row) => row.createdAtMs),
-    lengths,
-    bytes: bytes.buffer,
+    records: pack(rows),
   };
 }
 

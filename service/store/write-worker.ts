@@ -4,16 +4,10 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { connect } from "./connect.ts";
+import { type Packed, unpack } from "./packed.ts";
 
 /** Rows side by side, so that they cross in few pieces. */
-export type Group = {
-  accountIds: string[];
-  createdAtMs: Float64Array;
-  /** Bytes of each row's terms. */
-  lengths: Uint32Array;
-  /** Of each row in turn: 20 bytes of address, then its terms. */
-  bytes: ArrayBuffer;
-};
+export type Group = { accountIds: string[]; createdAtMs: Float64Array; records: Packed };
 
 /** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
 export type Answer = { others: number[] } | { failure: string; message: string };
@@ -41,13 +35,9 @@ const insertLater = database.prepare(
 
 /** @returns the places in the group of those whose address has other terms */
 function save(group: Group): number[] {
-  const bytes = Buffer.from(group.bytes);
   const others: number[] = [];
-  let at = 0;
-  group.accountIds.forEach((accountId, index) => {
-    const address = bytes.subarray(at, at + 20);
-    const terms = bytes.subarray(at + 20, at + 20 + group.lengths[index]!);
-    at += 20 + terms.length;
+  unpack(group.records).forEach(({ address, terms }, index) => {
+    const accountId = group.accountIds[index]!;
     const createdAtMs = group.createdAtMs[index]!;
     if (insert.run(address, terms, accountId, createdAtMs).changes > 0) return;
     const first = held.get(address);
@@ -89,7 +79,7 @@ port.on("message", (first: Group | "stop") => {
   let next: Group | "stop" | undefined = first;
   while (next && next !== "stop") {
     groups.push(next);
-    rows += next.lengths.length;
+    rows += next.accountIds.length;
     next = rows < rowsMax ? receiveMessageOnPort(port)?.message : undefined;
   }
   if (groups.length > 0) port.postMessage(answer(groups));
