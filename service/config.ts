@@ -65,6 +65,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
     executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), "1000"),
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),
+    executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), "450"),
     executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, String(10n ** 18n)),
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };

@@ -169,6 +169,7 @@ export const testConfig = {
   executorKey,
   executorPollMs: 100,
   executorLeaseSeconds: 1,
+  executorLooksPerPass: 450,
   executorGasPerDayMax: String(10n ** 24n),
   executorBalanceWarn: "0",
 };

@@ -6,6 +6,7 @@ import type { DecisionPolicy } from "./decide.ts";
 import type { FeePolicy } from "./fees.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import type { Place, Span } from "./ledger/looks.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import type { Network, NetworkEvent, View } from "./network.ts";
 import type { Rpc } from "./rpc.ts";
@@ -64,6 +65,8 @@ export type Tuning = {
   rangesPerPass: number;
   /** Blocks below the cursor that each sweep reads again, lest an endpoint's index lag. */
   resweepBlocks: number;
+  /** New records looked at in one pass; 0: none ever. */
+  looksPerPass: number;
 };
 
 export const defaultTuning: Tuning = {
@@ -80,6 +83,7 @@ export const defaultTuning: Tuning = {
   rangeBlocksMax: 5000,
   rangesPerPass: 10,
   resweepBlocks: 6,
+  looksPerPass: 450,
 };
 
 export type ExecutorEvent =
@@ -140,10 +144,32 @@ export type Memory = {
   rangeBlocks: number;
   /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */
   seen: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
+  looks: Looks;
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
+};
+
+/** One way through all records of a span. What a process forgets of it is walked again. */
+export type Walk = {
+  span: Span;
+  /** When it began: all created until then is looked at when it ends, but for the overlap. */
+  clock: number;
+  place: Place;
+  /** Each of its vaults was shown by an endpoint, and by enough of them: else it is gone again. */
+  isWhole: boolean;
+  isCorroborated: boolean;
+};
+
+export type Looks = {
+  walk: Walk | undefined;
+  /** As far as walks came, and as far as the ledger has it. */
+  since: { known: number; kept: number } | undefined;
+  looked: Map<Hex, number>;
+  turn: number;
+  /** Records of one step: few, while endpoints do not answer for more. */
+  stepMax: number;
 };
 
 /** One pass: who may write, what the chain looks like, and its clock in seconds. */

@@ -1,8 +1,9 @@
 // One pass over one chain, in order: hold the lease, look where the chain is, find payments, settle
-// what is final, keep what is on its way moving, then start what is due. Each step leaves the
-// ledger such that being killed after it loses nothing.
+// what is final, keep what is on its way moving, start what is due, then look at new records. Each
+// step leaves the ledger such that being killed after it loses nothing.
 
 import { holdLease } from "./hold-lease.ts";
+import { freshLooks, lookAtNew } from "./look.ts";
 import { openNetwork } from "./network.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { openPurse, readNonce } from "./send.ts";
@@ -25,6 +26,7 @@ export function freshMemory(parts: Parts): Memory {
     isFactoryThere: false,
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
+    looks: freshLooks(),
     sentMs: new Map(),
     underpriced: new Set(),
     absent: new Map(),
@@ -54,6 +56,8 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - swept);
   const secondsBehind = blocksBehind === 0 ? 0 : now - view.head.timestamp;
   parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight });
+  // Last, so that nothing that goes wrong here holds up what is known to be paid.
+  await lookAtNew(pass);
 }
 
 /**

@@ -19,6 +19,7 @@ import { type KeySource, openSigner } from "./signer.ts";
 export type ExecutorConfig = KeySource & {
   executorPollMs: number;
   executorLeaseSeconds: number;
+  executorLooksPerPass: number;
   /** Wei, decimal. */
   executorGasPerDayMax: string;
   executorBalanceWarn: string;
@@ -90,6 +91,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
         ...defaultTuning,
         pollMs: config.executorPollMs,
         leaseMs: config.executorLeaseSeconds * 1000,
+        looksPerPass: config.executorLooksPerPass,
       },
     };
   });

@@ -18,13 +18,17 @@ export const notWorthItsGas = "not_worth_its_gas";
  * Makes a job of each vault that has none, and makes due what rests or was not worth its gas. What
  * the executor has in hand stays as it is, so repeating it changes nothing. A hint is believed for
  * as much as a look: the executor reads the balances itself.
+ *
+ * @returns those that changed anything
  */
 export async function hintJobs(
   db: Kysely<Tables>,
   chainId: number,
   hints: readonly JobHint[],
-): Promise<void> {
-  for (const { address, block } of hints) {
+): Promise<JobHint[]> {
+  const woken: JobHint[] = [];
+  for (const hint of hints) {
+    const { address, block } = hint;
     // Due since ever: the block's time is the word of whoever showed it, and must put off nothing.
     const due = {
       due_at: 0,
@@ -34,7 +38,7 @@ export async function hintJobs(
       detected_block: block.number,
     };
     const counts = { not_before: 0, failures: 0, paid_failures: 0, recovery_failures: 0 };
-    await db
+    const { numInsertedOrUpdatedRows } = await db
       .insertInto("executor_jobs")
       .values({ chain_id: chainId, address: fromHex(address), purpose_id: null, ...counts, ...due })
       .onConflict((conflict) =>
@@ -48,6 +52,8 @@ export async function hintJobs(
             ]),
           ),
       )
-      .execute();
+      .executeTakeFirst();
+    if (numInsertedOrUpdatedRows) woken.push(hint);
   }
+  return woken;
 }

@@ -4,6 +4,7 @@ import { type Kysely, sql } from "kysely";
 import * as records from "./migrations/001-records.ts";
 import * as accounts from "./migrations/002-accounts.ts";
 import * as executor from "./migrations/003-executor.ts";
+import * as looks from "./migrations/004-looks.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -16,6 +17,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["001-records", records],
   ["002-accounts", accounts],
   ["003-executor", executor],
+  ["004-looks", looks],
 ];
 
 /**

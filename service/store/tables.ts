@@ -3,6 +3,7 @@
 import type { RecordTables } from "./migrations/001-records.ts";
 import type { AccountTables } from "./migrations/002-accounts.ts";
 import type { ExecutorTables } from "./migrations/003-executor.ts";
+import type { LookTables } from "./migrations/004-looks.ts";
 
 export type { Dialect } from "./dialect.ts";
 
@@ -11,4 +12,5 @@ export type Tables = {
   migrations: { name: string; applied_at: number };
 } & RecordTables &
   AccountTables &
-  ExecutorTables;
+  ExecutorTables &
+  LookTables;

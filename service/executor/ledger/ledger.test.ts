@@ -9,6 +9,7 @@ import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests
 import type { Store } from "../../store/store.ts";
 import { type Fence, LeaseLost } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
+import { type Place, startPlace } from "./looks.ts";
 import { PurposeConflict } from "./purposes.ts";
 
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
@@ -171,6 +172,73 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await ledger.forgetSweeps(fence, 8);
       assert.deepEqual(await ledger.findSweptBlock(chainId), { number: 7, hash: hash(7) });
       assert.equal(await ledger.findOldestCreation(), 5);
+    });
+
+    describe("new records", () => {
+      const span = { from: 5_000, until: 5_100 };
+      /** A whole walk, so many rows at a time. */
+      const walk = async (limit: number, within = span) => {
+        const found: string[] = [];
+        let place: Place | undefined = startPlace;
+        for (let steps = 0; place && steps < 2000; steps++) {
+          const { created, next } = await ledger.findCreated(within, place, limit);
+          assert.ok(created.length <= limit);
+          found.push(...created.map((record) => `${record.accountId} ${Number(record.address)}`));
+          place = next;
+        }
+        return found;
+      };
+      const first = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `acc ${n}`);
+
+      test("each in its span, by account and age, however many at a time", async () => {
+        assert.deepEqual(await walk(3, { from: 5_003, until: 5_006 }), first.slice(2, 6));
+        assert.deepEqual(await walk(100, { from: 5_010, until: 6_000 }), []);
+        for (const limit of [1, 2, 9, 100])
+          assert.deepEqual([...new Set(await walk(limit))], first);
+      });
+
+      test("of more accounts than one step probes, those that are idle are passed by", async () => {
+        const rows = Array.from({ length: 1_200 }, (_, n) => ({
+          address: fromHex(address(100_000 + n)),
+          terms: new Uint8Array([1]),
+          accountId: `b${String(n).padStart(4, "0")}`,
+          createdAtMs: n % 400 === 7 ? 5_050 : 1,
+        }));
+        await Promise.all(rows.map((row) => store.saveRecord(row)));
+        const active = ["b0007 100007", "b0407 100407", "b0807 100807"];
+        assert.deepEqual(await walk(10), [...first, ...active]);
+      });
+
+      test("the heads of their terms, and a clock in milliseconds", async () => {
+        const terms = Uint8Array.from({ length: 600 }, (_, n) => n % 251);
+        await store.saveRecord({
+          address: fromHex(address(300_000)),
+          terms,
+          accountId: "acc",
+          createdAtMs: 1,
+        });
+        const heads = await ledger.findTermsHeads([address(300_000), address(300_001)]);
+        assert.deepEqual(
+          heads.map(({ address, head }) => [address, Uint8Array.from(head)]),
+          [[address(300_000), terms.slice(0, 256)]],
+        );
+        assert.deepEqual(await ledger.findTermsHeads([]), []);
+        assert.ok(Math.abs((await ledger.readClock()) - Date.now()) < 5_000);
+      });
+
+      test("a look that is kept wakes what rests, and nothing that is in hand", async () => {
+        const block = { number: 9, timestamp: 60 };
+        const hints = [1, 2, 4].map((n) => ({ address: address(n), block }));
+        const rest = { state: "idle" as const, dueAt: null, reason: null };
+        await ledger.updateJobs(fence, [{ ...rest, address: address(1) }]);
+        assert.equal(await ledger.findLookedSince(chainId), 0);
+        assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
+        assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
+        assert.equal(await ledger.findLookedSince(chainId), 80);
+        await ledger.takeLease(chainId, "b", await ledger.readLease(chainId));
+        await assert.rejects(ledger.saveLook(fence, hints, 90), LeaseLost);
+        assert.equal(await ledger.findLookedSince(chainId), 80);
+      });
     });
 
     test("addresses are matched as a set, whatever its size", async () => {

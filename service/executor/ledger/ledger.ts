@@ -6,6 +6,7 @@ import type { Dialect, Tables } from "../../store/tables.ts";
 import * as blocks from "./blocks.ts";
 import * as jobs from "./jobs.ts";
 import * as lease from "./lease.ts";
+import * as looks from "./looks.ts";
 import { matchAddresses } from "./match.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
@@ -23,6 +24,11 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     saveSweep: blocks.saveSweep.bind(null, db),
     forgetSweeps: blocks.forgetSweeps.bind(null, db),
     findOldestCreation: blocks.findOldestCreation.bind(null, db),
+    readClock: looks.readClock.bind(null, db, dialect),
+    findLookedSince: looks.findLookedSince.bind(null, db),
+    findCreated: looks.findCreated.bind(null, db),
+    findTermsHeads: looks.findTermsHeads.bind(null, db, dialect),
+    saveLook: looks.saveLook.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
     findFailures: jobs.findFailures.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),

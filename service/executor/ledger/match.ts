@@ -1,7 +1,7 @@
 // Which of many addresses are ours, in one look-up each, whatever their number.
 
 import { fromHex, type Hex, toHex } from "executable-address";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Dialect, Tables } from "../../store/tables.ts";
 
 /**
@@ -17,17 +17,20 @@ export async function matchAddresses(
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
   if (addresses.length === 0) return [];
-  // In the index's own order, neighbours share pages: half the time, from 10⁵ addresses on.
-  const sorted = [...addresses].sort();
-  const asked =
-    dialect === "postgres"
-      ? sql`unnest(${sorted.map((address) => Buffer.from(fromHex(address)))}::bytea[])`
-      : sql`(select unhex(value) as a from json_each(${jsonOf(sorted)}))`;
   // `cross join` keeps SQLite from walking the records and probing the set instead.
   const rows = await sql<{ address: Buffer }>`
-    select r.address from ${asked} as asked${dialect === "postgres" ? sql`(a)` : sql``}
+    select r.address from ${setOf(dialect, addresses)}
     cross join records r where r.address = asked.a`.execute(db);
   return rows.rows.map((row) => toHex(row.address));
+}
+
+/** What to select from: `asked`, with one column `a`. */
+export function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
+  // In the index's own order, neighbours share pages: half the time, from 10⁵ addresses on.
+  const sorted = [...addresses].sort();
+  return dialect === "postgres"
+    ? sql`unnest(${sorted.map((address) => Buffer.from(fromHex(address)))}::bytea[]) as asked(a)`
+    : sql`(select unhex(value) as a from json_each(${jsonOf(sorted)})) as asked`;
 }
 
 function jsonOf(addresses: readonly Hex[]): string {

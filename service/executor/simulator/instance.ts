@@ -10,7 +10,15 @@ import type { Rpc } from "../rpc.ts";
 import { run } from "../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
-import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
+import {
+  chainId,
+  confirmations,
+  factory,
+  sender,
+  startSeconds,
+  tokens,
+  type World,
+} from "./world.ts";
 
 export type Danger = {
   /** Of each thing done, in calm 0. */
@@ -38,7 +46,8 @@ export function keepRunning(
       report(instance, { kind: "pass_failed", message: "killed" });
       scheduler.at(scheduler.now() + random() * restartMsMax, start);
     });
-    const ledger = openLedger(world.db, "sqlite");
+    const readClock = async () => startSeconds * 1000 + Math.floor(scheduler.now());
+    const ledger = { ...openLedger(world.db, "sqlite"), readClock };
     const parts: Parts = {
       instance,
       chain: {
@@ -72,6 +81,7 @@ export function keepRunning(
         batchItemsMax: 4,
         inFlightMax: 6,
         resweepBlocks: 8,
+        looksPerPass: 3,
       },
     };
     run(parts, () => false);

@@ -1,6 +1,7 @@
 // JSON-RPC over the chain model: what an honest node at some head answers.
 
 import type { Hex } from "executable-address";
+import { probeData } from "../../chain/status-probe.ts";
 import type { RpcAnswer, RpcCall } from "../rpc.ts";
 import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
@@ -49,8 +50,11 @@ function resultOf(
     }
     case "eth_maxPriorityFeePerGas":
       return "0x2";
-    case "eth_call":
-      return balanceCall(blockAt(blocks, second), first as { to: Hex; data: Hex });
+    case "eth_call": {
+      const { to, data } = first as { to?: Hex; data: Hex };
+      const block = blockAt(blocks, second);
+      return to ? balanceCall(block, to, data) : probe(block, data, chain.setting.chainId);
+    }
     case "eth_estimateGas":
       return estimate(chain, blocks.at(-1)!, first as { to: Hex; data?: Hex });
     case "eth_sendRawTransaction": {
@@ -107,9 +111,22 @@ function logsOf(
     );
 }
 
-function balanceCall(block: Block, { to, data }: { to: Hex; data: Hex }): Hex {
+const word = (value: number | bigint) => value.toString(16).padStart(64, "0");
+
+function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   const owner: Hex = `0x${data.slice(-40)}`;
-  return `0x${balanceOf(block.state, to, owner).toString(16).padStart(64, "0")}`;
+  return `0x${word(balanceOf(block.state, to, owner))}`;
+}
+
+/** What the program of status-probe.ts answers. There is no native coin in this world. */
+function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
+  const subjects = data.slice(probeData([]).length).match(/.{80}/g) ?? [];
+  const holdings = subjects.map((subject) => {
+    const [vault, token]: [Hex, Hex] = [`0x${subject.slice(0, 40)}`, `0x${subject.slice(40)}`];
+    const codeBytes = state.code.has(vault) ? 1 : 0;
+    return [codeBytes, 0, 1, balanceOf(state, token, vault)].map(word).join("");
+  });
+  return `0x${word(chainId)}${word(timestamp)}${holdings.join("")}`;
 }
 
 /** On a copy of the newest state, a second later. */

@@ -17,7 +17,7 @@ export const tokens: readonly Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(
 export const chainId = 7;
 export const confirmations = 4;
 const otherChainId = 8;
-const startSeconds = 1_800_000_000;
+export const startSeconds = 1_800_000_000;
 const blockSeconds = 12;
 
 /** The world in seconds: intents expire and storms rage, then calm, so that all comes to rest. */
@@ -47,17 +47,9 @@ export async function createWorld(
   const db = openMemory();
   await migrate(db, "sqlite");
   for (const vault of vaults) {
-    await db
-      .insertInto("records")
-      .values({
-        address: fromHex(vault.address),
-        terms: fromHex(vault.terms),
-        account_id: "acc",
-        created_at: startSeconds * 1000,
-      })
-      .execute();
+    const paidAt = schedulePayments(chain, scheduler, random, vault);
+    await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
-  for (const vault of vaults) schedulePayments(chain, scheduler, random, vault);
   scheduleBlocks(chain, scheduler, random, isStormy);
   return { db, chain, vaults, close: () => db.destroy() };
 }
@@ -116,13 +108,41 @@ function newVault(random: Random, index: number): VaultModel {
   };
 }
 
-/** Exact, over, under, in two parts, late, twice, in the wrong token, or never. */
+/**
+ * Created before the world begins, or not long before or after it was paid: by one of four
+ * accounts, at a server whose clock is up to half a minute off.
+ */
+async function scheduleCreate(
+  db: Kysely<Tables>,
+  scheduler: Scheduler,
+  random: Random,
+  vault: VaultModel,
+  paidAt: number,
+): Promise<void> {
+  const isEarly = vault.chainId !== chainId || random() < 0.5;
+  const seconds = isEarly ? 0 : Math.max(0, paidAt - 60 + random() * 300);
+  const clockError = isEarly ? 0 : random() * 60 - 30;
+  const row = {
+    address: fromHex(vault.address),
+    terms: fromHex(vault.terms),
+    account_id: `acc${Math.floor(random() * 4)}`,
+    created_at: Math.floor((startSeconds + seconds + clockError) * 1000),
+  };
+  const create = () => db.insertInto("records").values(row).execute();
+  if (isEarly) await create();
+  else scheduler.at(seconds * 1000, create);
+}
+
+/**
+ * Exact, over, under, in two parts, late, twice, in the wrong token, or never.
+ * @returns when first, in seconds
+ */
 function schedulePayments(
   chain: ChainModel,
   scheduler: Scheduler,
   random: Random,
   vault: VaultModel,
-): void {
+): number {
   const pay = (seconds: number, amount: bigint, token = vault.token) => {
     if (amount === 0n) return;
     const onlyOnce = random() < 0.3;
@@ -140,14 +160,16 @@ function schedulePayments(
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
   if (random() < 0.2) pay(when + 300 + random() * 1500, vault.amount);
+  // Another token than the intent's is not looked for in new records, so it comes later than those.
   if (random() < 0.15)
     pay(
-      when,
+      when + 300,
       7n,
       tokens.find((token) => token !== vault.token),
     );
   if (random() < 0.1)
     scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
+  return when;
 }
 
 /** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, describe, type TestContext, test } from "node:test";
+import { type AddressRecord, fromHex, type Hex, toHex } from "executable-address";
+import { probeData } from "../chain/status-probe.ts";
+import { openStore } from "../store/open.ts";
+import { startPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+import { fatesOf, saveRecords, until } from "./anvil-world-for-tests.ts";
+import { isAtRest, prepare, startCore } from "./faults/executor-for-tests.ts";
+import type { Parts } from "./parts.ts";
+import type { Rpc, RpcAnswer, RpcCall } from "./rpc.ts";
+
+const { world, store: sqlite } = await prepare({ tickMs: 100 });
+const postgres = await startPostgres();
+after(postgres.stop);
+const subjectChars = 80;
+
+type Tamper = (subjects: Hex[], honest: RpcAnswer) => RpcAnswer;
+
+/** An endpoint whose answers about what vaults hold pass through `tamper`. */
+const tampered = (rpc: Rpc, tamper: Tamper): Rpc => ({
+  name: rpc.name,
+  async ask(calls) {
+    const answers = await rpc.ask(calls);
+    return answers.map((answer, index) => {
+      const vaults = subjectsOf(calls[index]!);
+      return vaults ? tamper(vaults, answer) : answer;
+    });
+  },
+});
+
+/** The vaults a probe asks for; undefined for any other call. */
+function subjectsOf({ method, params }: RpcCall): Hex[] | undefined {
+  const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
+  if (method !== "eth_call" || to || !data) return undefined;
+  const chars = data.slice(probeData([]).length);
+  return Array.from({ length: chars.length / subjectChars }, (_, index): Hex => {
+    const at = index * subjectChars;
+    return `0x${chars.slice(at, at + 40)}`;
+  });
+}
+
+const zeroes = ({ length }: Hex[], honest: RpcAnswer): RpcAnswer => {
+  if (!("result" in honest)) return honest;
+  const head = (honest.result as string).slice(0, 2 + 128);
+  return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
+};
+
+describe("the look at new records", () => {
+  const start = (
+    context: TestContext,
+    {
+      store = sqlite,
+      rpcs = 1,
+      ...more
+    }: { store?: Store; rpcs?: number } & {
+      adapt?: (core: Parts) => Parts;
+    } = {},
+  ) => {
+    const urls = Array.from({ length: rpcs }, () => world.rpcUrl);
+    const running = startCore(store, world.chains(urls), more.adapt);
+    context.after(running.stop);
+    return running;
+  };
+  const withRpcs = (change: (rpc: Rpc, index: number) => Rpc) => (core: Parts) => ({
+    ...core,
+    rpcs: core.rpcs.map(change),
+  });
+  const newRecords = (count: number, wish = {}) =>
+    Promise.all(Array.from({ length: count }, () => world.newRecord(wish)));
+  const sweptNow = async (store: Store) => {
+    const head = Number(await world.client.getBlockNumber());
+    await until("all that was paid is swept", async () => {
+      const row = await store.db
+        .selectFrom("executor_blocks")
+        .select((select) => select.fn.max("number").as("number"))
+        .executeTakeFirst();
+      return Number(row?.number ?? 0) > head + 8;
+    });
+  };
+  /** Paid, swept, and created only then: no later sweep reads these blocks again. */
+  const paidFirst = async (store: Store, records: AddressRecord[]) => {
+    await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
+    await world.mine(2);
+    await sweptNow(store);
+  };
+  const allExecuted = async (records: AddressRecord[]) =>
+    (await fatesOf(world, records)).every((fate) => fate.executed === 1);
+  const jobsOf = async (store: Store, records: AddressRecord[]) => {
+    const rows = await store.db.selectFrom("executor_jobs").selectAll().execute();
+    const asked = new Set(records.map(({ address }) => address.toLowerCase()));
+    return rows.filter((row) => asked.has(toHex(row.address)));
+  };
+  const passes = async ({ events }: ReturnType<typeof start>, count: number) => {
+    const done = () => events.filter((event) => event.kind === "pass").length;
+    const before = done();
+    await until("some passes are over", async () => done() >= before + count);
+  };
+
+  test("unpaid records make no rows, and are asked about once", async (context) => {
+    const asked: Hex[] = [];
+    const running = start(context, {
+      adapt: withRpcs((rpc) =>
+        tampered(rpc, (vaults, honest) => {
+          asked.push(...vaults);
+          return honest;
+        }),
+      ),
+    });
+    const records = await newRecords(400);
+    const elsewhere = await newRecords(5, { chainId: 10 });
+    await saveRecords(sqlite, [...records, ...elsewhere]);
+    await until("all are looked at", async () => asked.length >= 400);
+    await passes(running, 5);
+    const wanted = records.map(({ address }) => address.toLowerCase()).sort();
+    assert.deepEqual(asked.sort(), wanted);
+    assert.deepEqual(await jobsOf(sqlite, records), []);
+  });
+
+  test("with none per pass nothing is looked at, and money waits", async (context) => {
+    const running = start(context, {
+      adapt: (core) => ({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
+    });
+    const records = await newRecords(2);
+    await paidFirst(sqlite, records);
+    await saveRecords(sqlite, records);
+    await passes(running, 5);
+    assert.deepEqual(await jobsOf(sqlite, records), []);
+    await running.stop();
+    start(context);
+    await until("a restart with looks finds them", () => allExecuted(records));
+  });
+
+  test("an endpoint that hides money is seen through by another", async (context) => {
+    start(context, {
+      rpcs: 2,
+      adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
+    });
+    const records = await newRecords(3);
+    await paidFirst(sqlite, records);
+    await saveRecords(sqlite, records);
+    await until("all are executed", () => allExecuted(records));
+  });
+
+  test("an endpoint that hides money while it is alone is not believed later", async (context) => {
+    let isAlone = true;
+    const running = start(context, {
+      rpcs: 2,
+      adapt: withRpcs((rpc, index) => {
+        if (index === 0) return tampered(rpc, zeroes);
+        return tampered(rpc, (_, honest) =>
+          isAlone ? { error: { code: -32000, message: "header not found" } } : honest,
+        );
+      }),
+    });
+    const records = await newRecords(2);
+    await paidFirst(sqlite, records);
+    await saveRecords(sqlite, records);
+    await passes(running, 5);
+    assert.deepEqual(await jobsOf(sqlite, records), []);
+    isAlone = false;
+    await until("all are executed", () => allExecuted(records));
+  });
+
+  test("one vault that no endpoint answers for holds up no other", async (context) => {
+    const poison = await world.newRecord();
+    start(context, {
+      adapt: withRpcs((rpc) =>
+        tampered(rpc, (vaults, honest) =>
+          vaults.includes(poison.address.toLowerCase() as Hex)
+            ? { error: { code: -32000, message: "out of gas" } }
+            : honest,
+        ),
+      ),
+    });
+    const records = await newRecords(40);
+    await paidFirst(sqlite, records);
+    await saveRecords(sqlite, [...records.slice(0, 20), poison, ...records.slice(20)]);
+    await until("the others are executed", () => allExecuted(records));
+  });
+
+  test("native coin paid before the create waits for expiry, and goes back", async (context) => {
+    start(context);
+    const record = await world.newRecord({ secondsLeft: 300 });
+    const value = 10n ** 17n;
+    await world.client.setBalance({ address: record.address, value });
+    await saveRecords(sqlite, [record]);
+    await until("it is seen", async () => {
+      const [job] = await jobsOf(sqlite, [record]);
+      return job?.reason === "underfunded";
+    });
+    await world.client.increaseTime({ seconds: 400 });
+    await until("it is back", async () => {
+      return (await world.client.getBalance({ address: record.intent.recovery })) === value;
+    });
+  });
+
+  test("two servers on one PostgreSQL, clocks apart: paid, created, executed", async (context) => {
+    const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
+    const stores = await Promise.all([open(), open(), open()]);
+    const running = start(context, { store: stores[2]! });
+    const records = await newRecords(60);
+    await paidFirst(stores[2]!, records);
+    const clockErrorMs = [-30_000, 30_000];
+    await Promise.all(
+      records.map(({ address, terms }, index) =>
+        stores[index % 2]!.saveRecord({
+          address: fromHex(address),
+          terms: fromHex(terms),
+          accountId: `acc_${index % 7}`,
+          createdAtMs: Date.now() + clockErrorMs[index % 2]!,
+        }),
+      ),
+    );
+    await until("all are executed", () => allExecuted(records), 60);
+    await until("nothing is on its way", () => isAtRest(stores[2]!));
+    await running.stop();
+    for (const store of stores) await store.close();
+  });
+});
