@@ -25,6 +25,7 @@ let site: string;
 let browser: Browser;
 let honest: AddressRecord;
 let hostile: AddressRecord;
+let unpaid: AddressRecord;
 
 const approve = (amount: string) => ({
   target: token.address,
@@ -64,14 +65,13 @@ before(async () => {
   browser = await launchBrowser();
   service = await startService();
   site = new URL(service.baseUrl).origin;
-  honest = await create([
-    approve("25000000"),
-    {
-      target: shopAddress,
-      function: "pay(uint256 orderId, uint256 amount)",
-      args: ["1042", "25000000"],
-    },
-  ]);
+  const pay = {
+    target: shopAddress,
+    function: "pay(uint256 orderId, uint256 amount)",
+    args: ["1042", "25000000"],
+  };
+  honest = await create([approve("25000000"), pay]);
+  unpaid = await create([approve("25000000"), pay]);
   hostile = await create([
     approve(unlimited),
     {
@@ -159,6 +159,75 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
+describe("what would happen now", () => {
+  const card = (page: Page) => page.getByRole("region", { name: "What would happen now" });
+  const simulated = "**/v1/address/*/simulation";
+
+  test("a server that cannot simulate changes nothing else, and can be asked again", async () => {
+    const page = await open();
+    const error = { code: "chain_unavailable", message: "away", issues: [] };
+    await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
+    await page.goto(`${site}/a/${honest.address}`);
+    await card(page).getByText("It could not be simulated").waitFor();
+    await page.getByText("Pay exactly").waitFor();
+    await page.unroute(simulated);
+    await card(page).getByRole("button", { name: "Simulate again" }).click();
+    await card(page).getByText("it would run and change these balances").waitFor();
+    await page.context().close();
+  });
+
+  test("another address's simulation, or one that is none, is not shown", async () => {
+    const page = await open();
+    await page.route(simulated, async (route) => {
+      const other = route.request().url().replace(honest.address, hostile.address);
+      return route.fulfill({ response: await route.fetch({ url: other }) });
+    });
+    await page.goto(`${site}/a/${honest.address}`);
+    await card(page).getByText("It could not be simulated").waitFor();
+    await page.context().close();
+  });
+
+  test("a call that fails is named with its reason, and a hostile reason is inert", async () => {
+    const page = await open();
+    const faults = listenForFaults(page);
+    await page.goto(`${site}/a/${hostile.address}`);
+    await card(page).getByText("It would not run now").waitFor();
+    await card(page).getByText("Call 2 fails: “no contract is there”").waitFor();
+    await page.route(simulated, async (route) => {
+      const answer = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
+    });
+    await page.reload();
+    await card(page).getByText("U+202E", { exact: true }).waitFor();
+    assert.equal(await page.locator("main img, main b").count(), 0);
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("before it is paid: the changes, that payment is assumed, and at which block", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${honest.address}`);
+    await card(page).getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
+    const rows = await card(page).getByRole("listitem").allTextContents();
+    assert.deepEqual(rows, [
+      `−25 ${token.symbol}${honest.address} (this very address)`,
+      `+25 ${token.symbol}${shopAddress} (the contract of call 2)`,
+    ]);
+    await card(page)
+      .getByText(/Simulated by this server's node at block \d+\./)
+      .waitFor();
+    await page.context().close();
+  });
+
+  test("a token that is not listed is shown by its address, in base units", async () => {
+    const page = await open();
+    await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
+    await page.goto(`${site}/a/${honest.address}`);
+    await card(page).getByText("−25,000,000 base units of a token not listed here").waitFor();
+    await page.context().close();
+  });
+});
+
 describe("an honest one", () => {
   test("is said in words, by any letter case of its address", async () => {
     const page = await open();
@@ -202,11 +271,13 @@ describe("an honest one", () => {
     await page.getByRole("button", { name: "Pay with Test Wallet" }).click();
     await page.getByText("Paid, about to run").waitFor();
     await page.getByText("It is paid").waitFor();
+    await page.getByText("Set off now, it would run").waitFor();
     assert.equal(await page.getByRole("button", { name: /Pay with/ }).count(), 0);
 
     const data = toHex(encodeExecution(honest.intent));
     await chain.sendTransaction({ to: factoryAddress, data });
     await page.getByText("Done: the calls ran").waitFor();
+    await page.getByText("Nothing any more: the calls ran").waitFor();
     await page.context().close();
   });
 });
@@ -238,9 +309,12 @@ describe("every state of the page is sound", () => {
     const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;
     test(name, async () => {
       const page = await open(appearance);
-      for (const path of [honest.address, hostile.address, stranger, "0x12"]) {
+      for (const path of [unpaid, honest, hostile]
+        .map(({ address }) => address)
+        .concat(stranger, "0x12")) {
         await page.goto(`${site}/a/${path}`);
         await page.locator("main h1:visible:not(.sr-only)").waitFor();
+        await page.locator(".skeleton").first().waitFor({ state: "detached" });
         await assertSound(page, `${path} ${name}`);
       }
       await page.goto(`${site}/a/#terms=0x00`);

@@ -40,7 +40,7 @@ export async function simulate(
   const amount = BigInt(intent.amount);
   const isExpired = block.timestamp > intent.expirationTimestamp;
   const state = stateOf(codeBytes, isExpired, balance, amount);
-  const start = { ...nothing, address, chainId: intent.chainId, block, state };
+  const start = { address, chainId: intent.chainId, block, state, ...nothing };
   const over = overReasons[state];
   if (over) return { ...start, outcome: "impossible", reason: over };
 

@@ -6,6 +6,7 @@ import type { Chain } from "./chains.ts";
 import { HowToPay, takesNoMore } from "./how-to-pay.tsx";
 import { useNowSeconds } from "./now.ts";
 import { findToken, hazardsOf, sayAmount } from "./reading.ts";
+import { WouldHappen } from "./simulation-card.tsx";
 import { Evidence, Otherwise } from "./small-print.tsx";
 import { useStatus } from "./status.ts";
 import { StatusLine } from "./status-line.tsx";
@@ -53,6 +54,7 @@ export function Payment({ record, chains }: Props) {
         </p>
         <Calls record={record} chains={chains} />
       </section>
+      <WouldHappen record={record} chains={chains} status={following.status} />
       <HowToPay record={record} token={token} following={following} isClosed={isClosed} />
       <Otherwise record={record} />
       <Evidence record={record} />
