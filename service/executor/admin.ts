@@ -5,6 +5,7 @@ import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address
 import type { Command } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { retryJob } from "./ledger/jobs.ts";
+import { findLookedSince } from "./ledger/looks.ts";
 
 export const executorCommands: Command[] = [
   {
@@ -55,6 +56,7 @@ async function statusOf(
     .select((select) => select.fn.max("number").as("number"))
     .where("chain_id", "=", chainId)
     .executeTakeFirst();
+  const lookedMs = await findLookedSince(db, chainId);
   const jobs = await db
     .selectFrom("executor_jobs")
     .select((select) => ["state", "reason", select.fn.countAll().as("count")])
@@ -88,6 +90,7 @@ async function statusOf(
     holder: lease.holder || null,
     epoch: lease.epoch,
     sweptBlock: cursor?.number ?? null,
+    lookedAtAllUntil: lookedMs === 0 ? null : new Date(lookedMs).toISOString(),
     jobs: jobs.map(({ state, reason, count }) => ({ state, reason, count: Number(count) })),
     inFlight: pending.map(({ nonce, kind, hash, max_fee }) => ({
       nonce,

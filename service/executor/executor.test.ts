@@ -165,6 +165,7 @@ describe("the executor on a real chain", () => {
     const [status] = (await run("executor status")) as { chainId: number; jobs: unknown[] }[];
     assert.equal(status?.chainId, 31_337);
     assert.match(JSON.stringify(status?.jobs), /"state":"waiting","reason":"CallFailed/);
+    assert.match(JSON.stringify(status), /"lookedAtAllUntil":"20\d\d-/);
   });
 
   test("counts an execution only by its event, and says so in metrics and tables", async () => {
