@@ -97,13 +97,14 @@ describe("what a look at a status tells the executor", () => {
     await look(seen(address, funded));
     const kept = [
       { state: "waiting", reason: "CallFailed", due_at: 9_500, not_before: 9_500, failures: 3 },
+      { state: "waiting", reason: "not_worth_its_gas", due_at: 9_600 },
       { state: "sent", reason: null, due_at: null, purpose_id: "1:0x:0", failures: 3 },
       { state: "given_up", reason: "recovery_keeps_failing", due_at: null, purpose_id: null },
     ];
     for (const change of kept) {
       await setJob(address, change);
       const before = await jobOf(address);
-      assert.equal(await look(seen(address, { ...funded, ...at(101) })), false);
+      assert.equal(await look(seen(address, { ...funded, ...at(101, 99_000) })), false);
       assert.deepEqual(await jobOf(address), before);
     }
   });

@@ -61,6 +61,6 @@ function isNews({ balance, recoverable, block }: AddressStatus, job: JobNews | u
   if (!job) return true;
   // Its endpoints may contradict ours for as long as they like: one look for each block.
   if (job.state === "idle") return job.detectedBlock !== block.number;
-  const age = Math.abs(block.timestamp - job.detectedAt);
-  return job.reason === notWorthItsGas && age >= worthlessSeconds;
+  if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
+  return Math.abs(block.timestamp - job.detectedAt) >= worthlessSeconds;
 }

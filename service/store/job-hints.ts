@@ -48,7 +48,10 @@ export async function hintJobs(
           .where((row) =>
             row.or([
               row("executor_jobs.state", "=", "idle"),
-              row("executor_jobs.reason", "=", notWorthItsGas),
+              row.and([
+                row("executor_jobs.state", "=", "given_up"),
+                row("executor_jobs.reason", "=", notWorthItsGas),
+              ]),
             ]),
           ),
       )

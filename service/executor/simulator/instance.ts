@@ -38,6 +38,7 @@ export function keepRunning(
   random: Random,
   danger: Danger,
   report: (instance: string, event: ExecutorEvent) => void,
+  looksPerPass: number,
 ): void {
   let life = 0;
   const start = () => {
@@ -81,7 +82,7 @@ export function keepRunning(
         batchItemsMax: 4,
         inFlightMax: 6,
         resweepBlocks: 8,
-        looksPerPass: 3,
+        looksPerPass,
       },
     };
     run(parts, () => false);

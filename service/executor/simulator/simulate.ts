@@ -10,7 +10,14 @@ import { createWorld, endSeconds, sender, stormSeconds } from "./world.ts";
 
 export type History = { verdict: Verdict; events: { instance: string; event: ExecutorEvent }[] };
 
-export async function simulate(seed: number, watch?: (line: string) => void): Promise<History> {
+export type Options = {
+  watch?(line: string): void;
+  /** As in the core's tuning; few, so that walks take several steps. */
+  looksPerPass?: number;
+};
+
+export async function simulate(seed: number, options: Options = {}): Promise<History> {
+  const { watch, looksPerPass = 3 } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
   const isStormy = () => scheduler.now() < stormSeconds * 1000;
@@ -37,7 +44,7 @@ export async function simulate(seed: number, watch?: (line: string) => void): Pr
     const rpcs = Array.from({ length: rpcCount }, (_, i) =>
       faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0),
     );
-    keepRunning(name, world, rpcs, scheduler, random, danger, report);
+    keepRunning(name, world, rpcs, scheduler, random, danger, report, looksPerPass);
   }
   await scheduler.run(endSeconds * 1000);
   const verdict = await judge(world);
