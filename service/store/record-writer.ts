@@ -35,7 +35,6 @@ export function startRecordWriter(file: string): RecordWriter {
     workerData: { file },
     execArgv: [], // those of the program may not fit a worker
   });
-  worker.unref();
   let arriving: Waiting[] = [];
   const sent: Waiting[][] = [];
   let failure: unknown;
@@ -75,6 +74,7 @@ export function startRecordWriter(file: string): RecordWriter {
     if (sent.length === 0) worker.unref();
   });
   worker.on("error", stopAcknowledging);
+  worker.unref(); // here, since whoever listens for messages holds the program again
   const ended = new Promise<void>((resolve) => {
     worker.once("exit", () => {
       stopAcknowledging(new Error("the writing thread has ended"));

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { promisify } from "node:util";
+
+const directory = mkdtempSync(join(tmpdir(), "record-writer-"));
+after(() => rmSync(directory, { recursive: true }));
+
+describe("the writing thread", () => {
+  test("does not keep a program that leaves its store open", async () => {
+    const program = `
+      import { openStore } from ${JSON.stringify(new URL("./open.ts", import.meta.url).href)};
+      await openStore({ dataDirectory: ${JSON.stringify(directory)} });`;
+    const run = promisify(execFile);
+    const args = ["--input-type=module", "--eval", program];
+    await assert.doesNotReject(run(process.execPath, args, { timeout: 20_000 }));
+  });
+});
