@@ -75,4 +75,8 @@ export type ExecutorProgress = {
 };
 
 /** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
-export type ServiceStatus = AddressStatus & { executor: ExecutorProgress | null };
+export type ServiceStatus = AddressStatus & {
+  executor: ExecutorProgress | null;
+  /** Where people look at this chain, as its operator says: an EIP-3091 base URL, or null. */
+  explorer: string | null;
+};

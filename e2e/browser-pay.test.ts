@@ -282,6 +282,32 @@ describe("an honest one", () => {
   });
 });
 
+describe("an explorer that the operator names", () => {
+  test("is linked, for the address and its transaction, unless it is no plain page", async () => {
+    const page = await open();
+    let explorer = "javascript:alert(1)";
+    const transactionHash = `0x${"ab".repeat(32)}`;
+    const execution = { transactionHash, blockNumber: 7 };
+    await page.route("**/events", (route) => route.fulfill({ status: 503 }));
+    await page.route("**/status", async (route) => {
+      const status = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...status, state: "executed", execution, explorer } });
+    });
+    await page.goto(`${site}/a/${unpaid.address}`);
+    await page.getByText(transactionHash).waitFor();
+    assert.equal(await page.locator("a[target]").count(), 0);
+    explorer = "https://explorer.example";
+    await page.reload();
+    const link = page.getByRole("link", { name: "This address on explorer.example" });
+    assert.equal(await link.getAttribute("href"), `${explorer}/address/${unpaid.address}`);
+    const transaction = page.getByRole("link", { name: transactionHash });
+    assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${transactionHash}`);
+    assert.equal(await transaction.getAttribute("rel"), "noreferrer");
+    await assertSound(page, "with an explorer");
+    await page.context().close();
+  });
+});
+
 /** An EIP-6963 wallet that signs whatever is asked, with the payer's unlocked account. */
 async function announceWallet(page: Page, rpcUrl: string): Promise<void> {
   await page.exposeFunction("askChain", async (method: string, params: unknown[]) => {

@@ -173,7 +173,7 @@ describe("answers are as described, no header and no field besides", () => {
     await cut.close();
   });
 
-  test("200 to a simulation that succeeds, fails or is impossible, 503 without its chain", async () => {
+  test("200 to a simulation, whatever its outcome, and 503 where its chain is away", async () => {
     const simulated = async () =>
       (await expect(200, "/address/{address}/simulation", {})).json().outcome;
     await held(await world.newRecord());

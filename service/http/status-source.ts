@@ -43,6 +43,8 @@ export function openStatuses(parts: Parts): Statuses {
     return reader;
   };
 
+  const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
+
   return {
     async findSubject(request) {
       const digits = addressDigits((request.params as { address?: string }).address);
@@ -59,7 +61,7 @@ export function openStatuses(parts: Parts): Statuses {
         .catch((error) => refuseUnread(chainId, error));
       const job = await findJob(subject);
       const present = (await wake(status, job)) ? await findJob(subject) : job;
-      return { ...status, executor: present?.progress ?? null };
+      return { ...status, executor: present?.progress ?? null, explorer: explorerOf(chainId) };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
@@ -67,7 +69,7 @@ export function openStatuses(parts: Parts): Statuses {
         .readAt(subject, number)
         .catch((error) => refuseUnread(chainId, error));
       // What the executor keeps is of now, not of that block.
-      return { ...status, executor: null };
+      return { ...status, executor: null, explorer: explorerOf(chainId) };
     },
     async head(chainId) {
       const head = readerOf(chainId).head();

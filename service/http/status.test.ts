@@ -68,11 +68,21 @@ describe("GET /v1/address/{address}/status", () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
-    const { executor, ...status } = answer.json();
+    const { executor, explorer, ...status } = answer.json();
     assert.equal(answer.statusCode, 200);
     assert.equal(status.state, "partially_funded");
-    assert.equal(executor, null);
+    assert.deepEqual([executor, explorer], [null, null]);
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
+  });
+
+  test("where people look at the chain, if its operator says so", async () => {
+    const chains = chainsAt(world);
+    const explorer = "https://explorer.example";
+    const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
+    const explored = await startApp({ chains: { ...chains, find } });
+    const record = await keepRecord(explored, await world.newRecord());
+    assert.equal((await get(`${record.address}/status`, explored)).json().explorer, explorer);
+    await explored.close();
   });
 
   test("what the executor has waiting for the address, while it has", async () => {

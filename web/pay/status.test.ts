@@ -7,6 +7,7 @@ const status = {
   balance: "10",
   block: { number: 7, hash: "0x00", timestamp: 1 },
   execution: null,
+  recoveries: [],
 };
 
 describe("a status as the server tells it", () => {
@@ -20,6 +21,8 @@ describe("a status as the server tells it", () => {
       { ...status, balance: undefined },
       { ...status, block: null },
       { ...status, execution: {} },
+      { ...status, recoveries: null },
+      { ...status, recoveries: [{}] },
     ];
     for (const value of wrong) assert.equal(readStatus(JSON.stringify(value)), undefined);
     assert.equal(readStatus("<html>"), undefined);

@@ -1,7 +1,7 @@
 // What became of the address, followed live: server-sent events, or polling where those fail.
 
 import type { Hex } from "executable-address";
-import type { AddressState, ServiceStatus } from "executable-address/status";
+import type { AddressState, Recovery, ServiceStatus } from "executable-address/status";
 import { useEffect, useState } from "react";
 
 const pollMilliseconds = 5_000;
@@ -36,7 +36,8 @@ export function readStatus(text: string): ServiceStatus | undefined {
       Object.hasOwn(stateNames, status.state) &&
       /^[0-9]{1,78}$/.test(status.balance) &&
       Number.isSafeInteger(status.block.number) &&
-      (status.execution === null || typeof status.execution.transactionHash === "string");
+      (status.execution === null || typeof status.execution.transactionHash === "string") &&
+      status.recoveries.every((one: Recovery) => typeof one.transactionHash === "string");
     return isWhole ? status : undefined;
   } catch {
     return undefined;
