@@ -1,8 +1,8 @@
-// node bench/detect.ts: a block of 10,000 Transfer logs against 10⁴ to 10⁶ known addresses, on SQLite
-// and PostgreSQL. Every tenth log pays a known address. Shown are the whole step, from the node's
-// JSON to the jobs in the ledger, and of it the matching, beside its ceiling: one look-up of each
-// address by its primary key. What grows with the number of addresses is the look-up itself, whose
-// pages no longer fit the processor's caches. Medians of interleaved rounds.
+// node bench/detect.ts: a block of 10,000 Transfer logs against 10⁴ to 10⁶ known addresses, on
+// SQLite and PostgreSQL. Every tenth log pays a known address. Shown are the whole step, from the
+// node's JSON to the jobs in the ledger, and of it the matching, beside its ceiling: one look-up of
+// each address by its primary key. What grows with the number of addresses is the look-up itself,
+// whose pages no longer fit the processor's caches. Medians of interleaved rounds.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

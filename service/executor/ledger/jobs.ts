@@ -31,6 +31,9 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
+/** Rows of one statement: SQLite takes 32,766 parameters, a row has twelve. */
+const rowsMax = 500;
+
 export type Sighting = { address: Hex; blockNumber: number };
 
 /** Jobs due at `now` with nothing in flight, those that waited longest first. */
@@ -89,27 +92,28 @@ export async function wakeJobs(
   sightings: readonly Sighting[],
   now: number,
 ): Promise<void> {
-  for (const { address, blockNumber } of sightings) {
+  for (let at = 0; at < sightings.length; at += rowsMax) {
+    const rows = sightings.slice(at, at + rowsMax).map(({ address, blockNumber }) => ({
+      chain_id: chainId,
+      address: fromHex(address),
+      due_at: now,
+      not_before: 0,
+      purpose_id: null,
+      failures: 0,
+      paid_failures: 0,
+      recovery_failures: 0,
+      state: "waiting" as const,
+      reason: null,
+      detected_at: now,
+      detected_block: blockNumber,
+    }));
     await transaction
       .insertInto("executor_jobs")
-      .values({
-        chain_id: chainId,
-        address: fromHex(address),
-        due_at: now,
-        not_before: 0,
-        purpose_id: null,
-        failures: 0,
-        paid_failures: 0,
-        recovery_failures: 0,
-        state: "waiting",
-        reason: null,
-        detected_at: now,
-        detected_block: blockNumber,
-      })
+      .values(rows)
       .onConflict((conflict) =>
         conflict.columns(["chain_id", "address"]).doUpdateSet((row) => ({
           detected_at: now,
-          detected_block: blockNumber,
+          detected_block: row.ref("excluded.detected_block"),
           due_at: row
             .case()
             .when("executor_jobs.not_before", ">", now)
