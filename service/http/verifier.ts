@@ -53,7 +53,6 @@ export function startVerifier(parts: Pick<Parts, "factory" | "keccak" | "log">):
       workerData: { factory: parts.factory },
       execArgv: process.execArgv.filter((arg) => arg.startsWith("--conditions=")),
     });
-    started.unref();
     started.on("message", (answers: Answer[]) => {
       sent.shift()?.forEach((waiting, index) => {
         settle(waiting, answers[index] as Answer);
@@ -68,6 +67,7 @@ export function startVerifier(parts: Pick<Parts, "factory" | "keccak" | "log">):
       sent = [];
       for (const waiting of left) verifyHere(waiting);
     });
+    started.unref(); // after `on`: whoever listens for messages holds the program
     return started;
   };
   const flush = () => {
