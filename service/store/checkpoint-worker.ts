@@ -8,9 +8,14 @@ import Database from "better-sqlite3";
 const intervalMs = 250;
 /** Pages of 4 KiB. Above this the log starts over, which keeps writers out for the last few. */
 const logPagesMax = 16_384;
+/**
+ * How long to start over waits, with writers kept out, for those who still read the old log; then
+ * it is tried again at the next turn. With a second here, one long read held creates up for seconds.
+ */
+const readersMsMax = 20;
 
 const { file } = workerData as { file: string };
-const database = new Database(file, { timeout: 1000 });
+const database = new Database(file, { timeout: readersMsMax });
 database.pragma("synchronous = full");
 database.pragma("fullfsync = on");
 database.pragma("wal_autocheckpoint = 0");
