@@ -12,17 +12,21 @@ import { refuse, StatusUnavailable } from "./status-unavailable.ts";
 /**
  * At the chain's newest block, or one at most `headMsMax` older.
  *
- * @throws {StatusUnavailable} when the chain cannot be read, or not within {@link waitMsMax}
+ * @throws {StatusUnavailable} when the chain cannot be read, or not in time
  */
 export type Simulate = (subject: Subject) => Promise<Simulation>;
 
 const runningMax = 8;
-/** With what waits for a place: an answer that takes longer helps nobody who looks at a page. */
-const waitMsMax = 15_000;
 const attemptsMax = 3;
 
-/** @param now Unix milliseconds, or any clock that does not go back */
-export function openSimulations(chain: SimulatedChain, now: () => number = Date.now): Simulate {
+/**
+ * @param options.now Unix milliseconds, or any clock that does not go back
+ * @param options.waitMsMax with the wait for a place; later, nobody looks at the page any more
+ */
+export function openSimulations(
+  chain: SimulatedChain,
+  { now = Date.now, waitMsMax = 15_000 }: { now?: () => number; waitMsMax?: number } = {},
+): Simulate {
   const head = sharedHead(chain, now);
   const inTurn = openGate(runningMax);
   let current: { block: BlockReference; answers: Map<Hex, Promise<Simulation>> } | undefined;

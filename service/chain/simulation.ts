@@ -22,7 +22,7 @@ import { StatusUnavailable } from "./status-unavailable.ts";
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * At most five calls of the node.
+ * At most four calls of the node, one more where it does not know a block by its hash.
  *
  * @throws {StatusUnavailable} when the chain cannot be read, or contradicts itself
  */
