@@ -10,7 +10,7 @@ const intervalMs = 250;
 const logPagesMax = 16_384;
 /**
  * How long to start over waits, with writers kept out, for those who still read the old log; then
- * it is tried again at the next turn. With a second here, one long read held creates up for seconds.
+ * it is tried again at the next turn. With a second, one long read held creates up for seconds.
  */
 const readersMsMax = 20;
 

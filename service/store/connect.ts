@@ -13,6 +13,7 @@ export function connect(file: string, busyMsMax = 5000): Database.Database {
   database.pragma("fullfsync = on"); // where fsync alone stops at the disk's cache (macOS)
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does it, off these threads
+  database.pragma("journal_size_limit = 268435456"); // bytes: back to it after a long read
   database.pragma("cache_size = -65536"); // 64 MiB: with 2 most pages of an index are read anew
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });
