@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
-import { encodeErrorResult, pad } from "viem";
+import { encodeErrorResult, pad, parseAbi } from "viem";
 import { explainRevert, failureOf } from "./revert.ts";
 
 const target: Hex = "0x0B306BF915C4d645ff596e518fAf3F9669b97016";
@@ -26,6 +26,14 @@ describe("explainRevert", () => {
   test("the factory's error with its values, the reason within the reason in words", () => {
     const found = explainRevert(callFailed(reason));
     assert.match(found, /^CallFailed\(1, 0x0B.*, shop\?\[2J closed\?\)$/i);
+  });
+
+  test("a token's own error for too little, with its values", () => {
+    const data = encodeErrorResult({
+      abi: parseAbi(["error ERC20InsufficientBalance(address a, uint256 b, uint256 c)"]),
+      args: [target, 5n, 7n],
+    });
+    assert.equal(explainRevert(data), `ERC20InsufficientBalance(${target}, 5, 7)`);
   });
 
   test("what nobody knows: its selector; nothing at all: said so", () => {

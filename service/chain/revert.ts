@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
-import { decodeErrorResult, size } from "viem";
+import { decodeErrorResult, parseAbi, size } from "viem";
 
 /** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
 export type Failure = { call: number | null; reason: string };
@@ -27,12 +27,24 @@ export function failureOf(data: Hex): Failure {
 
 const isFalse = (answer: Hex) => size(answer) === 32 && BigInt(answer) === 0n;
 
-/** A revert in words: the factory's error with its values, a `require` text, or its selector. */
+/** The factory's errors, and those that tokens give for the commonest faults (ERC-6093). */
+const known = [
+  ...paymentFactoryAbi,
+  ...parseAbi([
+    "error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
+    "error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)",
+    "error ERC20InvalidReceiver(address receiver)",
+    "error ERC20InvalidSender(address sender)",
+    "error SafeERC20FailedOperation(address token)",
+  ]),
+];
+
+/** A revert in words: a known error with its values, a `require` text, or its selector. */
 export function explainRevert(data: Hex): string {
   if (size(data) === 0) return "no reason given";
   try {
-    const decoded = decodeErrorResult({ abi: paymentFactoryAbi, data });
-    const errorName: string = decoded.errorName; // viem knows Error and Panic besides ours
+    const decoded = decodeErrorResult({ abi: known, data });
+    const errorName: string = decoded.errorName; // viem knows Error and Panic besides these
     const values = (decoded.args ?? []) as readonly unknown[];
     const shown = values.map((value) => {
       const isBytes = typeof value === "string" && value.length !== 42 && value.startsWith("0x");
