@@ -1,9 +1,11 @@
 // Creates and look-ups a second over HTTP: this service beside bare node:http, the ceiling, and
 // beside what one would write by hand. Servers and load are processes of their own; rounds are
-// interleaved and medians told, so that what else the machine does hits all alike.
+// interleaved and medians told, so that what else the machine does hits all alike. Then the same on
+// PostgreSQL, whose own processes share the machine and are not in the server's processor time.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { startPostgres } from "../store/postgres-for-tests.ts";
 import { intentOf } from "./intents.ts";
 import type { Job, Outcome } from "./load.ts";
 
@@ -19,40 +21,67 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 
+const load = fork(new URL("load.ts", import.meta.url));
 const [bare, ours, uncached, byHand] = await Promise.all([
   start("server-bare.ts"),
   start("server-ours.ts", records, expiry, cacheBytes),
   start("server-ours.ts", records, expiry, 0),
   start("server-by-hand.ts", records, expiry),
 ]);
-const load = fork(new URL("load.ts", import.meta.url));
 const addresses = uncached.addresses.toSorted(() => Math.random() - 0.5);
 const hot = addresses.slice(0, hotRecords);
-
 let salt = records;
-const creates = [
-  variant("bare node:http", bare, create),
-  variant("this service", ours, create),
-  variant("by hand", byHand, create),
-];
-const lookups = [
-  variant("bare node:http", bare, lookup(addresses)),
-  variant("this service, random", uncached, lookup(addresses)),
-  variant("this service, hot", ours, lookup(hot)),
-  variant("by hand, random", byHand, lookup(addresses)),
-];
-for (let round = 0; round <= rounds; round++) {
-  for (const each of [...creates, ...lookups]) {
-    const measured = await measure(each);
-    if (round > 0) each.rounds.push(measured); // the first round only warms up
-  }
-}
-report("POST /v1/address/create", creates);
-report("GET /v1/address/{address}", lookups);
-for (const { process } of [bare, ours, uncached, byHand]) process.disconnect();
+
+await compare(
+  [
+    variant("bare node:http", bare, create),
+    variant("this service", ours, create),
+    variant("by hand", byHand, create),
+  ],
+  [
+    variant("bare node:http", bare, lookup(addresses)),
+    variant("this service, random", uncached, lookup(addresses)),
+    variant("this service, hot", ours, lookup(hot)),
+    variant("by hand, random", byHand, lookup(addresses)),
+  ],
+);
+await Promise.all([ours, uncached].map(end));
+
+const postgres = await startPostgres({ fsync: "on" });
+const shared = await start("server-ours.ts", records, expiry, 0, postgres.url);
+await compare(
+  [
+    variant("bare node:http", bare, create),
+    variant("on PostgreSQL", shared, create),
+    variant("by hand, SQLite", byHand, create),
+  ],
+  [
+    variant("bare node:http", bare, lookup(addresses)),
+    variant("on PostgreSQL, random", shared, lookup(addresses)),
+    variant("by hand, SQLite", byHand, lookup(addresses)),
+  ],
+);
+await Promise.all([bare, shared, byHand].map(end));
+await postgres.stop();
 load.disconnect();
 
-async function start(file: string, ...args: number[]): Promise<Server> {
+async function compare(creates: Variant[], lookups: Variant[]): Promise<void> {
+  for (let round = 0; round <= rounds; round++) {
+    for (const each of [...creates, ...lookups]) {
+      const measured = await measure(each);
+      if (round > 0) each.rounds.push(measured); // the first round only warms up
+    }
+  }
+  report("POST /v1/address/create", creates);
+  report("GET /v1/address/{address}", lookups);
+}
+
+async function end({ process }: Server): Promise<void> {
+  process.disconnect();
+  await once(process, "exit");
+}
+
+async function start(file: string, ...args: (number | string)[]): Promise<Server> {
   const child = fork(new URL(file, import.meta.url), args.map(String));
   const [ready] = (await once(child, "message")) as [Omit<Server, "process">];
   return { ...ready, process: child };

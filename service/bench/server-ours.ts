@@ -1,4 +1,5 @@
-// This service as it is served, on SQLite, credentials, limits and metrics included.
+// This service as it is served, credentials, limits and metrics included: on SQLite, or where a URL
+// is given on PostgreSQL.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -21,10 +22,10 @@ import { intentOf, token } from "./intents.ts";
 /** So many that nobody reaches the limit of an account: 50 requests a second. */
 const accountsCount = 600;
 
-const [, , records, expiry, cacheBytes] = process.argv;
+const [, , records, expiry, cacheBytes, databaseUrl] = process.argv;
 const dataDirectory = mkdtempSync(join(tmpdir(), "bench-ours-"));
 process.on("exit", () => rmSync(dataDirectory, { recursive: true, force: true }));
-const store = await openStore({ dataDirectory });
+const store = await openStore({ dataDirectory, databaseUrl });
 const publicUrl = "http://127.0.0.1";
 const onFault = (error: unknown) => console.error(error);
 const faults = { onLimiterFault: onFault, onUsageFault: onFault };
