@@ -19,7 +19,7 @@ const database = new Database(file, { timeout: readersMsMax });
 database.pragma("synchronous = full");
 database.pragma("fullfsync = on");
 database.pragma("wal_autocheckpoint = 0");
-const descriptor = openSync(file, "r");
+const descriptor = openSync(file, "r+"); // not every system syncs what was opened to read
 
 const timer = setInterval(() => {
   const [done] = database.pragma("wal_checkpoint(passive)") as { log: number }[];
