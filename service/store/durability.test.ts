@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -105,6 +105,31 @@ test("the directory made for SQLite and the files in it are their owner's alone"
     "service.db-wal": "600",
   });
   await store.close();
+});
+
+test("the backup that docs/self-hosting.md tells ends while creates go on, and is whole", async () => {
+  const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
+  const program = /npx node -e '(.*vacuum into.*)' \\\n {2}\.data\/service\.db backup\.db/.exec(
+    docs,
+  )![1]!;
+  const dataDirectory = mkdtempSync(join(directory, "backed-up-"));
+  const store = await openStore({ dataDirectory });
+  await Promise.all(Array.from({ length: 500 }, (_, number) => store.saveRecord(rowOf(number))));
+  const files = ["service.db", "backup.db"].map((name) => join(dataDirectory, name));
+  const cwd = new URL("../..", import.meta.url);
+  const backup = spawn(process.execPath, ["-e", program, ...files], { cwd, stdio: "inherit" });
+  const ended = once(backup, "exit");
+  for (let number = 500; backup.exitCode === null; number++) await store.saveRecord(rowOf(number));
+  assert.deepEqual(await ended, [0, null]);
+  await store.close();
+
+  const copy = mkdtempSync(join(directory, "restored-"));
+  renameSync(join(dataDirectory, "backup.db"), join(copy, "service.db"));
+  const restored = await openStore({ dataDirectory: copy });
+  for (let number = 0; number < 500; number++) {
+    assert.ok(await restored.findTerms(rowOf(number).address), `record ${number} is lost`);
+  }
+  await restored.close();
 });
 
 describe("UnavailableError, and nothing is acknowledged", () => {
