@@ -109,9 +109,8 @@ test("the directory made for SQLite and the files in it are their owner's alone"
 
 test("the backup that docs/self-hosting.md tells ends while creates go on, and is whole", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
-  const program = /npx node -e '(.*vacuum into.*)' \\\n {2}\.data\/service\.db backup\.db/.exec(
-    docs,
-  )![1]!;
+  const command = /npx node -e '(.*vacuum into.*)' \\\n {2}\.data\/service\.db backup\.db/;
+  const program = command.exec(docs)![1]!;
   const dataDirectory = mkdtempSync(join(directory, "backed-up-"));
   const store = await openStore({ dataDirectory });
   await Promise.all(Array.from({ length: 500 }, (_, number) => store.saveRecord(rowOf(number))));
