@@ -107,7 +107,7 @@ test("the directory made for SQLite and the files in it are their owner's alone"
   await store.close();
 });
 
-test("the backup that docs/self-hosting.md tells ends while creates go on, and is whole", async () => {
+test("the backup of docs/self-hosting.md ends while creates go on, and is whole", async () => {
   const docs = readFileSync(new URL("../../docs/self-hosting.md", import.meta.url), "utf8");
   const command = /npx node -e '(.*vacuum into.*)' \\\n {2}\.data\/service\.db backup\.db/;
   const program = command.exec(docs)![1]!;
