@@ -6,10 +6,13 @@ type HeadingProps = { title: string; children?: ReactNode };
 /** The heading of a page takes the focus when one arrives, so that a reader starts there. */
 export function Heading({ title, children }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  // Not on the first load: there the skip link comes first. Asked before the page is there, or a
+  // Tab as it appears would count.
+  const isFirst = !navigator.userActivation.hasBeenActive;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the title alone tells pages apart
   useEffect(() => {
     document.title = `${title} · Executable addresses`;
-    // Not on the first load: there the skip link comes first.
-    if (navigator.userActivation.hasBeenActive) heading.current?.focus({ preventScroll: true });
+    if (!isFirst) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
     <div className="mb-6">
