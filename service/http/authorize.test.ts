@@ -31,7 +31,7 @@ async function send(headers: Headers, to = service): Promise<Answer> {
   ];
   const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const socket = connect(port, "127.0.0.1");
-  socket.end(`POST /v1/address/create HTTP/1.1\r\n${head}\r\n${payload}`);
+  socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}\r\n${payload}`);
   let text = "";
   for await (const chunk of socket) text += chunk;
   const [top = "", body = ""] = text.split("\r\n\r\n");
