@@ -35,8 +35,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
 
   const writer = startRecordWriter(file);
   const checkpointer = checkpoints ? startCheckpoints(file, writer.stopAcknowledging) : undefined;
-  const credentials = credentialReader(hot);
-  const terms = grouped(termsReader(hot), groupSizeMax);
+  const { terms, apiKeys, clientIds } = readers(hot);
 
   return {
     dialect: "sqlite",
@@ -45,7 +44,8 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       if (fault) throw fault;
     },
     findTerms: (address) => terms.add(address),
-    ...credentials,
+    findApiKey: (digest) => apiKeys.add(digest),
+    findClientId: (digest) => clientIds.add(digest),
     db,
     async check() {
       writer.assertAcknowledging();
@@ -53,7 +53,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
     },
     async close() {
-      await terms.idle();
+      await Promise.all([terms, apiKeys, clientIds].map((group) => group.idle()));
       await writer.stop();
       await db.destroy();
       hot.close();
@@ -82,14 +82,10 @@ function dialectOf(database: Database.Database): Dialect {
   };
 }
 
-/** One read transaction for a group: its locks cost more than a read. */
-function termsReader(hot: Database.Database) {
+/** One read transaction for all that is asked in a turn: its locks cost more than a read. */
+function readers(hot: Database.Database) {
   const terms = hot.prepare<[Uint8Array], Buffer>("select terms from records where address = ?");
   terms.pluck();
-  return hot.transaction((addresses: Uint8Array[]) => addresses.map((each) => terms.get(each)));
-}
-
-function credentialReader(hot: Database.Database): Pick<Store, "findApiKey" | "findClientId"> {
   const apiKey = hot.prepare<[Uint8Array], { accountId: string }>(
     "select account_id as accountId from api_keys where digest = ?",
   );
@@ -97,17 +93,21 @@ function credentialReader(hot: Database.Database): Pick<Store, "findApiKey" | "f
     `select c.account_id as accountId, o.origin from client_ids c
        left join origins o on o.account_id = c.account_id where c.digest = ? order by o.origin`,
   );
+  const findClientId = (digest: Uint8Array) => {
+    const rows = clientId.all(digest);
+    const accountId = rows[0]?.accountId;
+    const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
+    return accountId === undefined ? undefined : { accountId, origins };
+  };
+  const together = <Value>(read: (key: Uint8Array) => Value) =>
+    grouped(
+      hot.transaction((keys: Uint8Array[]) => keys.map(read)),
+      groupSizeMax,
+    );
   return {
-    findApiKey: async (digest) => apiKey.get(digest),
-    async findClientId(digest) {
-      const rows = clientId.all(digest);
-      const first = rows[0];
-      if (!first) return undefined;
-      return {
-        accountId: first.accountId,
-        origins: rows.flatMap(({ origin }) => (origin === null ? [] : [origin])),
-      };
-    },
+    terms: together((address) => terms.get(address)),
+    apiKeys: together((digest) => apiKey.get(digest)),
+    clientIds: together(findClientId),
   };
 }
 
