@@ -3,7 +3,7 @@
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import Database from "better-sqlite3";
+import { connect } from "./connect.ts";
 
 const intervalMs = 250;
 /** Pages of 4 KiB. Above this the log starts over, which keeps writers out for the last few. */
@@ -15,10 +15,7 @@ const logPagesMax = 16_384;
 const readersMsMax = 20;
 
 const { file } = workerData as { file: string };
-const database = new Database(file, { timeout: readersMsMax });
-database.pragma("synchronous = full");
-database.pragma("fullfsync = on");
-database.pragma("wal_autocheckpoint = 0");
+const database = connect(file, readersMsMax);
 const descriptor = openSync(file, "r+"); // not every system syncs what was opened to read
 
 const timer = setInterval(() => {
