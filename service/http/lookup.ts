@@ -18,7 +18,7 @@ export function lookup(parts: Parts, verifier: Verifier): Route {
     if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
     // Text, not bytes: Node sends it in one piece with the head.
     const body = await verifier.textOf(address, terms);
-    if (limits.lookupCacheBytesMax > 0) verified.set(digits, body, memoryBytes(body));
+    verified.set(digits, body, memoryBytes(body));
     return body;
   };
 
