@@ -21,10 +21,10 @@ export function responseMetrics(registry: Registry) {
   show(registry, seconds, () => routes.flatMap((each) => bucketValues(seconds.name, each)));
 
   return (route: string) => {
-    const counts: Route = { route, byStatus: new Map(), buckets: [], seconds: 0 };
-    counts.buckets = new Array(boundsSeconds.length + 1).fill(0);
+    const byStatus = new Map<number, number>();
+    const buckets: number[] = new Array(boundsSeconds.length + 1).fill(0);
+    const counts: Route = { route, byStatus, buckets, seconds: 0 };
     routes.push(counts);
-    const { byStatus, buckets } = counts;
     return (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       byStatus.set(reply.statusCode, (byStatus.get(reply.statusCode) ?? 0) + 1);
       const seconds = reply.elapsedTime / 1000;
