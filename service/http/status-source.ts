@@ -3,8 +3,9 @@
 import { formatAddress } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
+import type { SimulatedChain } from "../chain/simulation.ts";
 import type { Subject } from "../chain/status.ts";
-import { openStatusReader, type StatusReader } from "../chain/status-reader.ts";
+import { openStatusReader } from "../chain/status-reader.ts";
 import { StatusUnavailable } from "../chain/status-unavailable.ts";
 import { Refusal } from "./errors.ts";
 import { addressDigits } from "./lookup.ts";
@@ -28,21 +29,10 @@ export type Statuses = {
 };
 
 export function openStatuses(parts: Parts): Statuses {
-  const { store, chains, factory, keccak } = parts;
+  const { store, chains, keccak } = parts;
   const findJob = openJobs(store);
   const wake = openWake(parts);
-  const readers = new Map<number, StatusReader>();
-
-  const readerOf = (chainId: number) => {
-    let reader = readers.get(chainId);
-    if (!reader) {
-      if (!chains.find(chainId)) throw unconfigured(chainId);
-      reader = openStatusReader({ chainId, factory, client: chains.clientOf(chainId) });
-      readers.set(chainId, reader);
-    }
-    return reader;
-  };
-
+  const readerOf = perChain(parts, openStatusReader);
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
   return {
@@ -92,5 +82,24 @@ function unavailable(chainId: number, cause: unknown): Refusal {
   return refusal;
 }
 
-/** Its addresses are for good, and its RPC may have been taken out of the file. */
-export const unconfigured = (chainId: number) => unavailable(chainId, "it is not configured");
+/**
+ * What `open` makes of a chain, made when it is first asked for.
+ * @throws {Refusal} `chain_unavailable`
+ */
+export function perChain<Opened>(
+  { chains, factory }: Pick<Parts, "chains" | "factory">,
+  open: (chain: SimulatedChain) => Opened,
+): (chainId: number) => Opened {
+  const opened = new Map<number, Opened>();
+  return (chainId) => {
+    const known = opened.get(chainId);
+    if (known) return known;
+    const chain = chains.find(chainId);
+    // Its addresses are for good, and its RPC may have been taken out of the file.
+    if (!chain) throw unavailable(chainId, "it is not configured");
+    const { tokens } = chain;
+    const fresh = open({ chainId, factory, client: chains.clientOf(chainId), tokens });
+    opened.set(chainId, fresh);
+    return fresh;
+  };
+}
