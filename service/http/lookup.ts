@@ -9,15 +9,13 @@ import type { Route } from "./routes.ts";
 import type { Verifier } from "./verifier.ts";
 
 export function lookup(parts: Parts, verifier: Verifier): Route {
-  const { limits, metrics, store } = parts;
+  const { limits, metrics } = parts;
   const verified = byteCache<string>(limits.lookupCacheBytesMax);
 
   const find = async (digits: string): Promise<string> => {
-    const address = Buffer.from(digits, "hex");
-    const terms = await store.findTerms(address);
-    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
     // Text, not bytes: Node sends it in one piece with the head.
-    const body = await verifier.textOf(address, terms);
+    const body = await verifier.textOf(Buffer.from(digits, "hex"));
+    if (!body) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
     verified.set(digits, body, memoryBytes(body));
     return body;
   };

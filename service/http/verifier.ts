@@ -1,71 +1,77 @@
-// Verified texts of records. A few are worked out where they are wanted; of many that come together
-// the verifying thread takes its share, so that this thread is free to read requests and answer.
+// Verified texts of records. A few are worked out in this thread; of many that are wanted together
+// the verifying thread takes its share, and where SQLite holds them reads them too, so that this
+// one is free to read requests and answer. What the other cannot serve, this one looks into again:
+// it knows how to say why.
 
 import { Worker } from "node:worker_threads";
 import { pack } from "../store/packed.ts";
-import { CorruptError } from "../store/store.ts";
 import type { Parts } from "./parts.ts";
 import { verifiedText } from "./verified.ts";
-import type { Answer } from "./verify-worker.ts";
+import type { Answer, VerifyData } from "./verify-worker.ts";
 
 /** Fewer are not worth the way to the other thread and back. */
 const groupMin = 5;
 /** Sent on at once, or the other thread would wait until a whole turn of requests is read. */
-const groupSize = 16;
+const groupSize = 12;
+/** With so many groups before the other thread, this one is the sooner done. */
+const groupsAheadMax = 4;
 
 export type Verifier = {
   /**
-   * The body of a look-up.
+   * The body of a look-up; undefined where the address is not held.
    * @param address 20 bytes
-   * @throws {CorruptError} where the terms do not give the address back
+   * @throws {CorruptError} where the terms held do not give the address back
    */
-  textOf(address: Buffer, terms: Uint8Array): Promise<string>;
+  textOf(address: Buffer): Promise<string | undefined>;
   close(): Promise<unknown>;
 };
 
+type Text = string | undefined;
 type Waiting = {
   address: Buffer;
-  terms: Uint8Array;
-  resolve(text: string): void;
-  reject(error: unknown): void;
+  /** Undefined where they are yet to be read. */
+  terms: Uint8Array | undefined;
+  resolve(text: Text | Promise<Text>): void;
 };
 
-export function startVerifier(parts: Pick<Parts, "factory" | "keccak" | "log">): Verifier {
+const unread = new Uint8Array();
+
+export function startVerifier(
+  parts: Pick<Parts, "factory" | "keccak" | "log" | "store">,
+): Verifier {
+  const { factory, log, store } = parts;
   let worker: Worker | undefined;
   let hasEnded = false;
   let arriving: Waiting[] = [];
   let sent: Waiting[][] = [];
 
-  const settle = ({ resolve, reject }: Waiting, answer: Answer) => {
-    if (typeof answer === "string") return resolve(answer);
-    // Errors lose their class on the way between threads.
-    reject(new CorruptError(answer.message, { cause: answer.cause }));
+  const textHere = async ({ address, terms }: Waiting): Promise<Text> => {
+    const held = terms ?? (await store.findTerms(address));
+    return held && verifiedText(address, held, parts);
   };
-  const verifyHere = ({ address, terms, resolve, reject }: Waiting) => {
-    try {
-      resolve(verifiedText(address, terms, parts));
-    } catch (error) {
-      reject(error);
-    }
-  };
+  const workHere = (waiting: Waiting) => waiting.resolve(textHere(waiting));
+
   const start = () => {
+    const data: VerifyData = { factory, file: store.file };
     const started = new Worker(new URL("./verify-worker.ts", import.meta.url), {
-      workerData: { factory: parts.factory },
+      workerData: data,
       execArgv: process.execArgv.filter((arg) => arg.startsWith("--conditions=")),
     });
-    started.on("message", (answers: Answer[]) => {
+    started.on("message", (answer: Answer) => {
       sent.shift()?.forEach((waiting, index) => {
-        settle(waiting, answers[index] as Answer);
+        const text = answer[index];
+        if (text) waiting.resolve(text);
+        else workHere(waiting);
       });
     });
     started.on("error", (err) => {
-      parts.log.error({ err }, "the verifying thread has failed; this one does its work");
+      log.error({ err }, "the verifying thread has failed; this one does its work");
     });
     started.on("exit", () => {
       hasEnded = true;
       const left = sent.flat();
       sent = [];
-      for (const waiting of left) verifyHere(waiting);
+      left.forEach(workHere);
     });
     started.unref(); // after `on`: whoever listens for messages holds the program
     return started;
@@ -73,20 +79,26 @@ export function startVerifier(parts: Pick<Parts, "factory" | "keccak" | "log">):
   const flush = () => {
     const group = arriving;
     arriving = [];
-    if (group.length < groupMin || hasEnded) return group.forEach(verifyHere);
+    if (group.length < groupMin || sent.length >= groupsAheadMax || hasEnded)
+      return group.forEach(workHere);
     worker ??= start();
-    const records = pack(group);
+    const records = pack(group.map(({ address, terms = unread }) => ({ address, terms })));
     sent.push(group);
     worker.postMessage(records, [records.bytes]);
   };
+  const add = (address: Buffer, terms?: Uint8Array) =>
+    new Promise<Text>((resolve) => {
+      if (arriving.length === 0) setImmediate(flush);
+      arriving.push({ address, terms, resolve });
+      if (arriving.length >= groupSize) flush();
+    });
 
   return {
-    textOf: (address, terms) =>
-      new Promise((resolve, reject) => {
-        if (arriving.length === 0) setImmediate(flush);
-        arriving.push({ address, terms, resolve, reject });
-        if (arriving.length >= groupSize) flush();
-      }),
+    async textOf(address) {
+      if (store.file !== undefined) return add(address);
+      const terms = await store.findTerms(address);
+      return terms && add(address, terms);
+    },
     close: async () => worker?.terminate(),
   };
 }

@@ -1,25 +1,39 @@
-// Verifies records in a thread of its own: that, and spelling them out, is a third of a look-up.
+// Reads and verifies records in a thread of its own: that is half of a look-up.
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { Hex } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { connect } from "../store/connect.ts";
 import { type Packed, unpack } from "../store/packed.ts";
-import type { CorruptError } from "../store/store.ts";
+import { termsReader } from "../store/terms-reader.ts";
 import { verifiedText } from "./verified.ts";
 
-/** Of a record: its text, or the fault for which it is not served. */
-export type Answer = string | CorruptError;
+/** `file`: SQLite's, to read the terms from; without it they come with their addresses. */
+export type VerifyData = { factory: Hex; file: string | undefined };
 
-const parts = { factory: (workerData as { factory: Hex }).factory, keccak: newWasmKeccak() };
+/** Of each record its text; null where there is none to serve, for the asker to find out why. */
+export type Answer = (string | null)[];
 
-function answer({ address, terms }: { address: Buffer; terms: Buffer }): Answer {
+const { factory, file } = workerData as VerifyData;
+const parts = { factory, keccak: newWasmKeccak() };
+const read = file === undefined ? undefined : termsReader(connect(file));
+
+function textOf(address: Buffer, terms: Buffer | undefined): string | null {
   try {
-    return verifiedText(address, terms, parts);
-  } catch (error) {
-    return error as CorruptError;
+    return terms ? verifiedText(address, terms, parts) : null;
+  } catch {
+    return null;
   }
 }
 
-parentPort?.on("message", (records: Packed) => {
-  parentPort?.postMessage(unpack(records).map(answer));
-});
+function answer(records: Packed): Answer {
+  const rows = unpack(records);
+  try {
+    const held = read?.(rows.map(({ address }) => address));
+    return rows.map(({ address, terms }, index) => textOf(address, held ? held[index] : terms));
+  } catch {
+    return rows.map(() => null);
+  }
+}
+
+parentPort?.on("message", (records: Packed) => parentPort?.postMessage(answer(records)));

@@ -16,6 +16,7 @@ import { makePrivateFile } from "./private-file.ts";
 import { startRecordWriter } from "./record-writer.ts";
 import { type Store, UnavailableError } from "./store.ts";
 import type { Tables } from "./tables.ts";
+import { termsReader } from "./terms-reader.ts";
 
 const groupSizeMax = 1024;
 
@@ -39,6 +40,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
 
   return {
     dialect: "sqlite",
+    file,
     async saveRecord(row) {
       const fault = await writer.save(row);
       if (fault) throw fault;
@@ -82,10 +84,8 @@ function dialectOf(database: Database.Database): Dialect {
   };
 }
 
-/** One read transaction for all that is asked in a turn: its locks cost more than a read. */
+/** One read transaction for all that is asked in a turn. */
 function readers(hot: Database.Database) {
-  const terms = hot.prepare<[Uint8Array], Buffer>("select terms from records where address = ?");
-  terms.pluck();
   const apiKey = hot.prepare<[Uint8Array], { accountId: string }>(
     "select account_id as accountId from api_keys where digest = ?",
   );
@@ -105,7 +105,7 @@ function readers(hot: Database.Database) {
       groupSizeMax,
     );
   return {
-    terms: together((address) => terms.get(address)),
+    terms: grouped(termsReader(hot), groupSizeMax),
     apiKeys: together((digest) => apiKey.get(digest)),
     clientIds: together(findClientId),
   };

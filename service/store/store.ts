@@ -17,6 +17,9 @@ export type NewRecord = {
 export type Store = {
   dialect: Dialect;
 
+  /** SQLite's, for other threads to read with connections of their own. */
+  file?: string;
+
   /**
    * Resolves once the record and its ownership are durable, and never before: rows that arrive
    * together share one commit, and a commit that fails fails each of them. Repeating it changes
