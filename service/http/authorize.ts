@@ -57,7 +57,7 @@ export async function authorize(
   const verdict = await parts.accounts.limiter.take(`${policy.name} ${use.accountId}`, policy);
   const headers = limitHeaders(verdict, use.kind);
   if (!verdict.admitted) {
-    const wait = headers["Retry-After"];
+    const wait = headers["retry-after"];
     throw new Refusal("rate_limited", `over the limit: try again in ${wait} s`, { headers });
   }
   reply.headers(headers);
@@ -120,7 +120,7 @@ async function useClientId(
   return caller;
 }
 
-const challenge = { "WWW-Authenticate": 'Bearer realm="executable-address"' };
+const challenge = { "www-authenticate": 'Bearer realm="executable-address"' };
 
 const unauthorized = (message: string) =>
   new Refusal("unauthorized", message, { headers: challenge });
@@ -156,10 +156,10 @@ function limitHeaders(verdict: LimitVerdict, kind: CredentialKind): Record<strin
   const { remaining, resetMs, retryMs, admitted } = verdict;
   const { name } = policies[kind];
   const headers: Record<string, string> = {
-    "RateLimit-Policy": policyHeaders[kind],
-    RateLimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
+    "ratelimit-policy": policyHeaders[kind],
+    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
   };
-  if (!admitted) headers["Retry-After"] = String(Math.max(1, Math.ceil(retryMs / 1000)));
+  if (!admitted) headers["retry-after"] = String(Math.max(1, Math.ceil(retryMs / 1000)));
   return headers;
 }
 

@@ -26,9 +26,9 @@ export function budget(max: number, onShed: () => void) {
     if (inFlight >= max) {
       onShed();
       reply.code(503).headers({
-        "Retry-After": "1",
-        "Cache-Control": "no-store",
-        "Content-Type": "application/json; charset=utf-8",
+        "retry-after": "1",
+        "cache-control": "no-store",
+        "content-type": "application/json; charset=utf-8",
       });
       return void reply.send(body);
     }

@@ -7,7 +7,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
   return {
     handler(_request, reply) {
       // A chain may be listed or leave the list at any minute.
-      reply.header("Cache-Control", "public, max-age=60");
+      reply.header("cache-control", "public, max-age=60");
       const listed = chains
         .listed()
         .map(({ chainId, name, tokens }) => ({ chainId, name, tokens }));

@@ -34,7 +34,7 @@ export function create(parts: Parts): Route {
       const address = deriveAddress(terms, { factory, keccak });
       const { accountId } = request.caller as NonNullable<typeof request.caller>;
       await store.saveRecord({ address, terms, accountId, createdAtMs: parts.now() });
-      reply.header("Content-Type", "application/json; charset=utf-8");
+      reply.header("content-type", "application/json; charset=utf-8");
       return recordJson(address, terms, intent, parts);
     },
   };

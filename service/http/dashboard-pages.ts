@@ -97,9 +97,9 @@ function readFile(file: string, path: string, common: Record<string, string>): F
     etag: hash("sha256", body, "base64url").slice(0, 22),
     headers: {
       ...common,
-      "Content-Type": type,
-      "Cache-Control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
-      Vary: "Accept-Encoding",
+      "content-type": type,
+      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+      vary: "Accept-Encoding",
     },
   };
 }
@@ -108,9 +108,9 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   const isSmaller = file.gzip.length < file.body.length;
   const isGzip = isSmaller && takesGzip(request.headers["accept-encoding"]);
   const etag = `"${file.etag}${isGzip ? "-gzip" : ""}"`;
-  reply.headers(file.headers).header("ETag", etag);
+  reply.headers(file.headers).header("etag", etag);
   if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
-  if (isGzip) reply.header("Content-Encoding", "gzip");
+  if (isGzip) reply.header("content-encoding", "gzip");
   return reply.send(isGzip ? file.gzip : file.body);
 }
 
@@ -125,12 +125,12 @@ function takesGzip(acceptEncoding = ""): boolean {
 function pageHeaders(publicUrl: string): Record<string, string> {
   const isSecure = new URL(publicUrl).protocol === "https:";
   return {
-    "Content-Security-Policy": policy,
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    ...(isSecure && { "Strict-Transport-Security": "max-age=31536000" }),
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ...(isSecure && { "strict-transport-security": "max-age=31536000" }),
   };
 }

@@ -37,7 +37,7 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
 
 /** What the dashboard answers is one person's and of this moment. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
-  reply.headers({ "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin" });
+  reply.headers({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
   done();
 }
 
@@ -48,7 +48,7 @@ export function requireSession({ accounts }: Pick<Parts, "accounts">) {
     if (!session) throw new Refusal("unauthorized", "sign in first");
     request.account = session.account;
     // A session in use is prolonged.
-    if (session.setCookies.length > 0) reply.header("Set-Cookie", session.setCookies);
+    if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
 }
 

@@ -40,7 +40,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
 
   const welcome = (reply: FastifyReply, account: Account, setCookies: string[]) => {
     const remembered = device.set(attempts.newDeviceCookie(account.email));
-    reply.header("Set-Cookie", [...setCookies, remembered]);
+    reply.header("set-cookie", [...setCookies, remembered]);
     return { accountId: account.accountId, email: account.email };
   };
 
@@ -61,7 +61,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
 
   app.post("/sign-out", async (request, reply) => {
     const { setCookies } = await signIn.signOut(request.headers, actorOf(request, parts));
-    reply.header("Set-Cookie", setCookies);
+    reply.header("set-cookie", setCookies);
     return {};
   });
 
@@ -75,7 +75,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const change = { currentPassword, newPassword };
     const actor = actorOf(request, parts);
     const { setCookies } = await refused(signIn.changePassword(request.headers, change, actor));
-    reply.header("Set-Cookie", setCookies);
+    reply.header("set-cookie", setCookies);
     return {};
   });
 
@@ -91,7 +91,7 @@ function refuseUntil(waitMs: number): void {
   if (waitMs === 0) return;
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   throw new Refusal("rate_limited", `too many attempts: try again in ${seconds} s`, {
-    headers: { "Retry-After": String(seconds) },
+    headers: { "retry-after": String(seconds) },
   });
 }
 

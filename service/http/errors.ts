@@ -75,7 +75,7 @@ function toRefusal(error: unknown): Refusal {
   if (error instanceof InvalidError) return fromIssues(error.issues);
   if (error instanceof UnavailableError) {
     return new Refusal("service_unavailable", "the store cannot answer for this now; try again", {
-      headers: { "Retry-After": "1" },
+      headers: { "retry-after": "1" },
     });
   }
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];

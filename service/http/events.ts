@@ -28,16 +28,16 @@ export function events(parts: Parts, statuses: Statuses): Route {
   return {
     async handler(request, reply) {
       const subject = await statuses.findSubject(request);
-      reply.header("Content-Type", "text/event-stream; charset=utf-8");
-      reply.header("Cache-Control", "no-store");
+      reply.header("content-type", "text/event-stream; charset=utf-8");
+      reply.header("cache-control", "no-store");
       // Else a drain would wait for the connection to time out, long after the stream has ended.
-      reply.header("Connection", "close");
+      reply.header("connection", "close");
       // Proxies that buffer would hold back what happens now.
-      reply.header("X-Accel-Buffering", "no");
+      reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
       if (draining.aborted || !hub.hasRoom(subject.address)) {
         throw new Refusal("service_unavailable", "this server has no room for another stream", {
-          headers: { "Retry-After": "5" },
+          headers: { "retry-after": "5" },
         });
       }
       const lastId = request.headers["last-event-id"];

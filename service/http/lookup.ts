@@ -49,10 +49,10 @@ export function addressDigits(text: string | undefined): string {
 /** The body of an address never changes, so the address itself is a strong validator. */
 function send(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   const etag = `"${digits}"`;
-  reply.header("Cache-Control", "public, max-age=31536000, immutable");
-  reply.header("ETag", etag);
+  reply.header("cache-control", "public, max-age=31536000, immutable");
+  reply.header("etag", etag);
   if (tags !== undefined && isAmong(etag, tags)) return reply.code(304).send();
-  reply.header("Content-Type", "application/json; charset=utf-8");
+  reply.header("content-type", "application/json; charset=utf-8");
   return reply.send(body);
 }
 

@@ -39,7 +39,7 @@ export function serveMetrics(registry: Registry, host: string, port: number): Pr
   collectDefaultMetrics({ register: registry });
   const server = createServer((_request, response) => {
     registry.metrics().then(
-      (text) => response.setHeader("Content-Type", registry.contentType).end(text),
+      (text) => response.setHeader("content-type", registry.contentType).end(text),
       (error: Error) => response.writeHead(500).end(error.message),
     );
   });

@@ -20,9 +20,9 @@ export const answerError =
     if (isApi(request.url)) reply.headers(corsHeaders);
     reply
       .code(answer.status)
-      .header("X-Request-Id", request.id)
-      .header("Cache-Control", "no-store")
-      .header("Content-Type", "application/json; charset=utf-8")
+      .header("x-request-id", request.id)
+      .header("cache-control", "no-store")
+      .header("content-type", "application/json; charset=utf-8")
       .headers(answer.headers)
       .send(answer.body);
   };
@@ -44,15 +44,15 @@ const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const refusal = new Refusal("expectation_failed", "the only Expect served is 100-continue");
   const { status, body } = toAnswer(refusal);
-  response.writeHead(status, { ...socketHeaders, "Content-Length": Buffer.byteLength(body) });
+  response.writeHead(status, { ...socketHeaders, "content-length": Buffer.byteLength(body) });
   response.end(body);
 }
 
 /** Of answers that no route and no hook had a hand in. */
 const socketHeaders = {
-  "Content-Type": "application/json; charset=utf-8",
-  "Cache-Control": "no-store",
-  Connection: "close",
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+  connection: "close",
   ...corsHeaders,
 };
 
@@ -64,7 +64,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
       ? error
       : new Refusal("invalid_request", "this is not an HTTP/1.1 request"),
   );
-  const headers = Object.entries({ ...socketHeaders, "Content-Length": Buffer.byteLength(body) });
+  const headers = Object.entries({ ...socketHeaders, "content-length": Buffer.byteLength(body) });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
 }

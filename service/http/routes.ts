@@ -36,7 +36,7 @@ export function mount(
     // Ahead of the body, or an unknown media type would be refused in its place.
     onRequest: (request) => {
       throw new Refusal("method_not_allowed", `this path takes ${allow}, not ${request.method}`, {
-        headers: { Allow: allow },
+        headers: { allow },
       });
     },
     handler: unreachable,
@@ -49,11 +49,11 @@ export const preflight = (allow: string) => (_request: FastifyRequest, reply: Fa
   reply
     .code(204)
     .headers({
-      Allow: allow,
-      "Access-Control-Allow-Methods": allow,
-      "Access-Control-Allow-Headers":
+      allow,
+      "access-control-allow-methods": allow,
+      "access-control-allow-headers":
         "Authorization, Content-Type, X-Client-Id, If-None-Match, Last-Event-ID",
-      "Access-Control-Max-Age": "7200",
+      "access-control-max-age": "7200",
     })
     .send();
 };

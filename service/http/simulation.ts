@@ -18,7 +18,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
       const found = await simulateOn(chainId)(subject).catch((error) =>
         refuseUnread(chainId, error),
       );
-      return reply.header("Cache-Control", "no-store").send(found);
+      return reply.header("cache-control", "no-store").send(found);
     },
   };
 }

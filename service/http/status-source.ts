@@ -77,7 +77,7 @@ export function refuseUnread(chainId: number, error: unknown): never {
 /** What the node said is the operator's to read, in the log; it may name the node. */
 function unavailable(chainId: number, cause: unknown): Refusal {
   const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
-  const refusal = new Refusal("chain_unavailable", message, { headers: { "Retry-After": "2" } });
+  const refusal = new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
   refusal.cause = cause;
   return refusal;
 }

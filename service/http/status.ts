@@ -11,7 +11,7 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
     async handler(request, reply) {
       const subject = await statuses.findSubject(request);
       const found = await statuses.read(subject);
-      return reply.header("Cache-Control", "no-store").send(found);
+      return reply.header("cache-control", "no-store").send(found);
     },
   };
 }
