@@ -29,11 +29,11 @@ export type Verifier = {
 type Text = string | undefined;
 type Waiting = {
   address: Buffer;
-  /** Undefined where they are yet to be read. */
-  terms: Uint8Array | undefined;
+  terms: Uint8Array;
   resolve(text: Text | Promise<Text>): void;
 };
 
+/** Terms that are read by whichever thread does the work. */
 const unread = new Uint8Array();
 
 export function startVerifier(
@@ -46,7 +46,7 @@ export function startVerifier(
   let sent: Waiting[][] = [];
 
   const textHere = async ({ address, terms }: Waiting): Promise<Text> => {
-    const held = terms ?? (await store.findTerms(address));
+    const held = terms === unread ? await store.findTerms(address) : terms;
     return held && verifiedText(address, held, parts);
   };
   const workHere = (waiting: Waiting) => waiting.resolve(textHere(waiting));
@@ -82,23 +82,24 @@ export function startVerifier(
     if (group.length < groupMin || sent.length >= groupsAheadMax || hasEnded)
       return group.forEach(workHere);
     worker ??= start();
-    const records = pack(group.map(({ address, terms = unread }) => ({ address, terms })));
+    const records = pack(group);
     sent.push(group);
     worker.postMessage(records, [records.bytes]);
   };
-  const add = (address: Buffer, terms?: Uint8Array) =>
+  const add = (address: Buffer, terms: Uint8Array) =>
     new Promise<Text>((resolve) => {
       if (arriving.length === 0) setImmediate(flush);
       arriving.push({ address, terms, resolve });
       if (arriving.length >= groupSize) flush();
     });
 
+  const readAndAdd = async (address: Buffer) => {
+    const terms = await store.findTerms(address);
+    return terms && add(address, terms);
+  };
+
   return {
-    async textOf(address) {
-      if (store.file !== undefined) return add(address);
-      const terms = await store.findTerms(address);
-      return terms && add(address, terms);
-    },
+    textOf: store.file === undefined ? readAndAdd : (address) => add(address, unread),
     close: async () => worker?.terminate(),
   };
 }

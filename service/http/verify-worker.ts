@@ -5,7 +5,7 @@ import type { Hex } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { connect } from "../store/connect.ts";
 import { type Packed, unpack } from "../store/packed.ts";
-import { termsReader } from "../store/terms-reader.ts";
+import { termsReader } from "../store/read-together.ts";
 import { verifiedText } from "./verified.ts";
 
 /** `file`: SQLite's, to read the terms from; without it they come with their addresses. */

@@ -13,10 +13,10 @@ import { connect } from "./connect.ts";
 import { grouped } from "./group.ts";
 import { migrate } from "./migrate.ts";
 import { makePrivateFile } from "./private-file.ts";
+import { readTogether, termsReader } from "./read-together.ts";
 import { startRecordWriter } from "./record-writer.ts";
 import { type Store, UnavailableError } from "./store.ts";
 import type { Tables } from "./tables.ts";
-import { termsReader } from "./terms-reader.ts";
 
 const groupSizeMax = 1024;
 
@@ -99,15 +99,13 @@ function readers(hot: Database.Database) {
     const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
     return accountId === undefined ? undefined : { accountId, origins };
   };
-  const together = <Value>(read: (key: Uint8Array) => Value) =>
-    grouped(
-      hot.transaction((keys: Uint8Array[]) => keys.map(read)),
-      groupSizeMax,
-    );
   return {
     terms: grouped(termsReader(hot), groupSizeMax),
-    apiKeys: together((digest) => apiKey.get(digest)),
-    clientIds: together(findClientId),
+    apiKeys: grouped(
+      readTogether(hot, (digest) => apiKey.get(digest)),
+      groupSizeMax,
+    ),
+    clientIds: grouped(readTogether(hot, findClientId), groupSizeMax),
   };
 }
 
