@@ -23,19 +23,21 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
 /** Where an address that nobody asked the bytes of is written. */
 const spare = new Uint8Array(32);
 
-/** EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55 */
+/**
+ * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
+ *
+ * Of a letter the bit 0x40 is set, of a digit it is not; 0x20 is the case of a letter.
+ */
 export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
   writeDigits(digits, bytes);
   const hash = keccak(letters);
   for (let i = 0; i < 20; i++) {
     const bits = hash[i]!;
-    if (bits & 0x80 && letters[2 * i]! >= lowerA) letters[2 * i]! -= caseDistance;
-    if (bits & 0x08 && letters[2 * i + 1]! >= lowerA) letters[2 * i + 1]! -= caseDistance;
+    letters[2 * i]! ^= (bits >> 2) & (letters[2 * i]! >> 1) & 0x20;
+    letters[2 * i + 1]! ^= (bits << 2) & (letters[2 * i + 1]! >> 1) & 0x20;
   }
   return digitsText(digits, 20);
 }
-const lowerA = 97;
-const caseDistance = 32;
 
 // Asking for memory each time costs more than the hash.
 const digits = newDigits(20);

@@ -7,7 +7,8 @@ import { abytes } from "@noble/hashes/utils.js";
 /** keccak-256 as Ethereum has it (not SHA3-256): any number of bytes to 32. Keeps no state. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-const blockBytes = 136;
+/** Words of the state that take input: 136 bytes, low end first. */
+const rateWords = 34;
 
 /**
  * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
@@ -18,15 +19,20 @@ const blockBytes = 136;
 export const keccak256: Keccak = (bytes) => {
   abytes(bytes);
   state.fill(0);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const rest = bytes.length % blockBytes;
-  const whole = bytes.length - rest;
-  for (let at = 0; at < whole; at += blockBytes) absorb(view, at);
-  lastBlock.fill(0);
-  for (let i = 0; i < rest; i++) lastBlock[i] = bytes[whole + i]!;
-  lastBlock[rest] = 0x01;
-  lastBlock[blockBytes - 1]! |= 0x80;
-  absorb(lastView, 0);
+  const whole = bytes.length & ~3;
+  let word = 0;
+  for (let at = 0; at < whole; at += 4) {
+    state[word++]! ^=
+      bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    if (word < rateWords) continue;
+    keccakP(state);
+    word = 0;
+  }
+  let last = 0x01;
+  for (let at = bytes.length; at-- > whole; ) last = (last << 8) | bytes[at]!;
+  state[word]! ^= last;
+  state[rateWords - 1]! ^= 0x80000000;
+  keccakP(state);
   const digest = new Uint8Array(32);
   for (let i = 0; i < 32; i++) digest[i] = state[i >> 2]! >>> (8 * (i & 3));
   return digest;
@@ -34,11 +40,3 @@ export const keccak256: Keccak = (bytes) => {
 
 // Written anew by each hash; nothing that runs within one can call another.
 const state = new Uint32Array(50);
-const lastBlock = new Uint8Array(blockBytes);
-const lastView = new DataView(lastBlock.buffer);
-
-/** Lanes begin with their low end, on any machine. */
-function absorb(view: DataView, at: number): void {
-  for (let i = 0; i < blockBytes / 4; i++) state[i]! ^= view.getUint32(at + 4 * i, true);
-  keccakP(state);
-}
