@@ -1,10 +1,10 @@
 // Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
 
 import { type Faults, kindOf, noFaults, type Path, quoted, refuse, throwFaults } from "./errors.ts";
-import { digitsText, newDigits, writeDigits, writeHex } from "./hex.ts";
+import { digitsText, newDigits, toHex, writeDigits, writeHex } from "./hex.ts";
 import type { Hex } from "./intent.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
-import { type Memory, memoryOf, slotOf } from "./memory.ts";
+import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
 
 /**
  * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
@@ -59,9 +59,9 @@ export function writeAddress(
     return undefined;
   }
   const { addresses, addressBytes } = memory;
-  const slot = slotOf(text);
+  const slot = slotOfText(text);
   const known = addresses[slot];
-  if (known?.given === text) {
+  if (known !== undefined && (known.text === text || known.given === text)) {
     for (let i = 0; i < 20; i++) into[at + 12 + i] = addressBytes[20 * slot + i]!;
     return known.text;
   }
@@ -78,4 +78,14 @@ export function writeAddress(
   addresses[slot] = { given: text, text: right };
   for (let i = 0; i < 20; i++) addressBytes[20 * slot + i] = into[at + 12 + i]!;
   return right;
+}
+
+/** The 20 bytes from `at` as text: in EIP-55 case if they are remembered, else in lower case. */
+export function readAddress(memory: Memory, bytes: Uint8Array, at: number): Hex {
+  const { addresses, addressBytes } = memory;
+  const slot = slotOfBytes(bytes, at);
+  const known = addresses[slot];
+  let different = 0;
+  for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + i]!;
+  return known && different === 0 ? known.text : toHex(bytes.subarray(at, at + 20));
 }

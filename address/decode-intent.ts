@@ -4,7 +4,7 @@
 import { type AbiFunction, termsBytesMax } from "./abi-type.ts";
 import { InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { callsMax } from "./fields.ts";
-import { joinFunction, readFunction } from "./function.ts";
+import { joinFunction, knownFunction } from "./function.ts";
 import { toHex } from "./hex.ts";
 import { type Keccak, keccak256 } from "./keccak.ts";
 import { memoryOf } from "./memory.ts";
@@ -15,10 +15,11 @@ import {
   newReader,
   type Reader,
   take,
+  takeBytes,
   takeLength,
   takeOffset,
-  takeText,
   takeValues,
+  textOf,
 } from "./reader.ts";
 
 /**
@@ -31,7 +32,7 @@ export function decodeIntent(terms: Uint8Array, options: { readonly keccak?: Kec
     const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
     throw new InvalidError([{ path: [], code: "terms_too_long", message }]);
   }
-  const reader = newReader(terms, options.keccak ?? keccak256, []);
+  const reader = newReader(terms, memoryOf(options.keccak ?? keccak256));
   const start = take(reader, 32);
   takeOffset(reader, start, 0);
   const at = take(reader, 7 * 32);
@@ -80,9 +81,9 @@ function takeCall(reader: Reader): unknown {
   const target = addressText(reader, at);
   reader.path.push("function");
   takeOffset(reader, at + 32, at);
-  const signature = takeText(reader);
+  const signature = takeBytes(reader);
   takeOffset(reader, at + 64, at);
-  const names = takeText(reader);
+  const names = takeBytes(reader);
   const found = functionOf(reader, signature, names);
   reader.path.pop();
   reader.path.push("args");
@@ -93,14 +94,14 @@ function takeCall(reader: Reader): unknown {
 }
 
 /** The function with this signature and these names; a fault of it is refused as its own. */
-function functionOf(reader: Reader, signature: string, names: string): AbiFunction {
-  const memory = memoryOf(reader.keccak);
-  const text = joinFunction(signature, names, memory);
+function functionOf(reader: Reader, signature: Uint8Array, names: Uint8Array): AbiFunction {
+  const { memory } = reader;
+  const known = knownFunction(signature, names, memory);
+  if (known) return known;
   const faults = noFaults(reader.path);
-  const found = text === undefined ? undefined : readFunction(faults, text, memory);
+  const found = joinFunction(faults, textOf(reader, signature), textOf(reader, names), memory);
   throwFaults(faults);
-  if (found?.signature === signature && found.names === names) return found;
-  malformed(reader, "no function has this signature and these names");
+  return found ?? malformed(reader, "no function has this signature and these names");
 }
 
 /** The arguments, behind the length they have together. */

@@ -53,7 +53,7 @@ export function decodeExecutions(calldata: Uint8Array, options: TermsOptions = {
 
 /** Each intent lies from its offset to the next one's, as its terms have it behind their own. */
 function decodeBatch(args: Uint8Array, options: TermsOptions): Intent[] {
-  const reader = newReader(args, options.keccak ?? keccak256, []);
+  const reader = newReader(args, memoryOf(options.keccak ?? keccak256));
   takeOffset(reader, take(reader, 32), 0);
   const count = takeLength(reader, 32);
   const base = take(reader, 32 * count);

@@ -5,7 +5,7 @@ import { type AbiFunction, bodyBytes, termsBytesMax } from "./abi-type.ts";
 import { type Faults, quoted, refuse } from "./errors.ts";
 import { parseGrammar } from "./grammar.ts";
 import { toHex } from "./hex.ts";
-import { type Memory, remember } from "./memory.ts";
+import { keyLengthMax, type Memory, remember, slotOfSignature } from "./memory.ts";
 import { respell } from "./respell.ts";
 import { ownerOfSelector } from "./selectors.ts";
 import { weave } from "./weave.ts";
@@ -61,9 +61,34 @@ export function readFunction(
 
 const ascii = new TextEncoder();
 
-/** The text of the function that terms carry as `signature` and `names`, if there is one. */
-export function joinFunction(signature: string, names: string, memory: Memory): string | undefined {
-  const key = `${signature} ${names}`;
-  const known = memory.carried.get(key);
-  return known ?? remember(memory.carried, key, weave(signature, names));
+/** The function that terms carry in these bytes, if it is one of those that recur. */
+export function knownFunction(
+  signature: Uint8Array,
+  names: Uint8Array,
+  memory: Memory,
+): AbiFunction | undefined {
+  const known = memory.carried[slotOfSignature(signature)];
+  const same = known && isSame(known.signatureBytes, signature) && isSame(known.namesBytes, names);
+  return same ? known : undefined;
+}
+
+/** The function that terms carry as `signature` and `names`, or undefined and any faults of it. */
+export function joinFunction(
+  faults: Faults,
+  signature: string,
+  names: string,
+  memory: Memory,
+): AbiFunction | undefined {
+  const text = weave(signature, names);
+  const found = text === undefined ? undefined : readFunction(faults, text, memory);
+  if (found?.signature !== signature || found.names !== names) return undefined;
+  if (found.text.length <= keyLengthMax)
+    memory.carried[slotOfSignature(found.signatureBytes)] = found;
+  return found;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }

@@ -11,20 +11,20 @@ export type Address = { readonly given: string; readonly text: Hex };
 
 export type Memory = {
   readonly keccak: Keccak;
-  /** One to a slot, whichever came last: {@link slotOf}. */
+  /** One to a slot, whichever came last: {@link slotOfText} and {@link slotOfBytes}. */
   readonly addresses: (Address | undefined)[];
   /** 20 bytes for each slot that is taken. */
   readonly addressBytes: Uint8Array;
   /** By function text. */
   readonly functions: Map<string, AbiFunction>;
-  /** The text, if any, by signature and names as terms carry them. */
-  readonly carried: Map<string, string | undefined>;
+  /** As terms carry them, one to a slot: {@link slotOfSignature}. */
+  readonly carried: (AbiFunction | undefined)[];
 };
 
 const memories = new WeakMap<Keccak, Memory>();
 const slots = 1024;
 const entriesMax = 1024;
-const keyLengthMax = 512;
+export const keyLengthMax = 512;
 
 export function memoryOf(keccak: Keccak): Memory {
   let memory = memories.get(keccak);
@@ -34,7 +34,7 @@ export function memoryOf(keccak: Keccak): Memory {
       addresses: new Array(slots).fill(undefined),
       addressBytes: new Uint8Array(20 * slots),
       functions: new Map(),
-      carried: new Map(),
+      carried: new Array(slots).fill(undefined),
     };
     memories.set(keccak, memory);
   }
@@ -49,9 +49,27 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
   return value;
 }
 
-/** Where an address is remembered, by its last digits: new addresses are too many for a map. */
-export function slotOf(text: string): number {
-  const { length } = text;
-  const high = text.charCodeAt(length - 3) * 31 + text.charCodeAt(length - 4) * 961;
-  return ((text.charCodeAt(length - 1) + text.charCodeAt(length - 2) * 7 + high) % slots) | 0;
+/** Where an address is remembered, by its last three digits: new ones are too many for a map. */
+export function slotOfText(text: string): number {
+  const last = text.length - 1;
+  const high = (digitAt(text, last - 2) << 8) | (digitAt(text, last - 1) << 4);
+  return (high | digitAt(text, last)) % slots;
+}
+
+/** The same of its 20 bytes from `at`. */
+export function slotOfBytes(bytes: Uint8Array, at: number): number {
+  return ((bytes[at + 18]! << 8) | bytes[at + 19]!) % slots;
+}
+
+/** The value of a hex digit in either case; of anything else any small number. */
+function digitAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return (code & 0x0f) + 9 * ((code >> 6) & 1);
+}
+
+/** Where the functions with this signature are remembered, whatever their names. */
+export function slotOfSignature(signature: Uint8Array): number {
+  let sum = 0;
+  for (let i = 0; i < signature.length; i++) sum = (31 * sum + signature[i]!) | 0;
+  return (sum >>> 0) % slots;
 }

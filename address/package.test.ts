@@ -129,4 +129,4 @@ describe("the packed package", () => {
 });
 
 /** Bytes, minified and gzipped, give or take 150. */
-const pinned = { derive: 3208, verify: 11742, all: 13951, client: 13235 };
+const pinned = { derive: 3202, verify: 11762, all: 14217, client: 13318 };

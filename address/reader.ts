@@ -3,9 +3,10 @@
 // grows beyond its encoding.
 
 import { type AbiType, bodyBytes } from "./abi-type.ts";
+import { readAddress } from "./checksum.ts";
 import { InvalidError, type Path } from "./errors.ts";
 import { toHex } from "./hex.ts";
-import type { Keccak } from "./keccak.ts";
+import type { Memory } from "./memory.ts";
 import { readSmall, readWord } from "./number.ts";
 import { padded } from "./writer.ts";
 
@@ -13,7 +14,7 @@ import { padded } from "./writer.ts";
 export type Reader = {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  readonly keccak: Keccak;
+  readonly memory: Memory;
   readonly path: Path;
   at: number;
 };
@@ -21,9 +22,9 @@ export type Reader = {
 /** Text of a value, or of the values within a list or a tuple. */
 type Spelled = string | Spelled[];
 
-export function newReader(bytes: Uint8Array, keccak: Keccak, path: Path): Reader {
+export function newReader(bytes: Uint8Array, memory: Memory): Reader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, view, keccak, path, at: 0 };
+  return { bytes, view, memory, path: [], at: 0 };
 }
 
 /** @throws {InvalidError} always */
@@ -66,9 +67,8 @@ export function takeBytes(reader: Reader): Uint8Array {
   return reader.bytes.subarray(start, start + length);
 }
 
-/** Length and UTF-8, of valid Unicode only. A byte order mark is text like any other. */
-export function takeText(reader: Reader): string {
-  const bytes = takeBytes(reader);
+/** The text of UTF-8, of valid Unicode only. A byte order mark is text like any other. */
+export function textOf(reader: Reader, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -95,7 +95,7 @@ function takeValue(reader: Reader, type: AbiType, head: number, base: number): S
     case "bytes":
       return toHex(takeBytes(reader));
     case "string":
-      return takeText(reader);
+      return textOf(reader, takeBytes(reader));
     case "tuple": {
       const at = type.dynamic ? take(reader, bodyBytes(type.components)) : head;
       return takeValues(reader, type.components, at);
@@ -129,9 +129,9 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
   }
 }
 
-/** The address in the word at `at`, in lower case: whoever parses it gives it its checksum. */
-export function addressText(reader: Reader, at: number): string {
-  return toHex(reader.bytes.subarray(at + 12, at + 32));
+/** The address in the word at `at`: whoever parses it gives it its checksum. */
+export function addressText({ memory, bytes }: Reader, at: number): string {
+  return readAddress(memory, bytes, at + 12);
 }
 
 function zeros(reader: Reader, from: number, to: number): void {

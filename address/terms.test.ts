@@ -13,8 +13,18 @@ import {
   toFunctionSelector,
 } from "viem";
 import * as library from "./index.ts";
-import { decodeTerms, encodeTerms, fromHex, InvalidError, makeRecord, toHex } from "./index.ts";
+import {
+  decodeTerms,
+  encodeTerms,
+  fromHex,
+  type Intent,
+  InvalidError,
+  makeRecord,
+  parseAddress,
+  toHex,
+} from "./index.ts";
 import { type DrawnIntent, intents } from "./intents-for-tests.ts";
+import { sample, shop } from "./samples-for-tests.ts";
 
 const numRuns = Number(process.env.FUZZ_RUNS ?? 1500);
 const seed = 20260101;
@@ -67,6 +77,21 @@ describe("encodeTerms and decodeTerms", () => {
       }),
       { numRuns, seed },
     );
+  });
+
+  test("what is remembered stands in for nothing that is like it", () => {
+    const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
+    const spellings = ["a", "b"].flatMap((first) =>
+      ["order", "refund"].map(
+        (name): Intent => ({
+          ...sample,
+          token: addressOf(first),
+          calls: [{ target: shop, function: `pay(uint256 ${name})`, args: ["77"] }],
+        }),
+      ),
+    );
+    for (const intent of [...spellings, ...spellings.toReversed(), ...spellings])
+      assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
   });
 
   test("terms, selectors and addresses are viem's", () => {

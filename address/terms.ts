@@ -37,12 +37,19 @@ export function decodeTerms(terms: Uint8Array, options: TermsOptions = {}): Inte
   });
 }
 
-/** Both to their ends. */
+/** Both to their ends; canonical terms are whole words, and a word is quicker than its bytes. */
 function compare(terms: Uint8Array, canonical: Uint8Array): void {
-  const length = Math.max(terms.length, canonical.length);
-  for (let i = 0; i < length; i++)
-    if (terms[i] !== canonical[i]) {
-      const message = `not in canonical form: byte ${i} is not what the intent's terms have there`;
-      throw new InvalidError([{ path: [], code: "not_canonical", message }]);
-    }
+  const { length } = canonical;
+  let at = 0;
+  if (terms.length === length) {
+    const [view, wanted] = [viewOf(terms), viewOf(canonical)];
+    while (at < length && view.getInt32(at) === wanted.getInt32(at)) at += 4;
+    if (at === length) return;
+  }
+  while (terms[at] === canonical[at]) at++;
+  const message = `not in canonical form: byte ${at} is not what the intent's terms have there`;
+  throw new InvalidError([{ path: [], code: "not_canonical", message }]);
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Uint8Array) =>
+  new DataView(buffer, byteOffset, length);

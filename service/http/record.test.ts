@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { factoryAddress as factory, fromHex, keccak256, makeRecord } from "executable-address";
+import fc from "fast-check";
+import { intents } from "../../address/intents-for-tests.ts";
+import { recordJson } from "./record.ts";
+
+test("the body of any record is the JSON text of the library's record", () => {
+  fc.assert(
+    fc.property(intents, ({ intent }) => {
+      const record = makeRecord(intent);
+      const [address, terms] = [fromHex(record.address), fromHex(record.terms)];
+      const body = recordJson(address, terms, record.intent, { factory, keccak: keccak256 });
+      assert.equal(body, JSON.stringify(record));
+    }),
+  );
+});
