@@ -14,7 +14,7 @@ const plain: Facts = {
   chain: { chainId: 1, timeSeconds: 500 },
   vault: { hasCode: false, balances: new Map([[token, 100n]]) },
   history: { isInFlight: false, paidFailures: 0, recoveryFailures: 0, notBeforeSeconds: 0 },
-  fees: { perGas: 10n, perGasMax: 20n, spentToday: 0n, perDayMax: 1000n },
+  fees: { perGas: 10n, perGasMax: 20n, committedToday: 0n, perDayMax: 1000n },
   policy: { recoverMin: new Map([[other, 50n]]), paidFailuresMax: 3, recoveryFailuresMax: 5 },
 };
 
@@ -66,7 +66,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
   ["open and empty: wait for money", { vault: holding() }, wait("nothing_there", null)],
   ["fees over the cap: wait", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
   ["fees at the cap: execute", { fees: { perGas: 20n } }, execute],
-  ["budget spent: wait", { fees: { spentToday: 1000n } }, wait("budget_spent", 515)],
+  ["budget spent: wait", { fees: { committedToday: 1000n } }, wait("budget_spent", 515)],
   ["in backoff: wait for its end", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
   [
     "backoff past expiry: wait for expiry",
@@ -151,7 +151,7 @@ const rows: [title: string, change: Change, decision: Decision][] = [
   ],
   [
     "over, budget spent: wait",
-    { vault: over, fees: { spentToday: 1001n } },
+    { vault: over, fees: { committedToday: 1001n } },
     wait("budget_spent", 515),
   ],
   [
@@ -174,7 +174,7 @@ describe("decide", () => {
       timeSeconds: [expiry - 1, expiry, expiry + 1],
       held: [0n, 1n, 99n, 100n, 101n],
       perGas: [10n, 21n],
-      spentToday: [0n, 1000n],
+      committedToday: [0n, 1000n],
       notBeforeSeconds: [0, expiry + 500],
       paidFailures: [0, 3],
       recoveryFailures: [0, 5],
@@ -183,7 +183,7 @@ describe("decide", () => {
       const facts = given({
         vault: { hasCode: row.hasCode, ...holding([token, row.held]) },
         chain: { chainId: row.chainId, timeSeconds: row.timeSeconds },
-        fees: { perGas: row.perGas, spentToday: row.spentToday },
+        fees: { perGas: row.perGas, committedToday: row.committedToday },
         history: row,
       });
       const decision = decide(facts);
@@ -193,7 +193,7 @@ describe("decide", () => {
       if (decision.action === "wait" && decision.untilSeconds !== null) {
         assert.ok(decision.untilSeconds > row.timeSeconds, "a wait ends later than now");
       }
-      const mayPay = row.perGas <= 20n && row.spentToday < 1000n;
+      const mayPay = row.perGas <= 20n && row.committedToday < 1000n;
       if (decision.action === "execute" || decision.action === "recover") assert.ok(mayPay);
       count++;
     }

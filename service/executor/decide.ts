@@ -19,8 +19,11 @@ export type History = {
   notBeforeSeconds: number;
 };
 
-/** `perGas`: what a transaction would have to offer now, in wei. `spent` and budget per day. */
-export type Fees = { perGas: bigint; perGasMax: bigint; spentToday: bigint; perDayMax: bigint };
+/**
+ * Wei. `perGas`: what a transaction would have to offer now. `committedToday`: what gas has cost
+ * today, and what transactions in flight may cost at most.
+ */
+export type Fees = { perGas: bigint; perGasMax: bigint; committedToday: bigint; perDayMax: bigint };
 
 /** `recoverMin`: base units of a token below which returning it is not worth its gas. */
 export type DecisionPolicy = {
@@ -118,13 +121,13 @@ function tokensWorthIt(
 function heldBack(
   now: number,
   { notBeforeSeconds }: History,
-  { perGas, perGasMax, spentToday, perDayMax }: Fees,
+  { perGas, perGasMax, committedToday, perDayMax }: Fees,
   latestSeconds = Number.POSITIVE_INFINITY,
 ): Decision | undefined {
   const soon = Math.min(now + retrySeconds, latestSeconds);
   if (now < notBeforeSeconds) return wait("backoff", Math.min(notBeforeSeconds, latestSeconds));
   if (perGas > perGasMax) return wait("fees_over_cap", soon);
-  if (spentToday >= perDayMax) return wait("budget_spent", soon);
+  if (committedToday >= perDayMax) return wait("budget_spent", soon);
   return undefined;
 }
 

@@ -48,12 +48,12 @@ describe("the executor on a real chain", () => {
     registry = new Registry();
     return registry;
   };
-  const start = () =>
+  const start = (config = testConfig) =>
     startExecutor({
       store,
       chains: world.chains(),
       factory: factoryAddress,
-      config: testConfig,
+      config,
       registry: newRegistry(),
       log: pino({ level: process.env.LOG_LEVEL ?? "silent" }),
     });
@@ -132,6 +132,25 @@ describe("the executor on a real chain", () => {
     assert.equal(sent.length, 0, "a nonce was given out");
     await world.client.setBalance({ address: executor.address, value: wei });
     await until("it is executed", () => allExecuted([record]));
+  });
+
+  test("has no more in flight than the day's gas budget leaves room for", async () => {
+    await executor.stop();
+    const records = await Promise.all(
+      Array.from({ length: 3 }, () => world.newRecord({ chainId: 10 })),
+    );
+    await paid(...records);
+    await world.mine(5);
+    executor = start({ ...testConfig, executorGasPerDayMax: "1" });
+    const waiting = async () =>
+      (await Promise.all(records.map(({ address }) => jobOf(address)))).filter(
+        (job) => job?.reason === "budget_spent",
+      );
+    await until("two wait for tomorrow", async () => (await waiting()).length === 2);
+    const outcomes = () => store.db.selectFrom("executor_outcomes").selectAll().execute();
+    await until("one is settled", async () => (await outcomes()).length === 1);
+    const sent = await store.db.selectFrom("executor_purposes").selectAll().execute();
+    assert.equal(sent.length, 1, "more was sent than the first, which had all the budget");
   });
 
   test("sweeps what was paid while nobody looked", async () => {

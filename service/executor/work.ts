@@ -8,10 +8,9 @@ import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./callda
 import { type Decision, decide, type Fees } from "./decide.ts";
 import { type Examined, examine } from "./examine.ts";
 import type { Job, JobUpdate } from "./ledger/jobs.ts";
-import { dayOf } from "./ledger/settlements.ts";
 import type { Pass } from "./parts.ts";
 import { hexData, resultOf } from "./rpc.ts";
-import { canAfford, nextNonce, type Order, type Purse, send } from "./send.ts";
+import { canAfford, committedToday, nextNonce, type Order, type Purse, send } from "./send.ts";
 import { simulateExecutions, simulateRecovery } from "./simulate.ts";
 
 /** When a node could not say what would happen. */
@@ -29,7 +28,7 @@ export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<
   if (jobs.length === 0) return 0;
   await assertFactory(pass);
   const { examined, corrupt } = await examine(pass, jobs);
-  const decided = await decideAll(pass, purse, examined);
+  const decided = decideAll(pass, purse, examined);
   const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
   updates.push(...corrupt.map((job) => setAside(pass, job)));
   const orders = [
@@ -56,13 +55,12 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
 
 type Decided = { item: Examined; decision: Decision };
 
-async function decideAll(pass: Pass, purse: Purse, items: Examined[]): Promise<Decided[]> {
-  const { parts, view, now } = pass;
+function decideAll({ parts, now }: Pass, purse: Purse, items: Examined[]): Decided[] {
   const { chainId, fees, perDayMax, decision: policy } = parts.chain;
   const feesNow: Fees = {
     perGas: purse.neededPerGas,
     perGasMax: fees.perGasMax,
-    spentToday: await parts.ledger.findSpending(chainId, dayOf(view.head.timestamp)),
+    committedToday: committedToday(purse),
     perDayMax,
   };
   return items.map((item) => ({
@@ -162,8 +160,10 @@ async function sendOrders(
   batches: readonly Batch[],
   inFlight: number,
 ): Promise<void> {
-  const room = pass.parts.tuning.inFlightMax - inFlight;
+  const { chain, tuning } = pass.parts;
+  const room = tuning.inFlightMax - inFlight;
   for (const batch of batches.slice(0, Math.max(0, room))) {
+    if (committedToday(purse) >= chain.perDayMax) return; // the next pass tells whose jobs wait
     if (!canAfford(purse, batch.gas)) return pass.parts.report({ kind: "stopped_for_balance" });
     const nonce = await nextNonce(pass);
     if (nonce === undefined) return;
