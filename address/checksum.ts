@@ -61,7 +61,7 @@ export function writeAddress(
   const { addresses, addressBytes } = memory;
   const slot = slotOfText(text);
   const known = addresses[slot];
-  if (known !== undefined && (known.text === text || known.given === text)) {
+  if (known?.given === text) {
     for (let i = 0; i < 20; i++) into[at + 12 + i] = addressBytes[20 * slot + i]!;
     return known.text;
   }
@@ -80,12 +80,15 @@ export function writeAddress(
   return right;
 }
 
-/** The 20 bytes from `at` as text: in EIP-55 case if they are remembered, else in lower case. */
-export function readAddress(memory: Memory, bytes: Uint8Array, at: number): Hex {
+/**
+ * The 20 bytes from `at` as text that {@link writeAddress} takes: as they were given to it last, so
+ * that it need not compare letters, or in lower case.
+ */
+export function readAddress(memory: Memory, bytes: Uint8Array, at: number): string {
   const { addresses, addressBytes } = memory;
   const slot = slotOfBytes(bytes, at);
   const known = addresses[slot];
   let different = 0;
   for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + i]!;
-  return known && different === 0 ? known.text : toHex(bytes.subarray(at, at + 20));
+  return known && different === 0 ? known.given : toHex(bytes.subarray(at, at + 20));
 }
