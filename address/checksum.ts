@@ -81,14 +81,14 @@ export function writeAddress(
 }
 
 /**
- * The 20 bytes from `at` as text that {@link writeAddress} takes: as they were given to it last, so
- * that it need not compare letters, or in lower case.
+ * The address in the word at `at` as text that {@link writeAddress} takes: as it was given to it
+ * last, so that it need not compare letters, or in lower case.
  */
 export function readAddress(memory: Memory, bytes: Uint8Array, at: number): string {
   const { addresses, addressBytes } = memory;
-  const slot = slotOfBytes(bytes, at);
+  const slot = slotOfBytes(bytes, at + 12);
   const known = addresses[slot];
   let different = 0;
-  for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + i]!;
-  return known && different === 0 ? known.given : toHex(bytes.subarray(at, at + 20));
+  for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + 12 + i]!;
+  return known && different === 0 ? known.given : toHex(bytes.subarray(at + 12, at + 32));
 }

@@ -2,6 +2,7 @@
 // it again and compares, so a rule that this file does not enforce is enforced there.
 
 import { type AbiFunction, termsBytesMax } from "./abi-type.ts";
+import { readAddress } from "./checksum.ts";
 import { InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { callsMax } from "./fields.ts";
 import { joinFunction, knownFunction } from "./function.ts";
@@ -10,7 +11,6 @@ import { type Keccak, keccak256 } from "./keccak.ts";
 import { memoryOf } from "./memory.ts";
 import { readSmall, readWord } from "./number.ts";
 import {
-  addressText,
   malformed,
   newReader,
   type Reader,
@@ -38,11 +38,11 @@ export function decodeIntent(terms: Uint8Array, options: { readonly keccak?: Kec
   const at = take(reader, 7 * 32);
   takeOffset(reader, at + 64, at);
   const intent = {
-    token: addressText(reader, at),
+    token: readAddress(reader.memory, terms, at),
     amount: String(readWord(reader.view, at + 32)),
     calls: takeCalls(reader),
     expirationTimestamp: small(reader, at + 96, "expirationTimestamp"),
-    recovery: addressText(reader, at + 128),
+    recovery: readAddress(reader.memory, terms, at + 128),
     salt: toHex(terms.subarray(at + 160, at + 192)),
     chainId: small(reader, at + 192, "chainId"),
   };
@@ -78,7 +78,7 @@ function takeCalls(reader: Reader): unknown[] {
 
 function takeCall(reader: Reader): unknown {
   const at = take(reader, 4 * 32);
-  const target = addressText(reader, at);
+  const target = readAddress(reader.memory, reader.bytes, at);
   reader.path.push("function");
   takeOffset(reader, at + 32, at);
   const signature = takeBytes(reader);

@@ -5,7 +5,7 @@ import { type AbiFunction, bodyBytes, termsBytesMax } from "./abi-type.ts";
 import { type Faults, quoted, refuse } from "./errors.ts";
 import { parseGrammar } from "./grammar.ts";
 import { toHex } from "./hex.ts";
-import { keyLengthMax, type Memory, remember, slotOfSignature } from "./memory.ts";
+import { type Memory, remember, slotOfSignature } from "./memory.ts";
 import { respell } from "./respell.ts";
 import { ownerOfSelector } from "./selectors.ts";
 import { weave } from "./weave.ts";
@@ -82,7 +82,7 @@ export function joinFunction(
   const text = weave(signature, names);
   const found = text === undefined ? undefined : readFunction(faults, text, memory);
   if (found?.signature !== signature || found.names !== names) return undefined;
-  if (found.text.length <= keyLengthMax)
+  if (memory.functions.has(found.text))
     memory.carried[slotOfSignature(found.signatureBytes)] = found;
   return found;
 }

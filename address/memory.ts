@@ -17,14 +17,14 @@ export type Memory = {
   readonly addressBytes: Uint8Array;
   /** By function text. */
   readonly functions: Map<string, AbiFunction>;
-  /** As terms carry them, one to a slot: {@link slotOfSignature}. */
+  /** Of those that were remembered by text, one to a slot: {@link slotOfSignature}. */
   readonly carried: (AbiFunction | undefined)[];
 };
 
 const memories = new WeakMap<Keccak, Memory>();
 const slots = 1024;
 const entriesMax = 1024;
-export const keyLengthMax = 512;
+const keyLengthMax = 512;
 
 export function memoryOf(keccak: Keccak): Memory {
   let memory = memories.get(keccak);

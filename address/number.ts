@@ -99,6 +99,11 @@ export function writeInteger(view: DataView, at: number, value: Integer): void {
   view.setBigUint64(at + 16, whole >> 64n);
 }
 
+/** A view of just these bytes. */
+export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
+
 /** The unsigned integer of the word at `at`. */
 export function readWord(view: DataView, at: number): bigint {
   const low = view.getBigUint64(at + 24);

@@ -7,7 +7,7 @@ import { readAddress } from "./checksum.ts";
 import { InvalidError, type Path } from "./errors.ts";
 import { toHex } from "./hex.ts";
 import type { Memory } from "./memory.ts";
-import { readSmall, readWord } from "./number.ts";
+import { readSmall, readWord, viewOf } from "./number.ts";
 import { padded } from "./writer.ts";
 
 /** `at`: where the next part of the tail must begin. `path`: what is being read. */
@@ -23,8 +23,7 @@ export type Reader = {
 type Spelled = string | Spelled[];
 
 export function newReader(bytes: Uint8Array, memory: Memory): Reader {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, view, memory, path: [], at: 0 };
+  return { bytes, view: viewOf(bytes), memory, path: [], at: 0 };
 }
 
 /** @throws {InvalidError} always */
@@ -119,7 +118,7 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
     case "int":
       return String(readSmall(reader.view, at) ?? BigInt.asIntN(256, readWord(reader.view, at)));
     case "address":
-      return addressText(reader, at);
+      return readAddress(reader.memory, reader.bytes, at);
     case "bool":
       return readSmall(reader.view, at) === 0 ? "false" : "true";
     case "fixedBytes":
@@ -127,11 +126,6 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
     default:
       return malformed(reader, `a ${type.kind} is no single word`);
   }
-}
-
-/** The address in the word at `at`: whoever parses it gives it its checksum. */
-export function addressText({ memory, bytes }: Reader, at: number): string {
-  return readAddress(memory, bytes, at + 12);
 }
 
 function zeros(reader: Reader, from: number, to: number): void {

@@ -5,6 +5,7 @@ import { decodeIntent } from "./decode-intent.ts";
 import { InvalidError } from "./errors.ts";
 import type { Hex, Intent } from "./intent.ts";
 import type { Keccak } from "./keccak.ts";
+import { viewOf } from "./number.ts";
 import { useIntent } from "./parse.ts";
 
 export type TermsOptions = {
@@ -50,6 +51,3 @@ function compare(terms: Uint8Array, canonical: Uint8Array): void {
   const message = `not in canonical form: byte ${at} is not what the intent's terms have there`;
   throw new InvalidError([{ path: [], code: "not_canonical", message }]);
 }
-
-const viewOf = ({ buffer, byteOffset, length }: Uint8Array) =>
-  new DataView(buffer, byteOffset, length);

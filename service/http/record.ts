@@ -15,6 +15,7 @@ export function recordJson(
 ): string {
   const { buffer, byteOffset, byteLength } = terms;
   const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
+  // Put together here: JSON.stringify would read the hex, most of the body, for what to escape.
   const head = `{"address":"${formatAddress(address, keccak)}","factory":"${factory}"`;
   return `${head},"intent":${intentJson(intent)},"terms":"0x${hex}"}`;
 }
