@@ -85,6 +85,7 @@ describe("the account", () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
     await page.getByText("Your session has ended").waitFor();
+    await page.locator("h1:focus", { hasText: "Sign in" }).waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -92,7 +93,7 @@ describe("the account", () => {
     await page.getByLabel("Password", { exact: true }).fill(newPassword);
     // By key alone, as a screen reader's user does.
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Activity" }).waitFor();
+    await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
   });
 
   test("a reset link of the operator sets a new password, once", async () => {

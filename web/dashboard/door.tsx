@@ -1,13 +1,11 @@
-import { type ReactNode, useEffect } from "react";
+import type { ReactNode } from "react";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
+import { Heading } from "./heading.tsx";
 import { Brand } from "./shell.tsx";
 
 /** The page around every form that needs no session. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {
-  useEffect(() => {
-    document.title = `${title} · Executable addresses`;
-  }, [title]);
   return (
     <div className="grid min-h-dvh lg:grid-cols-[1fr_1.1fr]">
       <div className="flex flex-col px-4 py-5 sm:px-8">
@@ -16,7 +14,7 @@ export function Door({ title, children }: { title: string; children: ReactNode }
           <ThemeButton />
         </header>
         <main className="mx-auto my-auto w-full max-w-sm py-10">
-          <h1 className="mb-6">{title}</h1>
+          <Heading title={title} />
           <div className="space-y-5">{children}</div>
         </main>
       </div>

@@ -3,16 +3,20 @@ import { Link } from "wouter";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/** The heading of a page takes the focus when one arrives, so that a reader starts there. */
+/** The title of the page the reader is on, once there is one. */
+let presentTitle: string | undefined;
+
+/**
+ * A page that takes another's place takes the focus, so that a reader starts at its heading. The
+ * first one leaves it where it is: there the skip link comes first.
+ */
 export function Heading({ title, children }: HeadingProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // Not on the first load: there the skip link comes first. Asked before the page is there, or a
-  // Tab as it appears would count.
-  const isFirst = !navigator.userActivation.hasBeenActive;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the title alone tells pages apart
   useEffect(() => {
     document.title = `${title} · Executable addresses`;
-    if (!isFirst) heading.current?.focus({ preventScroll: true });
+    const takesAnothersPlace = presentTitle !== undefined && presentTitle !== title;
+    presentTitle = title;
+    if (takesAnothersPlace) heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
     <div className="mb-6">
