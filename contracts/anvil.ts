@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform } from "node:process";
+import { foundry } from "viem/chains";
 
 export type Anvil = {
   rpcUrl: string;
@@ -12,6 +13,13 @@ export type Anvil = {
   /** Resolves when the process is gone, its state file written if it has one. */
   stop(): Promise<void>;
 };
+
+/**
+ * The chain anvil makes, as viem describes it, but for one thing: while viem looks whether a
+ * transaction was replaced it overlooks new blocks. Where a block comes with each transaction no
+ * other follows, so the wait for a receipt would never end.
+ */
+export const anvilChain = { ...foundry, supportsTransactionReplacementDetection: false } as const;
 
 /** Path of a Foundry program ("anvil", "forge") for this machine. Throws where npm has none. */
 export function foundryBinary(program: "anvil" | "forge"): string {

@@ -12,8 +12,7 @@ import {
   publicActions,
   walletActions,
 } from "viem";
-import { foundry } from "viem/chains";
-import { type Anvil, startAnvil } from "./anvil.ts";
+import { type Anvil, anvilChain, startAnvil } from "./anvil.ts";
 import { factoryAddress } from "./index.ts";
 import { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
 
@@ -35,7 +34,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
   const anvil: Anvil = await startAnvil({ args });
   const client = createTestClient({
     mode: "anvil",
-    chain: foundry,
+    chain: anvilChain,
     transport: http(anvil.rpcUrl),
     account: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     pollingInterval: 5,

@@ -2,6 +2,7 @@
 // Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
 
 import { demoShop, demoToken, factoryCreationCode } from "executable-address-contracts";
+import { anvilChain } from "executable-address-contracts/anvil";
 import { bringDeployer, create2Address, deployOnce } from "executable-address-contracts/deploy";
 import {
   type Account,
@@ -12,7 +13,6 @@ import {
   toHex,
 } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
 
 /** anvil's own accounts, known to everybody: worth nothing anywhere else. */
 const mnemonic = "test test test test test test test test test test test junk";
@@ -23,7 +23,7 @@ export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 /** As {@link mnemonicToAccount} derives it: 0x and 64 hex characters. */
 export const executorKey = toHex(executorAccount.getHdKey().privateKey!);
 
-export const localChainId: number = foundry.id;
+export const localChainId: number = anvilChain.id;
 
 const tokens = [
   { name: "Demo Dollar", symbol: "DUSD", decimals: 6 },
@@ -49,7 +49,7 @@ export const shopAddress = create2Address(shopCode);
 
 /** A client that signs as one of the accounts above. */
 export const localWallet = (rpcUrl: string, account: Account) =>
-  createWalletClient({ account, chain: foundry, transport: http(rpcUrl) }).extend(publicActions);
+  createWalletClient({ account, chain: anvilChain, transport: http(rpcUrl) }).extend(publicActions);
 
 /** Puts on the chain what is not there yet. Repeating it changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {

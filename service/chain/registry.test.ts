@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { demoToken } from "executable-address-contracts";
-import { type Anvil, startAnvil } from "executable-address-contracts/anvil";
+import { type Anvil, anvilChain, startAnvil } from "executable-address-contracts/anvil";
 import { createWalletClient, type Hex, http, keccak256, publicActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
-import { foundry } from "viem/chains";
 import { parseChains } from "./chains.ts";
 import { openChains } from "./registry.ts";
 
@@ -18,7 +17,9 @@ before(async () => {
   anvil = await startAnvil();
   const account = mnemonicToAccount("test test test test test test test test test test test junk");
   const transport = http(anvil.rpcUrl);
-  const wallet = createWalletClient({ account, chain: foundry, transport }).extend(publicActions);
+  const wallet = createWalletClient({ account, chain: anvilChain, transport }).extend(
+    publicActions,
+  );
   const hash = await wallet.deployContract({ ...demoToken, args: ["Demo", "DEMO", 6] });
   const receipt = await wallet.waitForTransactionReceipt({ hash });
   token = receipt.contractAddress!;

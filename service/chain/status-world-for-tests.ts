@@ -28,8 +28,7 @@ import {
   toHex,
   walletActions,
 } from "viem";
-import { foundry } from "viem/chains";
-import { startAnvil } from "../../contracts/anvil.ts";
+import { anvilChain, startAnvil } from "../../contracts/anvil.ts";
 
 export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const recovery: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -44,7 +43,7 @@ export async function startWorld(chainId = 31_337) {
 }
 
 async function settle(rpcUrl: string, chainId: number) {
-  const chain = { ...foundry, id: chainId };
+  const chain = { ...anvilChain, id: chainId };
   const client = createTestClient({
     account: payer,
     chain,

@@ -14,8 +14,7 @@ import {
   stringToHex,
   walletActions,
 } from "viem";
-import { foundry } from "viem/chains";
-import { startAnvil } from "../../contracts/anvil.ts";
+import { anvilChain, startAnvil } from "../../contracts/anvil.ts";
 import { demoTokens, deployDemo, executorKey, localChainId } from "../../scripts/local-chain.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Store } from "../store/store.ts";
@@ -103,7 +102,7 @@ type Payment = { to: Hex; amount: bigint | string; token?: Hex };
 
 const clientOf = (rpcUrl: string) =>
   createTestClient({
-    chain: foundry,
+    chain: anvilChain,
     mode: "anvil",
     transport: http(rpcUrl),
     pollingInterval: 20,

@@ -1,0 +1,35 @@
+// What anvilChain is for, against an RPC whose block comes at the worst moment.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPublicClient, custom, zeroAddress, zeroHash } from "viem";
+import { anvilChain } from "./anvil.ts";
+
+const transaction = { hash: zeroHash, from: zeroAddress, nonce: "0x0", blockNumber: null };
+const receipt = { transactionHash: zeroHash, status: "0x1", blockNumber: "0x2", logs: [] };
+
+test("the wait for a receipt ends though its block came while another was asked for", async () => {
+  let receiptsAsked = 0;
+  const isMined = () => receiptsAsked > 1;
+  let tellNewBlock = () => {};
+  const newBlockTold = new Promise<void>((resolve) => {
+    tellNewBlock = resolve;
+  });
+  const answers: Record<string, () => unknown> = {
+    eth_blockNumber: () => {
+      // After the answer has been taken in.
+      if (isMined()) setImmediate(tellNewBlock);
+      return isMined() ? "0x2" : "0x1";
+    },
+    eth_getTransactionReceipt: () => (++receiptsAsked > 2 ? receipt : null),
+    eth_getTransactionByHash: () => transaction,
+    eth_getBlockByNumber: () => newBlockTold.then(() => ({ number: "0x1", transactions: [] })),
+  };
+  const client = createPublicClient({
+    chain: anvilChain,
+    transport: custom({ request: async ({ method }: { method: string }) => answers[method]!() }),
+    pollingInterval: 1,
+  });
+  const { status } = await client.waitForTransactionReceipt({ hash: zeroHash, timeout: 5000 });
+  assert.equal(status, "success");
+});
