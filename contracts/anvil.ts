@@ -45,20 +45,21 @@ export function freePort(): Promise<number> {
 /**
  * Starts anvil on 127.0.0.1 and waits until it listens.
  *
- * @param options.port a free one when absent
+ * @param options.port one that is free when absent
  * @param options.args further arguments, such as `--state FILE`
  * @throws when anvil ends before it listens, with what it said
  */
 export async function startAnvil(options: { port?: number; args?: string[] } = {}): Promise<Anvil> {
-  const port = options.port ?? (await freePort());
-  const args = ["--host", "127.0.0.1", "--port", String(port), ...(options.args ?? [])];
+  const port = String(options.port ?? 0);
+  const args = ["--host", "127.0.0.1", "--port", port, ...(options.args ?? [])];
   const child = spawn(foundryBinary("anvil"), args, { stdio: ["ignore", "pipe", "pipe"] });
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   let said = "";
-  await new Promise<void>((resolve, reject) => {
+  const host = await new Promise<string>((resolve, reject) => {
     const listen = (chunk: Buffer) => {
       said += chunk;
-      if (said.includes("Listening on")) resolve();
+      const listening = /Listening on (\S+)\n/.exec(said);
+      if (listening) resolve(listening[1]!);
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
@@ -67,7 +68,7 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
   });
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners("data").resume();
   return {
-    rpcUrl: `http://127.0.0.1:${port}`,
+    rpcUrl: `http://${host}`,
     process: child,
     stop: async () => {
       child.kill("SIGINT");

@@ -26,7 +26,6 @@ before(async () => {
   site = new URL(service.baseUrl).origin;
   context = await browser.newContext({ reducedMotion: "reduce" });
   page = await context.newPage();
-  page.setDefaultTimeout(15_000);
   faults = listenForFaults(page);
   await page.goto(`${site}/sign-up`);
   await page.getByLabel("Email").fill(email);

@@ -57,7 +57,6 @@ async function create(calls: Intent["calls"]): Promise<AddressRecord> {
 async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
   return page;
 }
 

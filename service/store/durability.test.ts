@@ -204,19 +204,25 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await operator.connect();
     await operator.query("alter system set synchronous_standby_names = 'nobody'");
     await operator.query("select pg_reload_conf()");
-    await sleep(200);
-    const isSaved = assert.rejects(store.saveRecord(rowOf(1)), isUnavailable);
-    for (let cancelled = 0; cancelled === 0; await sleep(20)) {
-      const { rowCount } = await operator.query(
-        "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
-      );
-      cancelled = rowCount ?? 0;
+    // The first creates may be durable before the servers' processes have read that.
+    let refused: unknown;
+    for (let i = 1; !refused; i++) {
+      let isSettled = false;
+      const saved = store.saveRecord(rowOf(i)).catch((error) => {
+        refused = error;
+      });
+      void saved.finally(() => {
+        isSettled = true;
+      });
+      while (!isSettled) {
+        const waiting = "from pg_stat_activity where wait_event = 'SyncRep'";
+        await operator.query(`select pg_cancel_backend(pid) ${waiting}`);
+      }
     }
-    await isSaved;
+    assert.ok(isUnavailable(refused));
     await operator.query("alter system reset synchronous_standby_names");
     await operator.query("select pg_reload_conf()");
     await operator.end();
-    await sleep(200);
     await store.saveRecord(rowOf(1));
     await store.close();
   });
@@ -229,9 +235,10 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await operator.query("begin");
     await operator.query("lock table records");
     const isSaved = assert.rejects(store.saveRecord(rowOf(1)), isUnavailable);
-    await sleep(100);
-    await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where pid <> pg_backend_pid() and application_name = 'executable-address'`);
+    const ours = "from pg_stat_activity where application_name = 'executable-address'";
+    const waiting = `select pid ${ours} and wait_event_type = 'Lock'`;
+    while ((await operator.query(waiting)).rowCount === 0);
+    await operator.query(`select pg_terminate_backend(pid) ${ours}`);
     await isSaved;
     await operator.end();
     await store.saveRecord(rowOf(2));
