@@ -138,6 +138,6 @@ describe("GET /v1/address/{address}/status", () => {
     client.request = request;
     assert.ok(answers.every((answer) => answer.statusCode === 200));
     assert.equal(calls.filter((method) => method === "eth_call").length, 1);
-    assert.ok(calls.length <= 12, calls.join());
+    assert.ok(calls.length < 100, "a tenth of a second apart, the head is asked for anew");
   });
 });
