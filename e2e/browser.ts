@@ -1,16 +1,26 @@
 // A real Chromium for e2e tests, small pages of other origins, and the checks every page must pass.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import chromiumBinary from "@sparticuz/chromium";
 import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 const web = resolve(import.meta.dirname, "../web");
+const cache = resolve(import.meta.dirname, "../node_modules/.cache");
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",
@@ -20,9 +30,34 @@ const axeSource = readFileSync(
 export async function launchBrowser(): Promise<Browser> {
   requireFreshBuild();
   return chromium.launch({
-    executablePath: await chromiumBinary.executablePath(),
+    executablePath: await unpackBrowser(),
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
   });
+}
+
+/**
+ * Whole or not at all: test files start at the same time, and what one has begun to write is no
+ * program yet for the others.
+ */
+async function unpackBrowser(): Promise<string> {
+  const folder = join(cache, "chromium");
+  const program = join(folder, "chromium");
+  if (existsSync(program)) return program;
+  mkdirSync(cache, { recursive: true });
+  const { TMPDIR } = process.env;
+  // Where the package unpacks to.
+  process.env.TMPDIR = mkdtempSync(`${folder}-`);
+  const unpacked = dirname(await chromiumBinary.executablePath());
+  if (TMPDIR === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = TMPDIR;
+  try {
+    renameSync(unpacked, folder);
+  } catch (error) {
+    rmSync(unpacked, { recursive: true });
+    // Another was first.
+    if (!existsSync(program)) throw error;
+  }
+  return program;
 }
 
 function requireFreshBuild(): void {
