@@ -2,6 +2,8 @@
 // since the npm wrapper loses signals and exit codes.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform } from "node:process";
@@ -30,16 +32,23 @@ export function foundryBinary(program: "anvil" | "forge"): string {
   return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
 }
 
-/** A port on 127.0.0.1 that was free a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
+/**
+ * A port on 127.0.0.1 that was free a moment ago. It lies below those that systems give to whoever
+ * asks for any, so nobody is given it before it is used.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    const server = createServer().listen(port, "127.0.0.1");
+    try {
+      await once(server, "listening");
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    } finally {
+      server.close();
+    }
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
+import { freePort } from "executable-address-contracts/anvil";
 import { newIntent, token } from "./http/app-for-tests.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));
@@ -244,10 +245,7 @@ describe("SIGTERM", () => {
 });
 
 test("METRICS_PORT serves Prometheus' format on a port of its own, and no API", async () => {
-  const free = createServer().listen(0, "127.0.0.1");
-  await once(free, "listening");
-  const { port } = free.address() as AddressInfo;
-  free.close();
+  const port = await freePort();
   const server = await start({ METRICS_PORT: String(port) });
   await fetch(`${server.base}/v1/chains`);
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
