@@ -35,12 +35,10 @@ export function Reset() {
   }
   if (sending.isSuccess) {
     return (
-      <Door title="Set a new password">
-        <Notice tone="good" title="The new password holds">
-          <Link href="/" className="link">
-            Sign in with it
-          </Link>
-        </Notice>
+      <Door title="The new password holds">
+        <Link href="/" className="link">
+          Sign in with it
+        </Link>
       </Door>
     );
   }
