@@ -5,7 +5,6 @@ import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 import type { Purpose } from "./ledger/purposes.ts";
-import { dayOf } from "./ledger/settlements.ts";
 import type { Pass } from "./parts.ts";
 import { isAlreadyKnown, isNonceUsed, isUnderpriced, quantity, resultOf } from "./rpc.ts";
 
@@ -14,15 +13,9 @@ export const idleGas = 21_000;
 
 /**
  * What sending costs and what there is to pay it with, as of one pass. Wei. `reserved`: what is in
- * flight may cost so much. `spentToday`: what was settled by the chain's day.
+ * flight may cost so much.
  */
-export type Purse = {
-  suggested: Fee;
-  neededPerGas: bigint;
-  balance: bigint;
-  reserved: bigint;
-  spentToday: bigint;
-};
+export type Purse = { suggested: Fee; neededPerGas: bigint; balance: bigint; reserved: bigint };
 
 export async function openPurse(pass: Pass, pending: readonly Purpose[]): Promise<Purse> {
   const { parts, view } = pass;
@@ -41,7 +34,6 @@ export async function openPurse(pass: Pass, pending: readonly Purpose[]): Promis
     neededPerGas,
     balance: quantity(resultOf(balance)),
     reserved: pending.reduce((sum, purpose) => sum + costMax(purpose), 0n),
-    spentToday: await parts.ledger.findSpending(parts.chain.chainId, dayOf(view.head.timestamp)),
   };
 }
 
@@ -53,11 +45,6 @@ function costMax({ gas, transactions }: Purpose): bigint {
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
 export function canAfford(purse: Purse, gas: number): boolean {
   return purse.balance >= purse.reserved + 2n * BigInt(gas) * purse.suggested.maxFee;
-}
-
-/** What the day's budget has to hold already, were all that is in flight to cost the most. */
-export function committedToday({ spentToday, reserved }: Purse): bigint {
-  return spentToday + reserved;
 }
 
 export type Order = {

@@ -8,9 +8,10 @@ import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./callda
 import { type Decision, decide, type Fees } from "./decide.ts";
 import { type Examined, examine } from "./examine.ts";
 import type { Job, JobUpdate } from "./ledger/jobs.ts";
+import { dayOf } from "./ledger/settlements.ts";
 import type { Pass } from "./parts.ts";
 import { hexData, resultOf } from "./rpc.ts";
-import { canAfford, committedToday, nextNonce, type Order, type Purse, send } from "./send.ts";
+import { canAfford, nextNonce, type Order, type Purse, send } from "./send.ts";
 import { simulateExecutions, simulateRecovery } from "./simulate.ts";
 
 /** When a node could not say what would happen. */
@@ -21,14 +22,15 @@ const secondLookSeconds = 60;
 
 /** @returns how many jobs were due; none are looked at while nothing more may be sent */
 export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<number> {
-  const { parts, now } = pass;
+  const { parts, view, now } = pass;
   const { chainId } = parts.chain;
   if (inFlight >= parts.tuning.inFlightMax) return 0;
   const jobs = await parts.ledger.findDueJobs(chainId, now, parts.tuning.jobsPerPass);
   if (jobs.length === 0) return 0;
   await assertFactory(pass);
   const { examined, corrupt } = await examine(pass, jobs);
-  const decided = decideAll(pass, purse, examined);
+  const spentToday = await parts.ledger.findSpending(chainId, dayOf(view.head.timestamp));
+  const decided = decideAll(pass, purse, spentToday, examined);
   const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
   updates.push(...corrupt.map((job) => setAside(pass, job)));
   const orders = [
@@ -36,7 +38,7 @@ export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<
     ...(await orderRecoveries(pass, decided, updates, parts.tuning.inFlightMax - inFlight)),
   ];
   if (updates.length > 0) await parts.ledger.updateJobs(pass.fence, updates);
-  await sendOrders(pass, purse, orders, inFlight);
+  await sendOrders(pass, purse, spentToday, orders, inFlight);
   return jobs.length;
 }
 
@@ -55,12 +57,17 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
 
 type Decided = { item: Examined; decision: Decision };
 
-function decideAll({ parts, now }: Pass, purse: Purse, items: Examined[]): Decided[] {
+function decideAll(
+  { parts, now }: Pass,
+  purse: Purse,
+  spentToday: bigint,
+  items: Examined[],
+): Decided[] {
   const { chainId, fees, perDayMax, decision: policy } = parts.chain;
   const feesNow: Fees = {
     perGas: purse.neededPerGas,
     perGasMax: fees.perGasMax,
-    committedToday: committedToday(purse),
+    committedToday: spentToday + purse.reserved,
     perDayMax,
   };
   return items.map((item) => ({
@@ -157,13 +164,15 @@ function later({ now }: Pass, { job }: Examined): JobUpdate {
 async function sendOrders(
   pass: Pass,
   purse: Purse,
+  spentToday: bigint,
   batches: readonly Batch[],
   inFlight: number,
 ): Promise<void> {
   const { chain, tuning } = pass.parts;
   const room = tuning.inFlightMax - inFlight;
   for (const batch of batches.slice(0, Math.max(0, room))) {
-    if (committedToday(purse) >= chain.perDayMax) return; // the next pass tells whose jobs wait
+    // The next pass tells whose jobs wait.
+    if (spentToday + purse.reserved >= chain.perDayMax) return;
     if (!canAfford(purse, batch.gas)) return pass.parts.report({ kind: "stopped_for_balance" });
     const nonce = await nextNonce(pass);
     if (nonce === undefined) return;
