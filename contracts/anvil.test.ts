@@ -11,19 +11,16 @@ const receipt = { transactionHash: zeroHash, status: "0x1", blockNumber: "0x2", 
 test("the wait for a receipt ends though its block came while another was asked for", async () => {
   let receiptsAsked = 0;
   const isMined = () => receiptsAsked > 1;
-  let tellNewBlock = () => {};
-  const newBlockTold = new Promise<void>((resolve) => {
-    tellNewBlock = resolve;
-  });
+  const newBlock = Promise.withResolvers<void>();
   const answers: Record<string, () => unknown> = {
     eth_blockNumber: () => {
       // After the answer has been taken in.
-      if (isMined()) setImmediate(tellNewBlock);
+      if (isMined()) setImmediate(newBlock.resolve);
       return isMined() ? "0x2" : "0x1";
     },
     eth_getTransactionReceipt: () => (++receiptsAsked > 2 ? receipt : null),
     eth_getTransactionByHash: () => transaction,
-    eth_getBlockByNumber: () => newBlockTold.then(() => ({ number: "0x1", transactions: [] })),
+    eth_getBlockByNumber: () => newBlock.promise.then(() => ({ number: "0x1", transactions: [] })),
   };
   const client = createPublicClient({
     chain: anvilChain,

@@ -56,8 +56,7 @@ async function create(calls: Intent["calls"]): Promise<AddressRecord> {
 /** A fresh page without cookies, as a payer has it. */
 async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
-  return page;
+  return context.newPage();
 }
 
 before(async () => {

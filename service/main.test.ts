@@ -200,7 +200,7 @@ describe("SIGTERM", () => {
     return socket;
   }
 
-  const isAnswering = ({ base }: Running) =>
+  const takesRequests = ({ base }: Running) =>
     fetch(`${base}/v1/chains`).then(
       () => true,
       () => false,
@@ -212,7 +212,7 @@ describe("SIGTERM", () => {
     const socket = await begin(server);
     const ended = once(server.process, "exit");
     server.process.kill("SIGTERM");
-    while (await isAnswering(server));
+    while (await takesRequests(server));
     socket.write(body.slice(50));
     let answer = "";
     for await (const chunk of socket) answer += chunk;
@@ -230,7 +230,7 @@ describe("SIGTERM", () => {
     server.process.kill("SIGTERM");
     assert.deepEqual(await ended, [0, null]);
     const tookMs = performance.now() - began;
-    assert.ok(tookMs > 900, `${tookMs} ms`);
+    assert.ok(tookMs > 900 && tookMs < 8000, `${tookMs} ms`);
   });
 
   test("twice: ends at once", async () => {
@@ -238,7 +238,7 @@ describe("SIGTERM", () => {
     await begin(server);
     const ended = once(server.process, "exit");
     server.process.kill("SIGINT");
-    while (await isAnswering(server));
+    while (await takesRequests(server));
     server.process.kill("SIGINT");
     assert.deepEqual(await ended, [1, null]);
   });

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { factoryAddress, type Hex } from "executable-address";
@@ -47,6 +48,19 @@ export const testChains: Chains = {
   clientOf: (chainId) => createClient(known.find((chain) => chain.chainId === chainId)!),
   close: () => {},
 };
+
+/** What comes back for `bytes`, sent as they are in latin1, until the server closes or resets. */
+export async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  let answer = "";
+  socket.on("data", (chunk) => {
+    answer += chunk;
+  });
+  socket.on("error", () => {});
+  socket.write(bytes, "latin1");
+  await new Promise((resolve) => socket.once("close", resolve));
+  return answer;
+}
 
 /** An intent that passes, unlike any other. Expires in an hour. */
 export function newIntent() {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { newIntent, startApp, type TestApp } from "./app-for-tests.ts";
+import { exchange, newIntent, startApp, type TestApp } from "./app-for-tests.ts";
 
 let service: TestApp;
 let port: number;
@@ -15,18 +15,7 @@ before(async () => {
 });
 after(() => service.close());
 
-/** What comes back for these bytes until the server closes. */
-async function raw(text: string, to = port): Promise<string> {
-  const socket = connect(to, "127.0.0.1");
-  let answer = "";
-  socket.on("data", (chunk) => {
-    answer += chunk;
-  });
-  socket.on("error", () => {});
-  socket.write(text, "latin1");
-  await once(socket, "close");
-  return answer;
-}
+const raw = (text: string, to = port) => exchange(to, text);
 
 function assertShape(answer: string, status: number, code: string): void {
   const [head = "", body = ""] = answer.split("\r\n\r\n");

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { digestOf, newApiKey, newClientId } from "../accounts/credentials.ts";
 import { memoryLimiter, type Policy, policies } from "../accounts/limits.ts";
 import { addOrigin, removeOrigin } from "../accounts/origin-list.ts";
 import { rotateApiKey } from "../accounts/rotate.ts";
-import { newIntent, startApp, type TestApp } from "./app-for-tests.ts";
+import { exchange, newIntent, startApp, type TestApp } from "./app-for-tests.ts";
 
 let service: TestApp;
 before(async () => {
@@ -30,10 +29,8 @@ async function send(headers: Headers, to = service): Promise<Answer> {
     ...headers,
   ];
   const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const socket = connect(port, "127.0.0.1");
-  socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}\r\n${payload}`);
-  let text = "";
-  for await (const chunk of socket) text += chunk;
+  const request = `POST /v1/address/create HTTP/1.1\r\n${head}\r\n${payload}`;
+  const text = await exchange(port, request);
   const [top = "", body = ""] = text.split("\r\n\r\n");
   const [statusLine = "", ...lines] = top.split("\r\n");
   const pairs = lines.map((line) => line.split(/: (.*)/s) as [string, string]);

@@ -1,7 +1,7 @@
 // spec/openapi.json and the API say the same: routes, answers, error codes.
 
 import assert from "node:assert/strict";
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
@@ -11,7 +11,7 @@ import { addOrigin } from "../accounts/origin-list.ts";
 import { startWorld, type World } from "../chain/status-world-for-tests.ts";
 import { UnavailableError } from "../store/store.ts";
 import { bodyBytesMax, buildApp } from "./app.ts";
-import { newIntent, startApp, type TestApp, testChains } from "./app-for-tests.ts";
+import { exchange, newIntent, startApp, type TestApp, testChains } from "./app-for-tests.ts";
 import { statuses } from "./errors.ts";
 import { createMetrics } from "./metrics.ts";
 import {
@@ -293,9 +293,7 @@ async function newClientId({ newKey, parts: { store } }: TestApp) {
 /** The answer to bytes that no HTTP client would send. */
 async function raw({ app }: TestApp, bytes: string) {
   const { port } = app.addresses()[0] as AddressInfo;
-  const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
-  let text = "";
-  for await (const chunk of socket) text += chunk;
+  const text = await exchange(port, bytes);
   const [head = "", body = ""] = text.split("\r\n\r\n");
   const [first = "", ...lines] = head.split("\r\n");
   const headers = lines.map((line) => {
