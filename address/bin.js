@@ -2,4 +2,4 @@
 // The program `executable-address`. npm links it at install, when nothing is built yet, and leaves
 // out what is not there: so this file is committed and what it runs is not.
 
-import "./dist/cli.js";
+import "./dist/cli/cli.js";

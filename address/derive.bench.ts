@@ -17,9 +17,9 @@ import {
 } from "viem";
 import { formatAbiItem } from "viem/utils";
 import { factoryAddress, initCodePrefix, makeRecord } from "./index.ts";
-import type { Hex, Intent } from "./intent.ts";
-import { type Keccak, keccak256 } from "./keccak.ts";
-import { newWasmKeccak } from "./keccak-wasm.ts";
+import type { Hex, Intent } from "./intent/intent.ts";
+import { type Keccak, keccak256 } from "./keccak/keccak.ts";
+import { newWasmKeccak } from "./keccak/wasm.ts";
 
 const generations = 9;
 const rounds = 4;

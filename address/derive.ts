@@ -1,13 +1,13 @@
 // From terms to the address that runs them. spec/terms.md §3 is the formula; spec/vectors.json
 // holds this file and contracts/src/PaymentFactory.sol to the same answers.
 
-import { termsBytesMax } from "./abi-type.ts";
-import { parseAddress } from "./checksum.ts";
+import { parseAddress } from "./abi/checksum.ts";
+import { fromHex } from "./abi/hex.ts";
+import { termsBytesMax } from "./abi/type.ts";
 import { factoryAddress, initCodePrefix } from "./deployment.ts";
 import { InvalidError } from "./errors.ts";
-import { fromHex } from "./hex.ts";
-import type { Hex } from "./intent.ts";
-import { type Keccak, keccak256 } from "./keccak.ts";
+import type { Hex } from "./intent/intent.ts";
+import { type Keccak, keccak256 } from "./keccak/keccak.ts";
 
 const prefix = fromHex(initCodePrefix);
 

@@ -1,18 +1,18 @@
 // What an execution looks like on the chain: the factory's `execute(Intent)` called with the terms,
 // or `executeBatch(Intent[])` with those of several, and each call's own calldata within it.
 
+import { fromHex } from "./abi/hex.ts";
+import { memoryOf } from "./abi/memory.ts";
+import { readSmall } from "./abi/number.ts";
+import { malformed, newReader, take, takeLength, takeOffset } from "./abi/reader.ts";
+import { withWriter } from "./abi/writer.ts";
 import { gather, InvalidError, noFaults, throwFaults } from "./errors.ts";
-import { readCall } from "./fields.ts";
-import { readFunction } from "./function.ts";
-import { fromHex } from "./hex.ts";
-import type { Call, Hex, Intent } from "./intent.ts";
-import { type Keccak, keccak256 } from "./keccak.ts";
-import { memoryOf } from "./memory.ts";
-import { readSmall } from "./number.ts";
-import { malformed, newReader, take, takeLength, takeOffset } from "./reader.ts";
-import { decodeTerms, encodeTerms, type TermsOptions } from "./terms.ts";
-import { callPlaces, orTooLong, writeCall } from "./write-intent.ts";
-import { withWriter } from "./writer.ts";
+import { readFunction } from "./function/function.ts";
+import { readCall } from "./intent/fields.ts";
+import type { Call, Hex, Intent } from "./intent/intent.ts";
+import { decodeTerms, encodeTerms, type TermsOptions } from "./intent/terms.ts";
+import { callPlaces, orTooLong, writeCall } from "./intent/write.ts";
+import { type Keccak, keccak256 } from "./keccak/keccak.ts";
 
 /** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
 export const executeSelector: Hex = "0x184bb814";

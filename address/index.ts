@@ -1,5 +1,6 @@
-export { termsBytesMax } from "./abi-type.ts";
-export { formatAddress, parseAddress } from "./checksum.ts";
+export { formatAddress, parseAddress } from "./abi/checksum.ts";
+export { fromHex, toHex } from "./abi/hex.ts";
+export { termsBytesMax } from "./abi/type.ts";
 export { factoryAddress, initCodePrefix } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
@@ -10,9 +11,8 @@ export {
   executeBatchSelector,
   executeSelector,
 } from "./execution.ts";
-export { fromHex, toHex } from "./hex.ts";
-export type { AddressRecord, Call, Hex, Intent } from "./intent.ts";
-export { type Keccak, keccak256 } from "./keccak.ts";
-export { type ParseOptions, parseIntent } from "./parse.ts";
+export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
+export { type ParseOptions, parseIntent } from "./intent/parse.ts";
+export { decodeTerms, encodeTerms, type TermsOptions } from "./intent/terms.ts";
+export { type Keccak, keccak256 } from "./keccak/keccak.ts";
 export { makeRecord, verifyRecord } from "./record.ts";
-export { decodeTerms, encodeTerms, type TermsOptions } from "./terms.ts";

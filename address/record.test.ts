@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { factoryAddress, type Hex, InvalidError, makeRecord, verifyRecord } from "./index.ts";
-import { buyer, sample, sampleCall, shop } from "./samples-for-tests.ts";
+import { buyer, sample, sampleCall, shop } from "./test/samples.ts";
 
 const record = makeRecord(sample);
 const factory = factoryAddress;

@@ -1,12 +1,12 @@
 // Records: an address, its factory, its intent and its terms, and the proof that they agree.
 
-import { formatAddress, parseAddress } from "./checksum.ts";
+import { formatAddress, parseAddress } from "./abi/checksum.ts";
+import { toHex } from "./abi/hex.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
 import { type Faults, gather, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
-import { toHex } from "./hex.ts";
-import type { AddressRecord, Hex, Intent } from "./intent.ts";
-import { type Keccak, keccak256 } from "./keccak.ts";
-import { useIntent } from "./parse.ts";
+import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
+import { useIntent } from "./intent/parse.ts";
+import { type Keccak, keccak256 } from "./keccak/keccak.ts";
 
 /**
  * The record of `intent` under `factory`.

@@ -59,7 +59,7 @@ describe("executable-address/client, on the service", () => {
 
   test("the command line creates and looks up the same record", async () => {
     const run = async (args: string[], input = "") => {
-      const cli = new URL("../address/cli.ts", import.meta.url).pathname;
+      const cli = new URL("../address/cli/cli.ts", import.meta.url).pathname;
       const env = { ...process.env, EXECUTABLE_ADDRESS_API_KEY: apiKey };
       const child = spawn(process.execPath, [cli, ...args, "--url", baseUrl], { env });
       child.stdin.end(input);

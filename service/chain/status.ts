@@ -1,6 +1,6 @@
 // The status of addresses as their chain shows it: a pure function of the intent and the chain's
-// state at one block. The library has its own (address/status.ts), written apart from this one and
-// held against it on random histories in status.test.ts.
+// state at one block. The library has its own (address/status/status.ts), written apart from this
+// one and held against it on random histories in status.test.ts.
 
 import type { Hex, Intent } from "executable-address";
 import type {

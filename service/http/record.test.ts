@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { factoryAddress as factory, fromHex, keccak256, makeRecord } from "executable-address";
 import fc from "fast-check";
-import { intents } from "../../address/intents-for-tests.ts";
+import { intents } from "../../address/test/intents.ts";
 import { recordJson } from "./record.ts";
 
 test("the body of any record is the JSON text of the library's record", () => {

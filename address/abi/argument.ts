@@ -1,0 +1,212 @@
+// Arguments: from the one text each value has to its ABI encoding, in one walk that both checks and
+// writes. Lists and tuples are JSON text of nested arrays, in the form JSON.stringify gives.
+
+import { type Faults, kindOf, noFaults, quoted, refuse } from "../errors.ts";
+import { writeAddress } from "./checksum.ts";
+import { hexBytes, writeHex } from "./hex.ts";
+import type { Memory } from "./memory.ts";
+import { readInteger, writeInteger } from "./number.ts";
+import { respellArgument } from "./respell.ts";
+import { type AbiType, bodyBytes, termsBytesMax } from "./type.ts";
+import { padded, reserve, TooLong, type Writer } from "./writer.ts";
+
+/** Canonical text of a value, or of the values within a list or a tuple. */
+type Canonical = string | Canonical[];
+
+export type ArgumentContext = {
+  readonly faults: Faults;
+  readonly writer: Writer;
+  readonly memory: Memory;
+};
+
+/** No value that fits is spelled longer: a byte of a string is at most `\u0000` in JSON. */
+const textLengthMax = 6 * termsBytesMax + 4;
+
+/**
+ * Writes the encoding of `text` and gives its canonical spelling, which differs from `text` only in
+ * the case of hex letters. With a fault, what is written and given is of no use.
+ *
+ * @param head where the argument's head stands in the writer, zeroed
+ * @param base what offsets count from
+ */
+export function writeArgument(
+  context: ArgumentContext,
+  type: AbiType,
+  text: string,
+  head: number,
+  base: number,
+): string {
+  const { faults } = context;
+  if (text.length > textLengthMax) {
+    refuse(
+      faults,
+      "too_long",
+      `expected at most ${textLengthMax} characters, found ${text.length}`,
+    );
+    return "";
+  }
+  if (type.kind !== "list" && type.kind !== "tuple")
+    return writeValue(context, type, text, head, base) as string;
+  const before = faults.issues.length;
+  const value = readJson(faults, text);
+  if (value === undefined) return "";
+  const spelling = JSON.stringify(writeValue(context, type, value, head, base));
+  if (spelling === text || faults.issues.length > before) return spelling;
+  const wanted = JSON.stringify(value);
+  if (wanted === text) return spelling;
+  const hint = quotable(wanted) ? `: write ${wanted}` : "";
+  refuse(faults, "not_canonical", `not the JSON text that JSON.stringify gives${hint}`);
+  return "";
+}
+
+const quotable = (text: string): boolean => quoted(text) !== undefined;
+
+function readJson(faults: Faults, text: string): unknown {
+  try {
+    return JSON.parse(text) ?? null;
+  } catch {
+    refuse(faults, "malformed_json", 'expected JSON text of an array of strings, as in ["1","2"]');
+    return undefined;
+  }
+}
+
+function writeValue(
+  context: ArgumentContext,
+  type: AbiType,
+  value: unknown,
+  head: number,
+  base: number,
+): Canonical {
+  if (type.kind === "list" || type.kind === "tuple")
+    return writeValues(context, type, value, head, base);
+  if (typeof value !== "string") {
+    const message = `expected ${type.name} as a string, found ${kindOf(value)}`;
+    refuse(context.faults, "wrong_type", message + instead(context, type, value, head));
+    return "";
+  }
+  return type.dynamic
+    ? writeTail(context, type, value, head, base)
+    : writeWord(context, type, value, head);
+}
+
+/** The string to write in place of a number or a boolean, where that string would be taken. */
+function instead(context: ArgumentContext, type: AbiType, value: unknown, head: number): string {
+  if (typeof value !== "number" && typeof value !== "boolean") return "";
+  const spelling = respellArgument(value);
+  if (spelling === undefined || type.kind === "bytes") return "";
+  const faults = noFaults();
+  if (type.kind !== "string") writeWord({ ...context, faults }, type, String(value), head);
+  return faults.issues.length > 0 ? "" : `: write ${spelling}`;
+}
+
+/** Values of one word. */
+function writeWord(context: ArgumentContext, type: AbiType, text: string, at: number): string {
+  const { faults, writer } = context;
+  switch (type.kind) {
+    case "uint":
+    case "int": {
+      const value = readInteger(faults, text, type.bits, type.kind === "int");
+      if (value !== undefined) writeInteger(writer.view, at, value);
+      return text;
+    }
+    case "address":
+      return writeAddress(faults, text, context.memory, writer.bytes, at) ?? text;
+    case "fixedBytes":
+      return writeFixedBytes(context, type.size, text, at);
+    default:
+      if (text === "true") writer.bytes[at + 31] = 1;
+      else if (text !== "false")
+        refuse(faults, "malformed_bool", `expected "true" or "false"${found(text)}`);
+      return text;
+  }
+}
+
+const found = (text: string): string => (quotable(text) ? `, found ${quoted(text)}` : "");
+
+function writeFixedBytes(context: ArgumentContext, size: number, text: string, at: number): string {
+  const { faults, writer } = context;
+  const count = hexBytes(text);
+  if (count < 0) refuseHex(faults, text);
+  else if (count !== size)
+    refuse(faults, "wrong_length", `expected ${size} bytes of hex, found ${count}`);
+  else if (!writeHex(text, writer.bytes, at)) refuseHex(faults, text);
+  return text.toLowerCase();
+}
+
+function refuseHex(faults: Faults, text: string): void {
+  const half = /^0x[0-9a-fA-F]*$/.test(text) ? ": the last byte has one digit only" : "";
+  refuse(faults, "malformed_hex", `expected 0x and an even number of hex digits${half}`);
+}
+
+/** `bytes` and `string`: a length and the bytes, padded. */
+function writeTail(
+  context: ArgumentContext,
+  type: AbiType,
+  text: string,
+  head: number,
+  base: number,
+): string {
+  const { faults, writer } = context;
+  writeInteger(writer.view, head, writer.at - base);
+  if (type.kind === "bytes") {
+    const count = hexBytes(text);
+    if (count < 0) refuseHex(faults, text);
+    if (count < 0) return text;
+    const start = reserve(writer, 32 + padded(count));
+    writer.view.setUint32(start + 28, count);
+    if (!writeHex(text, writer.bytes, start + 32)) refuseHex(faults, text);
+    return text.toLowerCase();
+  }
+  if (!text.isWellFormed()) {
+    refuse(faults, "invalid_unicode", "a surrogate stands alone: the text is not valid Unicode");
+    return text;
+  }
+  const start = reserve(writer, 32);
+  const { read, written } = utf8.encodeInto(text, writer.bytes.subarray(writer.at));
+  if (read < text.length) {
+    writer.at = termsBytesMax;
+    throw new TooLong();
+  }
+  reserve(writer, padded(written));
+  writer.view.setUint32(start + 28, written);
+  return text;
+}
+const utf8 = new TextEncoder();
+
+/** Lists and tuples: their values one after another, in place or in the tail. */
+function writeValues(
+  context: ArgumentContext,
+  type: AbiType & { kind: "list" | "tuple" },
+  value: unknown,
+  head: number,
+  base: number,
+): Canonical[] {
+  const { faults, writer } = context;
+  const wanted = type.kind === "tuple" ? type.components.length : type.length;
+  if (!Array.isArray(value)) {
+    refuse(faults, "wrong_type", `expected an array for ${type.name}, found ${kindOf(value)}`);
+    return [];
+  }
+  if (wanted !== undefined && value.length !== wanted) {
+    refuse(faults, "wrong_count", `expected ${wanted} values, found ${value.length}`);
+    return [];
+  }
+  const bytes =
+    type.kind === "tuple" ? bodyBytes(type.components) : value.length * type.element.headBytes;
+  let at = head;
+  if (type.dynamic) {
+    writeInteger(writer.view, head, writer.at - base);
+    if (wanted === undefined) writer.view.setUint32(reserve(writer, 32) + 28, value.length);
+    at = reserve(writer, bytes);
+  }
+  const start = at;
+  const spelled: Canonical[] = [];
+  for (let i = 0; i < value.length; i++) {
+    const inner = type.kind === "tuple" ? type.components[i]! : type.element;
+    faults.path.push(i);
+    spelled.push(writeValue(context, inner, value[i], at, start));
+    faults.path.pop();
+    at += inner.headBytes;
+  }
+  return spelled;
+}

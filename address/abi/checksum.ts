@@ -1,0 +1,102 @@
+// Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
+
+import {
+  type Faults,
+  kindOf,
+  noFaults,
+  type Path,
+  quoted,
+  refuse,
+  throwFaults,
+} from "../errors.ts";
+import type { Hex } from "../intent/intent.ts";
+import { type Keccak, keccak256 } from "../keccak/keccak.ts";
+import { digitsText, newDigits, toHex, writeDigits, writeHex } from "./hex.ts";
+import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
+
+/**
+ * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
+ * mixed letters must be right by EIP-55.
+ *
+ * @param options.path where the text stood, for the issue
+ * @returns the same address in EIP-55 case
+ * @throws {InvalidError} `wrong_type`, `malformed_address` or `bad_checksum`
+ */
+export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
+  const faults = noFaults(options.path);
+  const address = writeAddress(faults, text, memoryOf(options.keccak ?? keccak256), spare, 0);
+  throwFaults(faults);
+  return address!;
+}
+/** Where an address that nobody asked the bytes of is written. */
+const spare = new Uint8Array(32);
+
+/**
+ * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
+ *
+ * Of a letter the bit 0x40 is set, of a digit it is not; 0x20 is the case of a letter.
+ */
+export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
+  writeDigits(digits, bytes);
+  const hash = keccak(letters);
+  for (let i = 0; i < 20; i++) {
+    const bits = hash[i]!;
+    letters[2 * i]! ^= (bits >> 2) & (letters[2 * i]! >> 1) & 0x20;
+    letters[2 * i + 1]! ^= (bits << 2) & (letters[2 * i + 1]! >> 1) & 0x20;
+  }
+  return digitsText(digits, 20);
+}
+
+// Asking for memory each time costs more than the hash.
+const digits = newDigits(20);
+const letters = digits.text.subarray(2);
+
+/**
+ * Writes the address that `text` spells to the zeroed word at `at`, and gives it in EIP-55 case; or
+ * undefined and a fault, with rubbish written. Loops are quicker than `set` for so few bytes.
+ */
+export function writeAddress(
+  faults: Faults,
+  text: unknown,
+  memory: Memory,
+  into: Uint8Array,
+  at: number,
+): Hex | undefined {
+  if (typeof text !== "string") {
+    refuse(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
+    return undefined;
+  }
+  const { addresses, addressBytes } = memory;
+  const slot = slotOfText(text);
+  const known = addresses[slot];
+  if (known?.given === text) {
+    for (let i = 0; i < 20; i++) into[at + 12 + i] = addressBytes[20 * slot + i]!;
+    return known.text;
+  }
+  if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, into, at + 12)) {
+    refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
+    return undefined;
+  }
+  const right = formatAddress(into.subarray(at + 12, at + 32), memory.keccak);
+  if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
+    const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
+    refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
+    return undefined;
+  }
+  addresses[slot] = { given: text, text: right };
+  for (let i = 0; i < 20; i++) addressBytes[20 * slot + i] = into[at + 12 + i]!;
+  return right;
+}
+
+/**
+ * The address in the word at `at` as text that {@link writeAddress} takes: as it was given to it
+ * last, so that it need not compare letters, or in lower case.
+ */
+export function readAddress(memory: Memory, bytes: Uint8Array, at: number): string {
+  const { addresses, addressBytes } = memory;
+  const slot = slotOfBytes(bytes, at + 12);
+  const known = addresses[slot];
+  let different = 0;
+  for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + 12 + i]!;
+  return known && different === 0 ? known.given : toHex(bytes.subarray(at + 12, at + 32));
+}

@@ -1,0 +1,75 @@
+// What was worked out before: checksums and parsed functions, which most intents have in common.
+// Kept per keccak, so that a wrong one passed by one caller spoils nothing for another; bounded in
+// entries and in length of key, because the keys are other people's input.
+
+import type { Hex } from "../intent/intent.ts";
+import type { Keccak } from "../keccak/keccak.ts";
+import type { AbiFunction } from "./type.ts";
+
+/** An address as it was `given`, and its `text` in EIP-55 case. */
+export type Address = { readonly given: string; readonly text: Hex };
+
+export type Memory = {
+  readonly keccak: Keccak;
+  /** One to a slot, whichever came last: {@link slotOfText} and {@link slotOfBytes}. */
+  readonly addresses: (Address | undefined)[];
+  /** 20 bytes for each slot that is taken. */
+  readonly addressBytes: Uint8Array;
+  /** By function text. */
+  readonly functions: Map<string, AbiFunction>;
+  /** Of those that were remembered by text, one to a slot: {@link slotOfSignature}. */
+  readonly carried: (AbiFunction | undefined)[];
+};
+
+const memories = new WeakMap<Keccak, Memory>();
+const slots = 1024;
+const entriesMax = 1024;
+const keyLengthMax = 512;
+
+export function memoryOf(keccak: Keccak): Memory {
+  let memory = memories.get(keccak);
+  if (!memory) {
+    memory = {
+      keccak,
+      addresses: new Array(slots).fill(undefined),
+      addressBytes: new Uint8Array(20 * slots),
+      functions: new Map(),
+      carried: new Array(slots).fill(undefined),
+    };
+    memories.set(keccak, memory);
+  }
+  return memory;
+}
+
+/** Keeps `value`, in place of the oldest entry when the map is full. */
+export function remember<V>(map: Map<string, V>, key: string, value: V): V {
+  if (key.length > keyLengthMax) return value;
+  if (map.size >= entriesMax) map.delete(map.keys().next().value!);
+  map.set(key, value);
+  return value;
+}
+
+/** Where an address is remembered, by its last three digits: new ones are too many for a map. */
+export function slotOfText(text: string): number {
+  const last = text.length - 1;
+  const high = (digitAt(text, last - 2) << 8) | (digitAt(text, last - 1) << 4);
+  return (high | digitAt(text, last)) % slots;
+}
+
+/** The same of its 20 bytes from `at`. */
+export function slotOfBytes(bytes: Uint8Array, at: number): number {
+  return ((bytes[at + 18]! << 8) | bytes[at + 19]!) % slots;
+}
+
+/** The value of a hex digit in either case; of anything else any small number. */
+function digitAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return (code & 0x0f) + 9 * ((code >> 6) & 1);
+}
+
+/** Where the functions with this signature are remembered, whatever their names. */
+export function slotOfSignature(signature: Uint8Array): number {
+  let sum = 0;
+  for (let i = 0; i < signature.length; i++) sum = (31 * sum + signature[i]!) | 0;
+  return (sum >>> 0) % slots;
+}

@@ -1,0 +1,120 @@
+// Integers as text and as 32-byte words, big end first. Text has one spelling: no sign but a minus,
+// no leading zero, no exponent, no hex, no minus zero.
+
+import { type Faults, kindOf, quoted, refuse } from "../errors.ts";
+
+/** Longer than any number of 256 bits with its sign. */
+const lengthMax = 80;
+const canonical = /^(0|-?[1-9][0-9]*)$/;
+/** Up to this many digits a double is exact. */
+const exactDigits = 15;
+
+/** An integer within `[least, most]`: as a double where it is exact and quick, else as a bigint. */
+export type Integer = number | bigint;
+
+/** The integer of `bits` that `text` spells, or undefined and a fault. */
+export function readInteger(
+  faults: Faults,
+  text: unknown,
+  bits: number,
+  signed: boolean,
+): Integer | undefined {
+  if (typeof text !== "string") {
+    const instead = Number.isSafeInteger(text)
+      ? `: write "${text}"`
+      : typeof text === "number" && Number.isFinite(text)
+        ? `: ${baseUnits}`
+        : "";
+    refuse(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
+    return undefined;
+  }
+  if (text.length > lengthMax || !canonical.test(text)) {
+    refuseSpelling(faults, text);
+    return undefined;
+  }
+  const value = text.length <= exactDigits ? Number(text) : BigInt(text);
+  if (bits > 53 && typeof value === "number" && (signed || value >= 0)) return value;
+  const [least, most] = rangeOf(bits, signed);
+  if (value >= least && value <= most) return value;
+  const wanted = `expected ${least} to ${most} for ${signed ? "int" : "uint"}${bits}`;
+  refuse(faults, "out_of_range", `${wanted}, found ${text}`);
+  return undefined;
+}
+
+/** The least and the greatest integer of `bits`. */
+function rangeOf(bits: number, signed: boolean): [bigint, bigint] {
+  const size = 1n << BigInt(signed ? bits - 1 : bits);
+  return [signed ? -size : 0n, size - 1n];
+}
+
+function refuseSpelling(faults: Faults, text: string): void {
+  if (text.length > lengthMax) {
+    const message = `expected a decimal integer of at most ${lengthMax} characters`;
+    refuse(faults, "malformed_number", `${message}, found ${text.length}`);
+    return;
+  }
+  const found = quoted(text) ?? "other text";
+  const meant = meaning(text);
+  const code = meant === undefined ? "malformed_number" : "not_canonical";
+  if (/\d\.|\.\d/.test(text)) {
+    refuse(
+      faults,
+      code,
+      `expected an integer without a decimal point, found ${found}: ${baseUnits}`,
+    );
+    return;
+  }
+  const message =
+    meant === undefined
+      ? `expected a decimal integer such as "1000000", found ${found}`
+      : `not in canonical form: write "${meant}"`;
+  refuse(faults, code, message);
+}
+
+/** Whoever writes a decimal point may mean tokens: `25.0` is then not `25`, nor known here. */
+const baseUnits = "amounts are in base units, 10^decimals of them to one token";
+
+/** The integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000` or `1.0` most likely meant. */
+function meaning(text: string): bigint | undefined {
+  const plain = text.trim().replace(/(?<=\d)[_,](?=\d{3})/g, "");
+  if (/^0x[0-9a-f]+$/i.test(plain)) return BigInt(plain);
+  const parts = /^([+-]?)(\d+)(?:\.0*)?(?:e\+?(\d{1,2}))?n?$/i.exec(plain);
+  if (!parts) return undefined;
+  const size = BigInt(parts[2]! + "0".repeat(Number(parts[3] ?? 0)));
+  return parts[1] === "-" ? -size : size;
+}
+
+/** Writes `value` as a word at `at`, two's complement if negative. The word must be zero before. */
+export function writeInteger(view: DataView, at: number, value: Integer): void {
+  if (typeof value === "number" && value >= 0) {
+    view.setUint32(at + 24, value / 0x1_0000_0000);
+    view.setUint32(at + 28, value);
+    return;
+  }
+  const whole = BigInt.asUintN(256, BigInt(value));
+  view.setBigUint64(at + 24, whole);
+  if (whole >> 64n === 0n) return;
+  view.setBigUint64(at, whole >> 192n);
+  view.setBigUint64(at + 8, whole >> 128n);
+  view.setBigUint64(at + 16, whole >> 64n);
+}
+
+/** A view of just these bytes. */
+export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, length);
+}
+
+/** The unsigned integer of the word at `at`. */
+export function readWord(view: DataView, at: number): bigint {
+  const low = view.getBigUint64(at + 24);
+  const high = (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8);
+  const middle = view.getBigUint64(at + 16);
+  return high === 0n && middle === 0n ? low : (high << 128n) | (middle << 64n) | low;
+}
+
+/** The word at `at` as a double if it is below 2^53, else undefined. */
+export function readSmall(view: DataView, at: number): number | undefined {
+  for (let i = 0; i < 24; i += 4) if (view.getUint32(at + i) !== 0) return undefined;
+  const value = view.getUint32(at + 24) * 0x1_0000_0000 + view.getUint32(at + 28);
+  return Number.isSafeInteger(value) ? value : undefined;
+}

@@ -1,0 +1,134 @@
+// Reading ABI-encoded bytes that may be hostile. Every part must lie where the one canonical
+// encoding has it, so each byte is read once: no offset can point at another's bytes, and nothing
+// grows beyond its encoding.
+
+import { InvalidError, type Path } from "../errors.ts";
+import { readAddress } from "./checksum.ts";
+import { toHex } from "./hex.ts";
+import type { Memory } from "./memory.ts";
+import { readSmall, readWord, viewOf } from "./number.ts";
+import { type AbiType, bodyBytes } from "./type.ts";
+import { padded } from "./writer.ts";
+
+/** `at`: where the next part of the tail must begin. `path`: what is being read. */
+export type Reader = {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly memory: Memory;
+  readonly path: Path;
+  at: number;
+};
+
+/** Text of a value, or of the values within a list or a tuple. */
+type Spelled = string | Spelled[];
+
+export function newReader(bytes: Uint8Array, memory: Memory): Reader {
+  return { bytes, view: viewOf(bytes), memory, path: [], at: 0 };
+}
+
+/** @throws {InvalidError} always */
+export function malformed(reader: Reader, message: string): never {
+  throw new InvalidError([{ path: [...reader.path], code: "malformed_terms", message }]);
+}
+
+/** Takes the next `count` bytes of the tail. */
+export function take(reader: Reader, count: number): number {
+  const start = reader.at;
+  if (count > reader.bytes.length - start)
+    malformed(
+      reader,
+      `expected ${count} bytes from byte ${start}, found ${reader.bytes.length - start}`,
+    );
+  reader.at = start + count;
+  return start;
+}
+
+/** The offset at `at` must lead, from `base`, to where the tail goes on. */
+export function takeOffset(reader: Reader, at: number, base: number): void {
+  if (readSmall(reader.view, at) !== reader.at - base)
+    malformed(reader, `expected offset ${reader.at - base} at byte ${at}`);
+}
+
+/** A length of at most what is left, at `unit` bytes each. */
+export function takeLength(reader: Reader, unit: number): number {
+  const at = take(reader, 32);
+  const length = readSmall(reader.view, at);
+  if (length === undefined || length * unit > reader.bytes.length - reader.at)
+    malformed(reader, `the length at byte ${at} is more than what follows`);
+  return length;
+}
+
+/** Length and bytes, padded with zeros. */
+export function takeBytes(reader: Reader): Uint8Array {
+  const length = takeLength(reader, 1);
+  const start = take(reader, padded(length));
+  zeros(reader, start + length, reader.at);
+  return reader.bytes.subarray(start, start + length);
+}
+
+/** The text of UTF-8, of valid Unicode only. A byte order mark is text like any other. */
+export function textOf(reader: Reader, bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    malformed(reader, "expected valid UTF-8");
+  }
+}
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The values of `types`, whose heads begin at `head`. */
+export function takeValues(reader: Reader, types: readonly AbiType[], head: number): Spelled[] {
+  let at = head;
+  return types.map((type, index) => {
+    reader.path.push(index);
+    const value = takeValue(reader, type, at, head);
+    reader.path.pop();
+    at += type.headBytes;
+    return value;
+  });
+}
+
+function takeValue(reader: Reader, type: AbiType, head: number, base: number): Spelled {
+  if (type.dynamic) takeOffset(reader, head, base);
+  switch (type.kind) {
+    case "bytes":
+      return toHex(takeBytes(reader));
+    case "string":
+      return textOf(reader, takeBytes(reader));
+    case "tuple": {
+      const at = type.dynamic ? take(reader, bodyBytes(type.components)) : head;
+      return takeValues(reader, type.components, at);
+    }
+    case "list": {
+      const unit = type.element.headBytes;
+      const length = type.length ?? takeLength(reader, unit);
+      const at = type.dynamic ? take(reader, length * unit) : head;
+      return takeValues(reader, new Array(length).fill(type.element), at);
+    }
+    default:
+      return wordText(reader, type, head);
+  }
+}
+
+/** Text of a value of one word. Bits outside the type are left to the caller's comparison. */
+function wordText(reader: Reader, type: AbiType, at: number): string {
+  switch (type.kind) {
+    case "uint":
+      return String(readSmall(reader.view, at) ?? readWord(reader.view, at));
+    case "int":
+      return String(readSmall(reader.view, at) ?? BigInt.asIntN(256, readWord(reader.view, at)));
+    case "address":
+      return readAddress(reader.memory, reader.bytes, at);
+    case "bool":
+      return readSmall(reader.view, at) === 0 ? "false" : "true";
+    case "fixedBytes":
+      return toHex(reader.bytes.subarray(at, at + type.size));
+    default:
+      return malformed(reader, `a ${type.kind} is no single word`);
+  }
+}
+
+function zeros(reader: Reader, from: number, to: number): void {
+  for (let i = from; i < to; i++)
+    if (reader.bytes[i] !== 0) malformed(reader, `expected zero at byte ${i}`);
+}

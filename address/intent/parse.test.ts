@@ -1,0 +1,394 @@
+// What vectors cannot say: many faults at once, options, and input that is made to hurt.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  encodeTerms,
+  factoryAddress,
+  type Hex,
+  InvalidError,
+  type Issue,
+  makeRecord,
+  parseAddress,
+  parseIntent,
+} from "../index.ts";
+import { sample, sampleCall, shop, usdc, withCall } from "../test/samples.ts";
+
+function issuesOf(value: unknown, options?: Parameters<typeof parseIntent>[1]): Issue[] {
+  try {
+    parseIntent(value, options);
+  } catch (error) {
+    assert.ok(error instanceof InvalidError, String((error as Error).stack));
+    return error.issues;
+  }
+  assert.fail("nothing was refused");
+}
+
+const codesOf = (value: unknown): string[] =>
+  issuesOf(value).map(({ path, code }) => `${path.join(".")} ${code}`);
+
+describe("parseIntent refuses", () => {
+  test("every fault at once, each where it is", () => {
+    const calls = [
+      { ...sampleCall, target: "0x01", args: ["1e3", "no"] },
+      { ...sampleCall, function: "pay(uint order)", args: [7] },
+      null,
+    ];
+    const faulty = {
+      token: "x",
+      amount: 5,
+      calls,
+      recovery: usdc,
+      salt: "0x",
+      chainId: 0,
+      tip: "1",
+    };
+    assert.deepEqual(codesOf(faulty), [
+      "tip unknown_field",
+      "expirationTimestamp missing",
+      "calls.1.args.0 wrong_type",
+      "calls.2 wrong_type",
+      "token malformed_address",
+      "amount wrong_type",
+      "salt malformed_salt",
+      "chainId out_of_range",
+      "calls.0.target malformed_address",
+      "calls.0.args.0 not_canonical",
+      "calls.0.args.1 malformed_address",
+      "calls.1.function not_canonical",
+    ]);
+  });
+
+  test("with the right spelling, where there is one", () => {
+    const spelling = (value: unknown) => issuesOf(value)[0]!.message;
+    assert.match(spelling({ ...sample, amount: "1e6" }), /write "1000000"/);
+    assert.match(spelling({ ...sample, amount: "0x10" }), /write "16"/);
+    assert.match(spelling({ ...sample, chain_id: 1 }), /write chainId/);
+    assert.match(spelling({ ...sample, chainId: "8453" }), /write 8453 without quotes/);
+    const solidity = "function pay(uint order,address payable to) external returns (bool);";
+    assert.match(spelling(withCall(solidity)), /write "pay\(uint256 order, address to\)"/);
+    const abi = "f(tuple(bytes memory a,uint[] b)[] c)";
+    assert.match(spelling(withCall(abi)), /write "f\(\(bytes a, uint256\[\] b\)\[\] c\)"/);
+    assert.match(
+      spelling(withCall("f(bool[] a)", '["true", "false"]')),
+      /write \["true","false"\]/,
+    );
+    assert.match(spelling(withCall("f(bool a)", true)), /write "true"/);
+    assert.match(spelling({ ...sample, token: usdc.replace("A0b", "a0B") }), new RegExp(usdc));
+  });
+
+  test("args that are no strings, with the string to write", () => {
+    const tuple = "f((uint8 a, (bool b, int8 c) d, bool[] e) s)";
+    const spelled: [string, unknown, string][] = [
+      ["f(uint8 a)", 7, '"7"'],
+      ["f(bool a)", true, '"true"'],
+      ["f(uint8[] a)", ["1", "2"], '"[\\"1\\",\\"2\\"]"'],
+      [tuple, [1, [true, -2], []], '"[\\"1\\",[\\"true\\",\\"-2\\"],[]]"'],
+    ];
+    for (const [text, arg, spelling] of spelled) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(withCall(text, arg));
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, "wrong_type"]);
+      assert.ok(message.endsWith(`: write ${spelling}`), message);
+      assert.doesNotThrow(() => parseIntent(withCall(text, JSON.parse(spelling))));
+    }
+  });
+
+  test("args that are no strings, without one where none is sure or short", () => {
+    const circle: unknown[] = [];
+    circle.push(circle, circle);
+    let wide: unknown = "1";
+    for (let i = 0; i < 60; i++) wide = [wide, wide];
+    const sparse: unknown[] = ["1"];
+    sparse.length = 3;
+    const unsure = [1.5, 2 ** 53, 1e21, Number.NaN, null, {}, [null], [{}], [1.5], ["\u202e"]];
+    for (const arg of [...unsure, circle, wide, sparse, Array(5000).fill("1"), ["9".repeat(300)]]) {
+      const [{ code, message } = assert.fail()] = issuesOf(withCall("f(uint8[] a)", arg));
+      assert.equal(code, "wrong_type");
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
+  test("values in an array that are no strings, with the string to write where it is taken", () => {
+    const taken: [string, string, string][] = [
+      ["uint8", "255", "255"],
+      ["int8", "-128", "-128"],
+      ["bool", "true", "true"],
+      ["string", "7", "7"],
+    ];
+    for (const [type, item, spelling] of taken) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(
+        withCall(`f(${type}[] a)`, `[${item}]`),
+      );
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, 0, "wrong_type"]);
+      assert.ok(message.endsWith(`: write "${spelling}"`), message);
+      assert.doesNotThrow(() => parseIntent(withCall(`f(${type}[] a)`, `["${spelling}"]`)));
+    }
+    const refused: [string, string][] = [
+      ["uint256", "1.5"],
+      ["uint256", "9007199254740993"],
+      ["uint256", "1e21"],
+      ["uint8", "256"],
+      ["uint8", "-1"],
+      ["uint8", "true"],
+      ["uint8", "null"],
+      ["uint8", "{}"],
+      ["uint8", '["1"]'],
+      ["bool", "1"],
+      ["address", "1"],
+      ["bytes2", "1234"],
+      ["bytes", "1"],
+      ["string", "1.5"],
+    ];
+    for (const [type, item] of refused) {
+      const [{ path, code, message } = assert.fail()] = issuesOf(
+        withCall(`f(${type}[] a)`, `[${item}]`),
+      );
+      assert.deepEqual([...path, code], ["calls", 0, "args", 0, 0, "wrong_type"]);
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
+  test("a decimal point: amounts are in base units, and no number is proposed", () => {
+    const pointed = ["25.0", "25.", "1.5", ".5", "1,000.00", "2.5e1", "25.0 USDC"];
+    const values = [
+      ...pointed.map((amount) => ({ ...sample, amount })),
+      { ...sample, amount: 2.5 },
+    ];
+    for (const value of [...values, withCall("f(uint256 a)", "25.0")]) {
+      const [{ message } = assert.fail()] = issuesOf(value);
+      assert.match(message, /amounts are in base units, 10\^decimals of them to one token$/);
+      assert.doesNotMatch(message, /write/);
+    }
+  });
+
+  test("no more than 100 faults, however many there are", () => {
+    const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`field${i}`, 1]));
+    assert.equal(issuesOf({ ...sample, ...fields }).length, 100);
+  });
+
+  test("without quoting what is not plain and short", () => {
+    const hostile = ["\u202e0x1", "<script>\u0000", "9".repeat(81), "x".repeat(5000)];
+    for (const text of hostile) {
+      const issues = [
+        ...issuesOf({ ...sample, amount: text, token: text, salt: text, [text]: text }),
+        ...issuesOf(withCall(text)),
+        ...issuesOf(withCall("f(bool a, uint8[] b, bytes c)", text, text, text)),
+      ];
+      for (const { message, path } of issues) {
+        assert.match(message, /^[ -~]{1,400}$/);
+        assert.match(path.join("."), /^[ -~]{0,200}$/);
+      }
+    }
+  });
+
+  test("not_an_integer: -0, NaN, Infinity and half a second", () => {
+    for (const expirationTimestamp of [-0, Number.NaN, Number.POSITIVE_INFINITY, 0.5])
+      assert.deepEqual(codesOf({ ...sample, expirationTimestamp }), [
+        "expirationTimestamp not_an_integer",
+      ]);
+  });
+
+  test("missing: fields that only a prototype has", () => {
+    const inherited = Object.create(sample);
+    assert.equal(issuesOf(inherited).filter(({ code }) => code === "missing").length, 7);
+    const { salt, ...rest } = sample;
+    assert.deepEqual(codesOf(Object.assign(Object.create({ salt }), rest)), ["salt missing"]);
+  });
+
+  test("wrong_type: holes, boxed strings and objects with a toString", () => {
+    const holes = new Array(2);
+    assert.deepEqual(codesOf({ ...sample, calls: holes }), [
+      "calls.0 wrong_type",
+      "calls.1 wrong_type",
+    ]);
+    assert.deepEqual(codesOf({ ...sample, amount: new String("1") }), ["amount wrong_type"]);
+    assert.deepEqual(codesOf({ ...sample, token: { toString: () => usdc } }), ["token wrong_type"]);
+    assert.deepEqual(codesOf({ ...sample, amount: 1n }), ["amount wrong_type"]);
+  });
+
+  test("too_many: an array that claims four thousand million calls", () => {
+    const calls: unknown[] = [];
+    calls.length = 4_294_967_295;
+    assert.deepEqual(codesOf({ ...sample, calls }), ["calls too_many"]);
+  });
+
+  test("invalid_unicode: a surrogate alone", () => {
+    for (const text of ["a\ud800b", "\udc00", "\ud800"])
+      assert.deepEqual(codesOf(withCall("f(string a)", text)), ["calls.0.args.0 invalid_unicode"]);
+  });
+
+  test("malformed options.factory, apart from the intent's own faults", () => {
+    const [issue] = issuesOf(sample, { factory: "0x12" });
+    assert.deepEqual(issue?.path, ["factory"]);
+  });
+
+  test("recovery_is_factory, for the factory that was given", () => {
+    assert.doesNotThrow(() =>
+      parseIntent({ ...sample, recovery: factoryAddress }, { factory: shop }),
+    );
+    const [issue] = issuesOf({ ...sample, recovery: shop }, { factory: shop });
+    assert.equal(issue?.code, "recovery_is_factory");
+  });
+
+  test("the faults of options.check, told with the rest", () => {
+    const unlisted: Issue = { path: ["token"], code: "unlisted_token", message: "not listed" };
+    const seen: unknown[] = [];
+    const check = (fields: object) => {
+      seen.push(fields);
+      return [unlisted];
+    };
+    const issues = issuesOf({ ...sample, amount: "0" }, { check });
+    assert.deepEqual(
+      issues.map(({ code }) => code),
+      ["out_of_range", "unlisted_token"],
+    );
+    const { amount, ...right } = { ...sample };
+    assert.deepEqual(JSON.parse(JSON.stringify(seen[0])), right);
+  });
+});
+
+describe("InvalidError", () => {
+  const messageOf = (run: () => unknown): string => {
+    try {
+      run();
+    } catch (error) {
+      assert.ok(error instanceof InvalidError);
+      return error.message;
+    }
+    assert.fail("nothing was refused");
+  };
+
+  test("tells each fault behind its path, and one of the whole input without", () => {
+    const { token, ...rest } = sample;
+    const two = messageOf(() => parseIntent({ ...rest, amount: "0" }));
+    assert.match(two, /^token: this field is required; amount: expected an amount of 1 or more/);
+    assert.match(
+      messageOf(() => parseAddress("0x12")),
+      /^expected an address/,
+    );
+    assert.match(
+      messageOf(() => parseAddress("0x12", { path: ["calls", 0, "target"] })),
+      /^calls\.0\.target: expected an address/,
+    );
+    assert.match(
+      messageOf(() => parseIntent(null)),
+      /^expected an object, found null$/,
+    );
+  });
+});
+
+describe("parseIntent, in bounded time, refuses", () => {
+  const hostile: Record<string, unknown> = {
+    "a function of ten million characters": withCall("f(".repeat(5_000_000)),
+    "a function of parentheses": withCall(`f${"(".repeat(24_000)}`),
+    "a function of arrays": withCall(`f(uint256${"[1]".repeat(8000)} a)`),
+    "a function of spaces": withCall(`f(${" ".repeat(24_000)}`),
+    "a short function of spaces": withCall(`f(${" ".repeat(190)}`),
+    "a number of ten million digits": { ...sample, amount: "9".repeat(10_000_000) },
+    "an address of ten million digits": { ...sample, token: `0x${"9".repeat(10_000_000)}` },
+    "JSON of 70,000 brackets": withCall("f(uint256[] a)", "[".repeat(70_000)),
+    "JSON of 70,000 lists": withCall("f(uint256[] a)", "[".repeat(70_000) + "]".repeat(70_000)),
+    "JSON of 70,000 objects": withCall("f(uint256[] a)", '{"a":'.repeat(20_000)),
+    "JSON of 70,000 elements": withCall("f(uint256[] a)", `[${'"",'.repeat(40_000)}""]`),
+    "bytes of ten million digits": withCall("f(bytes a)", `0x${"0".repeat(10_000_000)}`),
+    "768 names alike": withCall(`f(${Array(768).fill("bool a").join(", ")})`),
+    "a key of ten million characters": { ...sample, ["x".repeat(10_000_000)]: 1 },
+  };
+  for (const [name, value] of Object.entries(hostile))
+    test(name, () => {
+      // Of this thread alone: what else the machine does costs nothing here.
+      const before = process.threadCpuUsage();
+      assert.throws(() => parseIntent(value), InvalidError);
+      const { user, system } = process.threadCpuUsage(before);
+      assert.ok(user + system < 250_000, `${user + system} µs`);
+    });
+});
+
+describe("parseIntent", () => {
+  test("reads each field once, so a getter cannot answer twice", () => {
+    let reads = 0;
+    const value = {
+      ...sample,
+      get amount() {
+        return reads++ === 0 ? "5" : "not a number";
+      },
+    };
+    assert.equal(parseIntent(value).amount, "5");
+    assert.equal(reads, 1);
+  });
+
+  test("may be called by a getter or by options.check while it runs", () => {
+    const inner = { ...sample, amount: "7" };
+    const value = {
+      ...sample,
+      get calls() {
+        makeRecord(inner);
+        return [sampleCall];
+      },
+    };
+    const check = () => {
+      makeRecord(inner);
+      return [];
+    };
+    assert.deepEqual(encodeTerms(parseIntent(value, { check })), encodeTerms(sample));
+  });
+
+  test("answers addresses by EIP-55 and other hex in lower case, and changes nothing else", () => {
+    const spelled = {
+      ...sample,
+      token: usdc.toLowerCase(),
+      recovery: `0x${sample.recovery.slice(2).toUpperCase()}`,
+      salt: `0x${"AB".repeat(32)}`,
+      calls: [
+        {
+          target: shop.toLowerCase(),
+          function: "f(address[] a, bytes b, bytes2[] c, string d)",
+          args: [`["${usdc.toLowerCase()}"]`, "0xABCD", '["0xABCD"]', "0xABCD"],
+        },
+      ],
+    };
+    const args = [`["${usdc}"]`, "0xabcd", '["0xabcd"]', "0xABCD"];
+    const calls = [{ ...spelled.calls[0]!, target: shop, args }];
+    const wanted = { ...sample, salt: `0x${"ab".repeat(32)}`, calls };
+    assert.deepEqual(parseIntent(spelled), wanted);
+  });
+
+  test("gives a frozen copy", () => {
+    const intent = parseIntent(sample);
+    assert.notEqual(intent, sample);
+    const parts = [intent, intent.calls, intent.calls[0], intent.calls[0]?.args];
+    for (const part of parts) assert.ok(Object.isFrozen(part));
+  });
+
+  test("draws a salt where there is none, and only there", () => {
+    const drawn: Hex = `0x${"22".repeat(32)}`;
+    const { salt, ...rest } = sample;
+    assert.equal(parseIntent(rest, { drawSalt: () => drawn }).salt, drawn);
+    assert.equal(parseIntent(sample, { drawSalt: () => drawn }).salt, salt);
+    assert.throws(() => parseIntent({ ...sample, salt: null }, { drawSalt: () => drawn }));
+  });
+
+  test("a wrong keccak spoils nothing for those who use another", () => {
+    const keccak = () => new Uint8Array(32).fill(0xff);
+    const token: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+    const wrong = `0x${token.slice(2).toUpperCase()}`;
+    assert.equal(parseAddress(token, { keccak }), wrong);
+    assert.equal(parseAddress(token), "0xdAC17F958D2ee523a2206206994597C13D831ec7");
+    assert.equal(parseAddress(token, { keccak }), wrong);
+  });
+
+  test("many different functions and addresses do not make it grow", () => {
+    globalThis.gc?.();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 30_000; i++) {
+      const recovery = `0x${i.toString(16).padStart(40, "3")}`;
+      parseIntent({
+        ...sample,
+        recovery,
+        calls: [{ ...sampleCall, function: `f${i}()`, args: [] }],
+      });
+    }
+    globalThis.gc?.();
+    assert.ok(process.memoryUsage().heapUsed - before < 64 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,301 @@
+// The bijection, and that nothing but it is accepted: random intents of all types, beside viem.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import fc from "fast-check";
+import {
+  concatHex,
+  encodeAbiParameters,
+  encodeFunctionData,
+  getContractAddress,
+  keccak256,
+  toFunctionSelector,
+} from "viem";
+import * as library from "../index.ts";
+import {
+  decodeTerms,
+  encodeTerms,
+  fromHex,
+  type Intent,
+  InvalidError,
+  makeRecord,
+  parseAddress,
+  toHex,
+} from "../index.ts";
+import { type DrawnIntent, intents } from "../test/intents.ts";
+import { sample, shop } from "../test/samples.ts";
+
+const numRuns = Number(process.env.FUZZ_RUNS ?? 1500);
+const seed = 20260101;
+const execute = paymentFactoryAbi.find(
+  (item) => item.type === "function" && item.name === "execute",
+);
+
+describe("encodeTerms and decodeTerms", () => {
+  test("InvalidError, never another error, for any bytes that are no terms", () => {
+    const bytes = fc.uint8Array({ maxLength: 2048 });
+    fc.assert(
+      fc.property(bytes, (terms) => assert.throws(() => decodeTerms(terms), InvalidError)),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError for terms with bytes changed, or else an intent with just these terms", () => {
+    const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
+    const changes = fc.array(change, { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(intents, changes, ({ intent }, changes) => {
+        const terms = encodeTerms(intent);
+        for (const { at, by } of changes) terms[at % terms.length]! ^= by;
+        expectStrict(terms);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError for terms with words cut, doubled, swapped or added", () => {
+    const edit = fc.record({
+      kind: fc.constantFrom("cut", "double", "swap", "append", "offset", "trim"),
+      at: fc.nat(),
+      to: fc.nat(),
+    });
+    fc.assert(
+      fc.property(intents, edit, ({ intent }, edit) => {
+        const terms = encodeTerms(intent);
+        const edited = applyEdit(terms, edit.kind, edit.at, edit.to);
+        if (Buffer.compare(terms, edited) !== 0) expectStrict(edited);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("every intent comes back from its terms as it was", () => {
+    fc.assert(
+      fc.property(intents, ({ intent }) => {
+        assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("what is remembered stands in for nothing that is like it", () => {
+    const addressOf = (first: string) => parseAddress(`0x${first.repeat(37)}abc`);
+    const spellings = ["a", "b"].flatMap((first) =>
+      ["order", "refund"].map(
+        (name): Intent => ({
+          ...sample,
+          token: addressOf(first),
+          calls: [{ target: shop, function: `pay(uint256 ${name})`, args: ["77"] }],
+        }),
+      ),
+    );
+    for (const intent of [...spellings, ...spellings.toReversed(), ...spellings])
+      assert.deepEqual(decodeTerms(encodeTerms(intent)), intent);
+  });
+
+  test("terms, selectors and addresses are viem's", () => {
+    fc.assert(
+      fc.property(intents, (drawn) => {
+        const { terms, address } = makeRecord(drawn.intent);
+        assert.equal(terms, viemTerms(drawn));
+        const bytecode = concatHex([library.initCodePrefix, terms]);
+        const salt = `0x${"0".repeat(64)}` as const;
+        const from = library.factoryAddress;
+        assert.equal(address, getContractAddress({ opcode: "CREATE2", from, salt, bytecode }));
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("changing any field changes the address", () => {
+    fc.assert(
+      fc.property(intents, intents, ({ intent }, { intent: other }) => {
+        const { address } = makeRecord(intent);
+        for (const field of Object.keys(intent) as (keyof library.Intent)[]) {
+          if (JSON.stringify(intent[field]) === JSON.stringify(other[field])) continue;
+          const changed = { ...intent, [field]: other[field] };
+          if (changed.token === changed.recovery) continue;
+          assert.notEqual(makeRecord(changed).address, address, field);
+        }
+      }),
+      { numRuns: numRuns / 5, seed },
+    );
+  });
+});
+
+describe("encodeExecution", () => {
+  test("is viem's calldata of execute(intent)", () => {
+    fc.assert(
+      fc.property(intents, (drawn) => {
+        const calldata = library.encodeExecution(drawn.intent);
+        const args = [viemIntent(drawn)] as never;
+        const abi = paymentFactoryAbi;
+        assert.equal(toHex(calldata), encodeFunctionData({ abi, functionName: "execute", args }));
+      }),
+      { numRuns: numRuns / 5, seed },
+    );
+  });
+});
+
+describe("decodeExecutions", () => {
+  const abi = paymentFactoryAbi;
+  const batchOf = (drawn: DrawnIntent[]): Uint8Array => {
+    const args = [drawn.map(viemIntent)] as never;
+    return fromHex(encodeFunctionData({ abi, functionName: "executeBatch", args }));
+  };
+  const batches = fc.array(intents, { maxLength: 4 });
+
+  test("not_an_execution for calldata of another function", () => {
+    assert.throws(() => library.decodeExecutions(fromHex("0x095ea7b3")), /expected calldata/);
+    assert.throws(() => library.decodeExecutions(new Uint8Array()), /expected calldata/);
+  });
+
+  test("InvalidError, never another error, for any bytes behind a batch's selector", () => {
+    const selector = batchOf([]).subarray(0, 4);
+    const words = fc.array(
+      fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(words, fc.uint8Array({ maxLength: 40 }), (words, rest) => {
+        const text = words.map((word) => word.toString(16).padStart(64, "0")).join("");
+        const calldata = concatHex([toHex(selector), `0x${text}`, toHex(rest)]);
+        if (text === `${"0".repeat(62)}20${"0".repeat(64)}` && rest.length === 0) return;
+        assert.throws(() => library.decodeExecutions(fromHex(calldata)), InvalidError);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError for a batch with bytes changed, or else intents with just this batch", () => {
+    const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
+    fc.assert(
+      fc.property(batches, change, (drawn, { at, by }) => {
+        const calldata = batchOf(drawn);
+        const place = 4 + (at % (calldata.length - 4));
+        calldata[place]! ^= by;
+        let found: library.Intent[];
+        try {
+          found = library.decodeExecutions(calldata);
+        } catch (error) {
+          assert.ok(error instanceof InvalidError, String((error as Error).stack));
+          return;
+        }
+        assert.equal(toHex(batchAgain(found)), toHex(calldata));
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  test("InvalidError where intents overlap, are apart, cut or followed by more", () => {
+    const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
+    const [drawn] = fc.sample(intents, { numRuns: 1, seed });
+    const calldata = batchOf([drawn!, drawn!]);
+    const spoilt = (at: number, value: number) => {
+      const copy = calldata.slice();
+      copy.set(word(value), at);
+      return copy;
+    };
+    const second = 4 + 32 * 3;
+    const wrong = {
+      overlap: spoilt(second, 64),
+      apart: spoilt(second, Number(BigInt(toHex(calldata.slice(second, second + 32)))) + 32),
+      "one fewer than there are": spoilt(4 + 32, 1),
+      "one more than there are": spoilt(4 + 32, 3),
+      "more than there can be": spoilt(4 + 32, 2 ** 48),
+      cut: calldata.subarray(0, -1),
+      more: Uint8Array.of(...calldata, 0),
+    };
+    for (const [title, bytes] of Object.entries(wrong))
+      assert.throws(() => library.decodeExecutions(bytes), InvalidError, title);
+  });
+
+  test("the fault of an intent stands behind its place in the batch", () => {
+    const [first, second] = fc.sample(intents, { numRuns: 2, seed });
+    const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
+    const batch = batchOf([first!, bad]);
+    const isPlaced = (error: InvalidError) => error.issues[0]?.path.join(".") === "1.amount";
+    assert.throws(() => library.decodeExecutions(batch), isPlaced);
+  });
+
+  test("the intents of viem's calldata of execute and of executeBatch, in order", () => {
+    fc.assert(
+      fc.property(batches, (drawn) => {
+        const wanted = drawn.map(({ intent }) => intent);
+        assert.deepEqual(library.decodeExecutions(batchOf(drawn)), wanted);
+        for (const intent of wanted)
+          assert.deepEqual(library.decodeExecutions(library.encodeExecution(intent)), [intent]);
+      }),
+      { numRuns: numRuns / 5, seed },
+    );
+  });
+});
+
+/** Refused, or the terms of the intent that comes out: never a second form of one. */
+function expectStrict(terms: Uint8Array): void {
+  let intent: library.Intent;
+  try {
+    intent = decodeTerms(terms);
+  } catch (error) {
+    assert.ok(error instanceof InvalidError, String((error as Error).stack));
+    return;
+  }
+  assert.equal(toHex(encodeTerms(structuredClone(intent))), toHex(terms));
+}
+
+/** Calldata of a batch, put together from terms alone. */
+function batchAgain(batch: library.Intent[]): Uint8Array {
+  const tuples = batch.map((intent) => toHex(encodeTerms(structuredClone(intent)).subarray(32)));
+  const word = (value: number): library.Hex => `0x${value.toString(16).padStart(64, "0")}`;
+  const offsets: library.Hex[] = [];
+  let offset = 32 * tuples.length;
+  for (const tuple of tuples) {
+    offsets.push(word(offset));
+    offset += (tuple.length - 2) / 2;
+  }
+  const head = [library.executeBatchSelector, word(32), word(tuples.length)];
+  return fromHex(concatHex([...head, ...offsets, ...tuples]));
+}
+
+function applyEdit(terms: Uint8Array, kind: string, at: number, to: number): Uint8Array {
+  const words: string[] = [];
+  for (let i = 0; i < terms.length; i += 32) words.push(toHex(terms.slice(i, i + 32)).slice(2));
+  const [a, b] = [at % words.length, to % words.length];
+  if (kind === "cut") words.splice(a, 1);
+  if (kind === "double") words.splice(a, 0, words[a]!);
+  if (kind === "swap") [words[a], words[b]] = [words[b]!, words[a]!];
+  if (kind === "append") words.push("0".repeat(64));
+  if (kind === "offset") words[a] = (32 * b).toString(16).padStart(64, "0");
+  if (kind === "trim") return terms.slice(0, at % terms.length);
+  return fromHex(`0x${words.join("")}`);
+}
+
+function viemIntent({ intent, calls }: DrawnIntent): unknown {
+  return {
+    ...intent,
+    amount: BigInt(intent.amount),
+    expirationTimestamp: BigInt(intent.expirationTimestamp),
+    chainId: BigInt(intent.chainId),
+    calls: calls.map(({ target, name, parameters, values }) => {
+      const signature = `${name}(${parameters.map(canonical).join(",")})`;
+      const selector = toFunctionSelector({ type: "function", name, inputs: parameters } as never);
+      assert.equal(selector, keccak256(Buffer.from(signature)).slice(0, 10));
+      const names = parameters.map(namesOf).join(",");
+      return { target, signature, names, args: encodeAbiParameters(parameters, values as never) };
+    }),
+  };
+}
+
+function viemTerms(drawn: DrawnIntent): library.Hex {
+  assert.ok(execute?.type === "function");
+  return encodeAbiParameters(execute.inputs, [viemIntent(drawn)] as never);
+}
+
+type Parameter = { type: string; name?: string | undefined; components?: readonly Parameter[] };
+
+const canonical = ({ type, components }: Parameter): string =>
+  components ? `(${components.map(canonical).join(",")})${type.slice("tuple".length)}` : type;
+
+const namesOf = ({ name, components }: Parameter): string =>
+  components ? `(${components.map(namesOf).join(",")})${name}` : name!;

@@ -1,0 +1,242 @@
+// The rules of an intent, field by field, each written to its place in the terms as it passes.
+
+import { writeArgument } from "../abi/argument.ts";
+import { writeAddress } from "../abi/checksum.ts";
+import { writeHex } from "../abi/hex.ts";
+import type { Memory } from "../abi/memory.ts";
+import { readInteger, writeInteger } from "../abi/number.ts";
+import { type AbiType, termsBytesMax } from "../abi/type.ts";
+import { reserve, TooLong, type Writer, writeBytes } from "../abi/writer.ts";
+import { type Faults, kindOf, refuse } from "../errors.ts";
+import { readFunction } from "../function/function.ts";
+import { callsMax, type RawCall, type RawIntent } from "./fields.ts";
+import type { Call, Hex, Intent } from "./intent.ts";
+
+type Context = { readonly faults: Faults; readonly writer: Writer; readonly memory: Memory };
+
+/** Where the words stand. Before them lies the offset 0x20 that `abi.encode` begins with. */
+const places = {
+  token: 32,
+  amount: 64,
+  calls: 96,
+  expirationTimestamp: 128,
+  recovery: 160,
+  salt: 192,
+  chainId: 224,
+  end: 256,
+} as const;
+
+/** Where the words of a call stand, from its beginning; the strings and the bytes follow. */
+export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
+
+/** Writes the terms of `raw` and gives the fields that are right, in the spec's order. */
+export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Partial<Intent> {
+  const { writer } = context;
+  reserve(writer, places.end);
+  writer.view.setUint32(28, places.token);
+  writer.view.setUint32(places.calls + 28, places.end - places.token);
+  const token = writeToken(context, raw.token);
+  const fields = {
+    token,
+    amount: writeAmount(context, raw.amount),
+    calls: undefined as readonly Call[] | undefined,
+    expirationTimestamp: writeSmall(context, raw, "expirationTimestamp", 0),
+    recovery: writeRecovery(context, raw, token, factory),
+    salt: writeSalt(context, raw.salt),
+    chainId: writeSmall(context, raw, "chainId", 1),
+  };
+  fields.calls = raw.calls && writeCalls(context, raw.calls);
+  return fields as Partial<Intent>;
+}
+
+/** An address in the place of `field`, or undefined where there is none or a fault. */
+function writeField(context: Context, value: unknown, at: number, field: string): Hex | undefined {
+  if (value === undefined) return undefined;
+  const { faults, memory, writer } = context;
+  faults.path.push(field);
+  const address = writeAddress(faults, value, memory, writer.bytes, at);
+  faults.path.pop();
+  return address;
+}
+
+function writeToken(context: Context, value: unknown): Hex | undefined {
+  const token = writeField(context, value, places.token, "token");
+  if (token !== zeroAddress) return token;
+  refuse(context.faults, "zero_address", "the zero address is no token contract", "token");
+  return undefined;
+}
+const zeroAddress = `0x${"0".repeat(40)}`;
+
+function writeRecovery(
+  context: Context,
+  raw: RawIntent,
+  token: Hex | undefined,
+  factory: Hex,
+): Hex | undefined {
+  const recovery = writeField(context, raw.recovery, places.recovery, "recovery");
+  if (recovery === undefined) return undefined;
+  const why =
+    recovery === zeroAddress
+      ? ["zero_address", "money sent to the zero address is lost"]
+      : recovery === factory
+        ? ["recovery_is_factory", "the factory can hold no money: name an address of yours"]
+        : recovery === token
+          ? [
+              "recovery_is_token",
+              "money sent to the token contract is lost: name an address of yours",
+            ]
+          : undefined;
+  if (!why) return recovery;
+  refuse(context.faults, why[0]!, why[1]!, "recovery");
+  return undefined;
+}
+
+function writeAmount(context: Context, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const { faults, writer } = context;
+  faults.path.push("amount");
+  const amount = readInteger(faults, value, 256, false);
+  const isZero = value === "0";
+  if (isZero) refuse(faults, "out_of_range", "expected an amount of 1 or more, found 0");
+  faults.path.pop();
+  if (amount === undefined || isZero) return undefined;
+  writeInteger(writer.view, places.amount, amount);
+  return value as string;
+}
+
+/** An integer a JSON number holds exactly, from `least`. */
+function writeSmall(
+  context: Context,
+  raw: RawIntent,
+  field: "expirationTimestamp" | "chainId",
+  least: number,
+): number | undefined {
+  const value = raw[field];
+  if (value === undefined) return undefined;
+  if (Number.isSafeInteger(value) && (value as number) >= least && !Object.is(value, -0)) {
+    writeInteger(context.writer.view, places[field], value as number);
+    return value as number;
+  }
+  const wanted = `expected an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
+  if (typeof value !== "number") {
+    const digits = typeof value === "string" && /^[1-9][0-9]{0,14}$/.test(value);
+    const instead = digits ? `: write ${value} without quotes` : "";
+    refuse(context.faults, "wrong_type", `${wanted}, found ${kindOf(value)}${instead}`, field);
+  } else {
+    const code =
+      Number.isInteger(value) && !Object.is(value, -0) ? "out_of_range" : "not_an_integer";
+    const found = Object.is(value, -0) ? "-0" : value;
+    refuse(context.faults, code, `${wanted}, found ${found}`, field);
+  }
+  return undefined;
+}
+
+function writeSalt(context: Context, value: unknown): Hex | undefined {
+  if (value === undefined) return undefined;
+  const right = typeof value === "string" && value.length === 66 && value.startsWith("0x");
+  if (right && writeHex(value, context.writer.bytes, places.salt))
+    return value.toLowerCase() as Hex;
+  if (typeof value !== "string")
+    refuse(context.faults, "wrong_type", `expected a string, found ${kindOf(value)}`, "salt");
+  else refuse(context.faults, "malformed_salt", "expected 32 bytes: 0x and 64 hex digits", "salt");
+  return undefined;
+}
+
+/** The calls, behind their number and an offset to each; undefined if one has a fault. */
+function writeCalls(
+  context: Context,
+  calls: readonly (RawCall | undefined)[],
+): readonly Call[] | undefined {
+  const { faults, writer } = context;
+  const before = faults.issues.length;
+  if (calls.length === 0)
+    refuse(faults, "too_few", `expected 1 to ${callsMax} calls, found 0`, "calls");
+  const written = orTooLong(faults, "calls", () => {
+    writer.view.setUint32(reserve(writer, 32) + 28, calls.length);
+    const base = reserve(writer, 32 * calls.length);
+    return calls.map((call, i) => {
+      faults.path.push("calls", i);
+      writer.view.setUint32(base + 32 * i + 28, writer.at - base);
+      const right = call && writeCall(context, call);
+      faults.path.length -= 2;
+      return right;
+    });
+  });
+  if (!written || faults.issues.length > before || written.includes(undefined)) return undefined;
+  return written as Call[];
+}
+
+/** What `write` gives, or undefined and a fault of `field` where that would not fit. */
+export function orTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
+  const depth = faults.path.length;
+  try {
+    return write();
+  } catch (error) {
+    if (!(error instanceof TooLong)) throw error;
+    faults.path.length = depth;
+    refuse(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, field);
+    return undefined;
+  }
+}
+
+export function writeCall(context: Context, raw: RawCall): Call | undefined {
+  const { faults, writer, memory } = context;
+  const start = reserve(writer, callPlaces.end);
+  const target = writeField(context, raw.target, start + callPlaces.target, "target");
+  if (target && isReserved(writer.bytes, start + callPlaces.target)) refuseTarget(faults);
+  faults.path.push("function");
+  const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, memory);
+  faults.path.pop();
+  if (!found) return undefined;
+  writer.view.setUint32(start + callPlaces.signature + 28, writer.at - start);
+  writeBytes(writer, found.signatureBytes);
+  writer.view.setUint32(start + callPlaces.names + 28, writer.at - start);
+  writeBytes(writer, found.namesBytes);
+  writer.view.setUint32(start + callPlaces.args + 28, writer.at - start);
+  const args = raw.args && writeArguments(context, found.parameters, raw.args, found.headBytes);
+  if (!target || !args) return undefined;
+  return { target, function: found.text, args };
+}
+
+/** Below 2^16: the zero address and where chains keep precompiles, which "succeed" at anything. */
+function isReserved(bytes: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 30; i++) if (bytes[at + i] !== 0) return false;
+  return true;
+}
+
+function refuseTarget(faults: Faults): void {
+  const message = "no contract is below 2^16: a call to it would do nothing and count as done";
+  refuse(faults, "reserved_address", message, "target");
+}
+
+/** `abi.encode` of the arguments, behind its length. */
+function writeArguments(
+  context: Context,
+  parameters: readonly AbiType[],
+  args: readonly (string | undefined)[],
+  headBytes: number,
+): readonly string[] | undefined {
+  const { faults, writer } = context;
+  if (args.length !== parameters.length) {
+    const message = `expected ${parameters.length} arguments, found ${args.length}`;
+    refuse(faults, "wrong_count", message, "args");
+    return undefined;
+  }
+  const before = faults.issues.length;
+  const length = reserve(writer, 32) + 28;
+  const base = reserve(writer, headBytes);
+  const written: string[] = [];
+  faults.path.push("args");
+  let head = base;
+  for (let i = 0; i < args.length; i++) {
+    const type = parameters[i]!;
+    faults.path.push(i);
+    if (args[i] !== undefined) written.push(writeArgument(context, type, args[i]!, head, base));
+    faults.path.pop();
+    head += type.headBytes;
+  }
+  faults.path.pop();
+  writer.view.setUint32(length, writer.at - base);
+  const right = written.length === args.length && faults.issues.length === before;
+  return right ? written : undefined;
+}

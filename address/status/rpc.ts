@@ -1,0 +1,129 @@
+// The few words of JSON-RPC that reading a status needs. What a node answers is checked before it
+// is believed: a wrong shape is an error here, not a zero further up.
+
+import { hexBytes } from "../abi/hex.ts";
+import type { Hex } from "../intent/intent.ts";
+import type { BlockReference } from "./shape.ts";
+
+/**
+ * One JSON-RPC call. Resolves with `result`; rejects with {@link RpcError} where the node answered
+ * an error, with anything else where it did not answer.
+ */
+export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
+
+/**
+ * - `rpc_unavailable`: no answer, or an error where there must be an answer
+ * - `rpc_inconsistent`: an answer of the wrong shape, or two that cannot both be true
+ * - `wrong_chain`: the node serves another chain than the intent names
+ * - `block_unknown`: the block asked for is not in the node's chain
+ * - `reorganized`: the chain changed under every attempt to read it
+ * - `token_unreadable`: the token does not answer `balanceOf`
+ * - `evidence_unavailable`: the node does not let its past events be read far enough back
+ */
+export type StatusErrorCode =
+  | "rpc_unavailable"
+  | "rpc_inconsistent"
+  | "wrong_chain"
+  | "block_unknown"
+  | "reorganized"
+  | "token_unreadable"
+  | "evidence_unavailable";
+
+/** The status cannot be told now. None of them says anything about the address. */
+export class StatusError extends Error {
+  readonly code: StatusErrorCode;
+
+  constructor(code: StatusErrorCode, message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = "StatusError";
+    this.code = code;
+  }
+}
+
+/**
+ * The node answered, with an error. `rpcCode` is JSON-RPC's, such as -32602 for parameters it
+ * refuses, or the HTTP status of a gateway that did not let it speak.
+ */
+export class RpcError extends Error {
+  readonly rpcCode: number;
+
+  constructor(rpcCode: number, message: string) {
+    super(message);
+    this.name = "RpcError";
+    this.rpcCode = rpcCode;
+  }
+}
+
+type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
+type Signal = unknown;
+type Post = { method: "POST"; headers: Record<string, string>; body: string; signal: Signal };
+
+/** As much of the platform's `fetch` as is used. */
+export type Fetch = (url: string, init: Post) => Promise<Reply>;
+
+const platform = globalThis as unknown as {
+  fetch: Fetch;
+  AbortSignal: { timeout(milliseconds: number): Signal };
+};
+
+/** JSON-RPC over HTTP POST. A call that has no answer after `timeoutMs` (10 s) is a failed one. */
+export function httpRpc(url: string, options: { fetch?: Fetch; timeoutMs?: number } = {}): Rpc {
+  const fetch = options.fetch ?? ((to, init) => platform.fetch(to, init));
+  return async (method, params) => {
+    const reply = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+      signal: platform.AbortSignal.timeout(options.timeoutMs ?? 10_000),
+    });
+    const body = (await reply.json().catch(() => undefined)) as Partial<Envelope> | undefined;
+    if (body?.error) throw new RpcError(Number(body.error.code), String(body.error.message));
+    if (!reply.ok) throw new RpcError(reply.status, `${method}: HTTP ${reply.status}`);
+    if (!body || !("result" in body)) throw new Error(`${method}: neither result nor error`);
+    return body.result;
+  };
+}
+
+type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
+
+/** @throws {StatusError} `rpc_inconsistent` unless it is `0x` hex, of `bytes` bytes if given */
+export function hexOf(value: unknown, what: string, bytes?: number): Hex {
+  const size = typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? hexBytes(value) : -1;
+  if (size < 0 || (bytes !== undefined && size !== bytes)) {
+    throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${show(value)}`);
+  }
+  return (value as string).toLowerCase() as Hex;
+}
+
+/** @throws {StatusError} `rpc_inconsistent` unless `value` is a quantity such as `0x1b4` */
+export function quantityOf(value: unknown, what: string): bigint {
+  if (typeof value === "string" && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value);
+  throw inconsistent(`${what}: wanted a hex quantity, found ${show(value)}`);
+}
+
+/** Like {@link quantityOf}, for what must fit a number without loss. */
+export function countOf(value: unknown, what: string): number {
+  const count = Number(quantityOf(value, what));
+  if (Number.isSafeInteger(count)) return count;
+  throw inconsistent(`${what}: ${count} is past 2^53`);
+}
+
+/** The block `by` names in the node's chain, or undefined where it has none such. */
+export async function findBlock(rpc: Rpc, by: Hex | "latest"): Promise<BlockReference | undefined> {
+  const isHash = by.length === 66;
+  const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
+  const block = (await rpc(method, [by, false])) as Record<string, unknown> | null;
+  if (block === null || block === undefined) return undefined;
+  return {
+    number: countOf(block.number, "block number"),
+    hash: hexOf(block.hash, "block hash", 32),
+    timestamp: countOf(block.timestamp, "block timestamp"),
+  };
+}
+
+/** A block number as JSON-RPC spells it. */
+export const toQuantity = (value: number): Hex => `0x${value.toString(16)}`;
+
+export const inconsistent = (message: string) => new StatusError("rpc_inconsistent", message);
+
+const show = (value: unknown) => String(JSON.stringify(value)).slice(0, 80);

@@ -1,0 +1,82 @@
+// What a status says: what an address is and has done, as its chain shows it at one block.
+
+import type { Hex } from "../intent/intent.ts";
+
+/**
+ * - `unfunded`, `partially_funded`, `funded`: open, holding nothing, some, or enough to execute now
+ * - `executed`: the calls ran; for good, whatever the vault received or returned since
+ * - `expired`: past `expirationTimestamp`, never executed, not yet closed by a recovery
+ * - `recovered`: closed by a recovery after it expired; the calls can never run
+ */
+export type AddressState =
+  | "unfunded"
+  | "partially_funded"
+  | "funded"
+  | "executed"
+  | "expired"
+  | "recovered";
+
+/** `timestamp` in Unix seconds, by the chain's clock. */
+export type BlockReference = { number: number; hash: Hex; timestamp: number };
+
+/** `amount` in base units of `token`, decimal; the zero address stands for the native coin. */
+export type TokenAmount = { token: Hex; amount: string };
+
+/** Where an event stands; `logIndex` is its place in the block. */
+export type EventReference = {
+  transactionHash: Hex;
+  blockNumber: number;
+  blockHash: Hex;
+  logIndex: number;
+};
+
+/** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
+export type Execution = EventReference & { held: string; left: string };
+
+/** One token that went to the intent's `recovery`: as much as the factory measured. */
+export type Recovery = EventReference & TokenAmount;
+
+/**
+ * A pure function of the record and the chain's state at `block`: whoever reads the same block gets
+ * the same answer. Addresses are in EIP-55 case, amounts in base units as decimal strings.
+ */
+export type AddressStatus = {
+  address: Hex;
+  state: AddressState;
+  chainId: number;
+  block: BlockReference;
+  /** The intent's token. */
+  token: Hex;
+  /** Of `token`, held by the address at `block`. */
+  balance: string;
+  /** What the intent asks for, of `token`. */
+  amount: string;
+  /** Unix seconds, inclusive: the calls may run in a block of this very second. */
+  expirationTimestamp: number;
+  /** What `recover` would return now of `token` and the native coin: none while it is open. */
+  recoverable: TokenAmount[];
+  execution: Execution | null;
+  /** Oldest first, of every token. */
+  recoveries: Recovery[];
+};
+
+/** What the service's own executor has in flight for an address: news, never evidence. */
+export type ExecutorProgress = {
+  /** Null until it is decided. */
+  purpose: "execute" | "recover" | null;
+  /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
+  phase: "waiting" | "sent" | "given_up";
+  /** Of the transaction last sent. */
+  transactionHash: Hex | null;
+  /** That failed. */
+  attempts: number;
+  /** Why the last attempt failed. */
+  reason: string | null;
+};
+
+/** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
+export type ServiceStatus = AddressStatus & {
+  executor: ExecutorProgress | null;
+  /** Where people look at this chain, as its operator says: an EIP-3091 base URL, or null. */
+  explorer: string | null;
+};

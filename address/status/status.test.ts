@@ -1,0 +1,89 @@
+// What can be said without a chain. service/chain/status*.test.ts hold this reading to a real one,
+// to the service's own and to the contract, at every step of random histories.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, test } from "node:test";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { getAbiItem, toEventSelector } from "viem";
+import { makeRecord } from "../record.ts";
+import { executedTopic, recoveredTopic } from "./events.ts";
+import * as status from "./status.ts";
+import { httpRpc, readStatus } from "./status.ts";
+
+const record = makeRecord({
+  token: "0x00000000000000000000000000000000000abcde",
+  amount: "1",
+  calls: [
+    {
+      target: "0x00000000000000000000000000000000000abcde",
+      function: "f(uint256 a)",
+      args: ["1"],
+    },
+  ],
+  expirationTimestamp: 2_000_000_000,
+  recovery: "0x00000000000000000000000000000000000fffff",
+  salt: `0x${"00".repeat(32)}`,
+  chainId: 1,
+});
+
+/** A node whose HTTP answer is always this. */
+async function withNode(code: number, body: string, use: (url: string) => Promise<void>) {
+  const server = createServer((_, response) => response.writeHead(code).end(body));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  server.closeAllConnections();
+  server.close();
+}
+
+const answers: [string, number, string, string][] = [
+  ["rpc_unavailable", 500, "oops", "HTTP 500"],
+  ["rpc_unavailable", 200, "<html>", "neither result nor error"],
+  ["rpc_unavailable", 200, "{}", "neither result nor error"],
+  ["rpc_unavailable", 429, '{"error":{"code":-32005,"message":"slow down"}}', "slow down"],
+  ["rpc_inconsistent", 200, '{"result":1}', "chain id: wanted a hex quantity, found 1"],
+  ["rpc_inconsistent", 200, '{"result":"0x"}', "chain id: wanted a hex quantity"],
+  ["rpc_inconsistent", 200, `{"result":"0x${"f".repeat(20)}"}`, "past 2^53"],
+  ["wrong_chain", 200, '{"result":"0x2"}', "wanted a node of chain 1, found 2"],
+];
+
+describe("readStatus", () => {
+  for (const [code, httpStatus, body, message] of answers) {
+    test(`${code} when the node answers HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
+      withNode(httpStatus, body, (rpc) =>
+        assert.rejects(readStatus(record, { rpc }), (error: status.StatusError) => {
+          assert.deepEqual([error.name, error.code], ["StatusError", code]);
+          assert.ok(error.message.includes(message), error.message);
+          return true;
+        }),
+      ));
+  }
+
+  test("rpc_unavailable when the node takes longer than it is given", async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const rpc = httpRpc(url, { timeoutMs: 20 });
+    await assert.rejects(readStatus(record, { rpc }), { code: "rpc_unavailable" });
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+describe("executable-address/status", () => {
+  test("looks for the events that the factory has", () => {
+    const abi = paymentFactoryAbi;
+    assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
+    assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
+  });
+
+  test("exports these and no more", () => {
+    assert.deepEqual(Object.keys(status).sort(), [
+      "RpcError",
+      "StatusError",
+      "httpRpc",
+      "readStatus",
+    ]);
+  });
+});

@@ -1,0 +1,79 @@
+// The library and the deployed contract give one address for an intent, on thousands of them.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import {
+  deterministicDeployer,
+  factoryCreationCode,
+  paymentFactoryAbi,
+} from "executable-address-contracts";
+import { type Anvil, startAnvil } from "executable-address-contracts/anvil";
+import fc from "fast-check";
+import { concatHex, encodeFunctionData, toFunctionSelector } from "viem";
+import { factoryAddress, type Hex, makeRecord } from "../index.ts";
+import { intents } from "./intents.ts";
+
+const intentsCount = 2000;
+const batchSize = 100;
+const seed = 20260102;
+
+describe("PaymentFactory.addressOf, on a chain", () => {
+  let anvil: Anvil;
+  before(async () => {
+    anvil = await startAnvil();
+    const [sender] = (await rpc(anvil, [["eth_accounts", []]]))[0] as [Hex];
+    const data = concatHex([`0x${"0".repeat(64)}`, factoryCreationCode]);
+    const deployment = { from: sender, to: deterministicDeployer.address, data };
+    await rpc(anvil, [["eth_sendTransaction", [deployment]]]);
+  });
+  after(() => anvil.stop());
+
+  test("agrees with makeRecord by terms and by intent, for intents of every type", async () => {
+    const drawn = fc.sample(intents, { numRuns: intentsCount, seed });
+    const records = drawn.map(({ intent }) => makeRecord(intent));
+    for (let start = 0; start < records.length; start += batchSize) {
+      const batch = records.slice(start, start + batchSize);
+      const byTerms = await rpc(
+        anvil,
+        batch.map(({ terms }) => callOf(termsCalldata(terms))),
+      );
+      const byIntent = await rpc(
+        anvil,
+        batch.map(({ terms }) => callOf(intentCalldata(terms))),
+      );
+      const wanted = batch.map(
+        ({ address }) => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`,
+      );
+      assert.deepEqual(byTerms, wanted);
+      assert.deepEqual(byIntent, wanted);
+    }
+  });
+});
+
+type Request = [method: string, params: unknown[]];
+
+const callOf = (data: Hex): Request => ["eth_call", [{ to: factoryAddress, data }, "latest"]];
+
+const termsCalldata = (terms: Hex): Hex =>
+  encodeFunctionData({ abi: paymentFactoryAbi, functionName: "addressOf", args: [terms] });
+
+/** Terms are the ABI encoding of the intent, so a selector before them makes a call. */
+const intentCalldata = (terms: Hex): Hex => concatHex([addressOfIntent, terms]);
+
+const addressOfIntent = toFunctionSelector(
+  "addressOf((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))",
+);
+
+/** One batch of JSON-RPC, results in order. */
+async function rpc({ rpcUrl }: Anvil, requests: Request[]): Promise<unknown[]> {
+  const body = requests.map(([method, params], id) => ({ jsonrpc: "2.0", id, method, params }));
+  const headers = { "Content-Type": "application/json" };
+  const response = await fetch(rpcUrl, { method: "POST", headers, body: JSON.stringify(body) });
+  const answers = (await response.json()) as { id: number; result?: unknown; error?: unknown }[];
+  return answers
+    .sort((a, b) => a.id - b.id)
+    .map(({ result, error }) => {
+      assert.equal(error, undefined, JSON.stringify(error));
+      return result;
+    });
+}
