@@ -10,7 +10,7 @@ import { localChains, shopAddress } from "../scripts/local-chain.ts";
 import { parseChains } from "../service/chain/chains.ts";
 import { startApp, type TestApp, testChains } from "../service/http/app-for-tests.ts";
 import { statuses } from "../service/http/errors.ts";
-import { judgeStatus } from "../service/http/openapi-for-tests.ts";
+import { judgeStatus } from "../service/http/openapi/openapi-for-tests.ts";
 
 const docs = resolve(import.meta.dirname, "../docs");
 const read = (page: string) => readFileSync(join(docs, page), "utf8");

@@ -14,8 +14,8 @@ import {
   zeroAddress,
 } from "viem";
 import { askAt, type StateOverrides } from "./call-at.ts";
-import { callGas, type Pair } from "./meter.ts";
-import { isRefusal } from "./status-logs.ts";
+import { callGas, type Pair } from "./simulation/meter.ts";
+import { isRefusal } from "./status/logs.ts";
 
 export type Discovered = {
   gasUsed: number;

@@ -10,6 +10,7 @@ import { Registry } from "prom-client";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { executorCommands } from "./admin.ts";
+import { type Executor, startExecutor } from "./start.ts";
 import {
   type AnvilWorld,
   fatesOf,
@@ -17,8 +18,7 @@ import {
   startWorld,
   testConfig,
   until,
-} from "./anvil-world-for-tests.ts";
-import { type Executor, startExecutor } from "./start.ts";
+} from "./test/anvil-world-for-tests.ts";
 
 describe("the executor on a real chain", () => {
   let world: AnvilWorld;

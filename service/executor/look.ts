@@ -8,7 +8,7 @@
 // and ends: a walk takes no record in that is much younger than itself.
 
 import type { Hex } from "executable-address";
-import { holdingsIn, probeData, subjectsMax } from "../chain/status-probe.ts";
+import { holdingsIn, probeData, subjectsMax } from "../chain/status/probe.ts";
 import type { JobHint } from "../store/job-hints.ts";
 import { type Created, type Place, startPlace } from "./ledger/looks.ts";
 import type { Looks, Pass, Walk } from "./parts.ts";

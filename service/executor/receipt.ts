@@ -3,7 +3,7 @@
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeEventLog, toEventSelector } from "viem";
-import { explainRevert } from "../chain/revert.ts";
+import { explainRevert } from "../chain/simulation/revert.ts";
 import { hexData, quantity, RpcUnavailable } from "./rpc.ts";
 
 export type Log = { address: Hex; topics: Hex[]; data: Hex };

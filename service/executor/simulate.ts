@@ -1,7 +1,7 @@
 // Asking a node what would happen, before anything is paid for it.
 
 import type { Hex } from "executable-address";
-import { explainRevert } from "../chain/revert.ts";
+import { explainRevert } from "../chain/simulation/revert.ts";
 import { executeCalldata, nativeCoin, transferCalldata } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
 import type { Pass } from "./parts.ts";

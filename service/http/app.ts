@@ -7,20 +7,20 @@ import { METHODS } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
-import { create } from "./create.ts";
-import { mountDashboard } from "./dashboard.ts";
-import { events } from "./events.ts";
+import { create } from "./create/create.ts";
+import { mountDashboard } from "./dashboard/dashboard.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
-import { lookup } from "./lookup.ts";
-import { openapi } from "./openapi.ts";
+import { lookup } from "./lookup/lookup.ts";
+import { startVerifier } from "./lookup/verifier.ts";
+import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
 import { simulation } from "./simulation.ts";
-import { status } from "./status.ts";
-import { openStatuses } from "./status-source.ts";
-import { startVerifier } from "./verifier.ts";
+import { events } from "./status/events.ts";
+import { openStatuses } from "./status/source.ts";
+import { status } from "./status/status.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;

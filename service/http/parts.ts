@@ -5,8 +5,8 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { EventLimits } from "./events-limits.ts";
 import type { Metrics } from "./metrics.ts";
+import type { EventLimits } from "./status/events-limits.ts";
 
 export type Parts = {
   store: Store;

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Manner } from "../status/node-for-tests.ts";
+import { openSimulations } from "./reader.ts";
+import { type SimulatedWorld, startSimulated } from "./world-for-tests.ts";
+
+let world: SimulatedWorld;
+before(async () => {
+  world = await startSimulated();
+});
+after(() => world?.stop());
+
+describe("many readers", () => {
+  test("unavailable where the node takes too long", async () => {
+    const record = await world.paid();
+    const slow: Manner = async (method, params, ask) => {
+      if (method === "eth_simulateV1") await new Promise((resolve) => setTimeout(resolve, 300));
+      return ask(method, params);
+    };
+    await world.through(slow, async (url) => {
+      const read = openSimulations(world.chainAt(url), { waitMsMax: 100 });
+      await assert.rejects(read(record), /not simulated within 100 ms/);
+    });
+  });
+
+  test("of one address within a block cost one simulation; the next block another", async () => {
+    const record = await world.paid();
+    await world.through(
+      (method, params, ask) => ask(method, params),
+      async (url, calls) => {
+        const read = openSimulations(world.chainAt(url));
+        const answers = await Promise.all(Array.from({ length: 500 }, () => read(record)));
+        assert.equal(new Set(answers).size, 1);
+        assert.equal(calls.filter((method) => method === "eth_simulateV1").length, 1);
+        assert.ok(calls.length <= 5, calls.join());
+        await world.mine(1);
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        assert.equal((await read(record)).block.number, answers[0]!.block.number + 1);
+      },
+    );
+  });
+});

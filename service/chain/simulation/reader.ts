@@ -1,0 +1,88 @@
+// One chain, many readers: whoever asks for the same address within one block shares a simulation,
+// and no more than a few run at once, since each may cost the node seconds.
+
+import type { Hex } from "executable-address";
+import type { Simulation } from "executable-address/client";
+import type { BlockReference } from "executable-address/status";
+import { sharedHead } from "../status/shared-head.ts";
+import type { Subject } from "../status/status.ts";
+import { refuse, StatusUnavailable } from "../status/unavailable.ts";
+import { type SimulatedChain, simulate } from "./simulation.ts";
+
+/**
+ * At the chain's newest block, or one at most `headMsMax` older.
+ *
+ * @throws {StatusUnavailable} when the chain cannot be read, or not in time
+ */
+export type Simulate = (subject: Subject) => Promise<Simulation>;
+
+const runningMax = 8;
+const attemptsMax = 3;
+
+/**
+ * @param options.now Unix milliseconds, or any clock that does not go back
+ * @param options.waitMsMax with the wait for a place; later, nobody looks at the page any more
+ */
+export function openSimulations(
+  chain: SimulatedChain,
+  { now = Date.now, waitMsMax = 15_000 }: { now?: () => number; waitMsMax?: number } = {},
+): Simulate {
+  const head = sharedHead(chain, now);
+  const inTurn = openGate(runningMax);
+  let current: { block: BlockReference; answers: Map<Hex, Promise<Simulation>> } | undefined;
+
+  const at = (block: BlockReference, subject: Subject): Promise<Simulation> => {
+    if (current?.block.hash !== block.hash) current = { block, answers: new Map() };
+    const { answers } = current;
+    const known = answers.get(subject.address);
+    if (known) return known;
+    const until = now() + waitMsMax;
+    const asked = inTurn(() => {
+      if (now() > until) throw new StatusUnavailable("no place became free in time");
+      return simulate(chain, block, subject);
+    });
+    answers.set(subject.address, asked);
+    asked.catch(() => answers.delete(subject.address));
+    return asked;
+  };
+
+  const read = async (subject: Subject): Promise<Simulation> => {
+    for (let attempt = 1; ; attempt++) {
+      const block = await head.find();
+      try {
+        return await at(block, subject);
+      } catch (error) {
+        // A reorganisation shows as any error at all; a newer head tells whether it was one.
+        head.forget();
+        const newer = await head.find();
+        if (newer.hash === block.hash || attempt === attemptsMax) throw error;
+      }
+    }
+  };
+  return (subject) => within(waitMsMax, read(subject)).catch(refuse);
+}
+
+/** Runs at most `max` at once, in the order of asking. */
+function openGate(max: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <Done>(run: () => Promise<Done>): Promise<Done> => {
+    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}
+
+function within<Done>(ms: number, promise: Promise<Done>): Promise<Done> {
+  return new Promise((resolve, reject) => {
+    const late = new StatusUnavailable(`not simulated within ${ms} ms`);
+    const timer = setTimeout(() => reject(late), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Call } from "executable-address";
+import { getAddress } from "viem";
+import { NodeError } from "../status/node-for-tests.ts";
+import { StatusUnavailable } from "../status/unavailable.ts";
+import { startWorld } from "../status/world-for-tests.ts";
+import { openSimulations } from "./reader.ts";
+import { type SimulatedWorld, startSimulated, stranger, transfer } from "./world-for-tests.ts";
+
+let world: SimulatedWorld;
+before(async () => {
+  world = await startSimulated();
+});
+after(() => world?.stop());
+
+describe("what cannot be simulated is not guessed", () => {
+  test("unavailable where no node answers, or another chain's does", async () => {
+    const record = await world.paid();
+    await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), StatusUnavailable);
+    const other = await startWorld(1);
+    await assert.rejects(
+      world.simulate(record, other.rpcUrl),
+      /wanted a node of chain 31337, found 1/,
+    );
+    await other.stop();
+  });
+
+  test("unknown where the node takes no call that creates", async () => {
+    const record = await world.paid();
+    let calls = 0;
+    await world.through(
+      async (method, params, ask) => {
+        // The first is the probe, which says what the address holds.
+        if (method === "eth_call" && ++calls > 1) throw new NodeError(-32000, "out of gas");
+        return ask(method, params);
+      },
+      async (url) => {
+        const { outcome, reason, changes } = await world.simulate(record, url);
+        assert.deepEqual([outcome, reason, changes], ["unknown", "the node did not run it", []]);
+      },
+    );
+  });
+
+  test("unknown where the node gives too little gas to tell whose fault it is", async () => {
+    const record = await world.paid([world.onShop("burnGas()")]);
+    await world.through(
+      (method, params, ask) => {
+        const [call, ...rest] = params as [object];
+        return method === "eth_call"
+          ? ask(method, [{ ...call, gas: "0x989680" }, ...rest])
+          : ask(method, params);
+      },
+      async (url) => {
+        const { outcome, reason } = await world.simulate(record, url);
+        assert.equal(outcome, "unknown");
+        assert.match(reason!, /too little gas/);
+      },
+    );
+  });
+
+  test("unknown where an unpaid token computes its balances in its own way", async () => {
+    const token = await world.deployOdd("LyingToken");
+    const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
+    const abi = [
+      { type: "function", name: "lie", stateMutability: "nonpayable", outputs: [],
+        inputs: ["uint256", "uint256", "bool"].map((type) => ({ type })) },
+    ] as const; // biome-ignore format: one entry
+    const hash = await world.client.writeContract({
+      address: token,
+      abi,
+      functionName: "lie",
+      args: [7n, 32n, false],
+    });
+    await world.client.waitForTransactionReceipt({ hash });
+    const { outcome, reason } = await world.simulate(record);
+    assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);
+  });
+
+  test("unknown where what an unpaid token answers is not what was assumed for it", async () => {
+    const token = getAddress(`0x${"63".repeat(20)}`);
+    // One more than is stored: the mark it answers is that of another layout.
+    const bytecode = "0x6004355f525f60205260405f20546001015f5260205ff3";
+    await world.client.setCode({ address: token, bytecode });
+    const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
+    const { outcome, reason, fundingAssumed } = await world.simulate(record);
+    assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);
+    assert.equal(fundingAssumed, false);
+  });
+
+  test("impossible once it executed, expired or was returned", async () => {
+    const executed = await world.paid();
+    await world.execute(executed);
+    const done = await world.simulate(executed);
+    assert.deepEqual([done.outcome, done.state, done.changes], ["impossible", "executed", []]);
+    const alone = await startWorld();
+    const own = openSimulations({ ...alone.chain, tokens: [] });
+    const expired = await alone.newRecord();
+    await alone.pay(expired.address, 100n);
+    await alone.mineAt(expired.intent.expirationTimestamp + 1);
+    assert.deepEqual(
+      [(await own(expired)).outcome, (await own(expired)).state],
+      ["impossible", "expired"],
+    );
+    await alone.recover(expired, [alone.token]);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal((await own(expired)).state, "recovered");
+    await alone.stop();
+  });
+});
+
+describe("an execution that would revert says so, with the call and its reason", () => {
+  const failures: [string, () => Call[], number, RegExp][] = [
+    [
+      "a call that reverts",
+      () => [transfer(world.token), world.onShop("fail()")],
+      1,
+      /^reverted with 0x/,
+    ],
+    [
+      "a call to an address without code",
+      () => [{ ...world.onShop("visit()"), target: stranger }],
+      0,
+      /^no contract/,
+    ],
+    [
+      "a call that asks for more than is there",
+      () => [transfer(world.token, "101")],
+      0,
+      /^reverted/,
+    ],
+    [
+      "a return bomb that reverts",
+      () => [world.onShop("bomb(uint256 size, bool ok)", "100000", "false")],
+      0,
+      /./,
+    ],
+    ["a call that burns all gas", () => [world.onShop("burnGas()")], 0, /^no reason given$/],
+  ];
+  for (const [name, calls, index, reason] of failures) {
+    test(name, async () => {
+      const simulation = await world.simulate(await world.paid(calls()));
+      assert.equal(simulation.outcome, "fails");
+      assert.equal(simulation.failedCall, index);
+      assert.match(simulation.reason!, reason);
+      assert.deepEqual([simulation.changes, simulation.gasUsed], [[], null]);
+    });
+  }
+
+  test("a token that answers false", async () => {
+    const token = await world.deployOdd("FalseToken");
+    const { outcome, failedCall, reason } = await world.simulate(
+      await world.paid([transfer(token)], { token }),
+    );
+    assert.deepEqual([outcome, failedCall, reason], ["fails", 0, "answered false"]);
+  });
+});

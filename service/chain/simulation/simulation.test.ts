@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { AddressRecord, Call, Hex } from "executable-address";
+import type { Simulation } from "executable-address/client";
+import { getAddress, zeroAddress } from "viem";
+import { type Manner, NodeError, unhashed } from "../status/node-for-tests.ts";
+import {
+  type SimulatedWorld,
+  shop,
+  startSimulated,
+  stranger,
+  transfer,
+} from "./world-for-tests.ts";
+
+const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const unlimited = (2n ** 256n - 1n).toString();
+
+let world: SimulatedWorld;
+before(async () => {
+  world = await startSimulated();
+});
+after(() => world?.stop());
+
+/** The changes as "account token change", in the words of the test. */
+const changesOf = (simulation: Simulation, names: Record<Hex, string>) =>
+  simulation.changes
+    .map(({ account, token, change }) => `${names[account] ?? account} ${names[token]} ${change}`)
+    .sort();
+
+describe("an execution that would succeed shows what it moves, as measured", () => {
+  const names = (record: AddressRecord, more: Record<Hex, string> = {}) => ({
+    [record.address]: "vault",
+    [shop]: "shop",
+    [world.target]: "target",
+    [record.intent.token]: "token",
+    [zeroAddress]: "native",
+    ...more,
+  });
+
+  test("a plain payment, at the newest block, with what it costs", async () => {
+    const record = await world.paid();
+    const simulation = await world.simulate(record);
+    const { number, hash, timestamp } = await world.client.getBlock();
+    assert.deepEqual(simulation.block, {
+      number: Number(number),
+      hash,
+      timestamp: Number(timestamp),
+    });
+    assert.deepEqual(simulation.changes, [
+      {
+        account: record.address,
+        roles: ["vault"],
+        token: world.token,
+        symbol: "DMO",
+        decimals: 6,
+        change: "-100",
+      },
+      {
+        account: shop,
+        roles: ["named"],
+        token: world.token,
+        symbol: "DMO",
+        decimals: 6,
+        change: "100",
+      },
+    ]);
+    const { outcome, state, reason, failedCall, fundingAssumed, scope, unmeasured } = simulation;
+    assert.deepEqual(
+      { outcome, state, reason, failedCall, fundingAssumed, scope, unmeasured },
+      {
+        outcome: "succeeds",
+        state: "funded",
+        reason: null,
+        failedCall: null,
+        fundingAssumed: false,
+        scope: "transfers",
+        unmeasured: 0,
+      },
+    );
+    const { gasUsed } = await world.execute(record);
+    assert.ok(
+      Math.abs(Number(gasUsed) - simulation.gasUsed!) < 2_000,
+      `${gasUsed} ${simulation.gasUsed}`,
+    );
+  });
+
+  for (const held of [0n, 40n]) {
+    test(`holding ${held} of 100, as if it held exactly 100, and says so`, async () => {
+      const record = await world.newRecord();
+      if (held > 0n) await world.pay(record.address, held);
+      const simulation = await world.simulate(record);
+      assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
+      assert.deepEqual(changesOf(simulation, names(record)), [
+        "shop token 100",
+        "vault token -100",
+      ]);
+      assert.equal(await world.balanceOf(record.address), held);
+    });
+  }
+
+  test("more than is asked for: what it really holds", async () => {
+    const record = await world.paid();
+    await world.pay(record.address, 11n);
+    const simulation = await world.simulate(record);
+    assert.equal(simulation.fundingAssumed, false);
+    assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
+  });
+
+  test("an approval that is taken up, and one that is left", async () => {
+    const approve = (amount: string): Call => ({
+      target: world.token,
+      function: "approve(address spender, uint256 amount)",
+      args: [world.target, amount],
+    });
+    const pay = world.onShop("pay(address token, uint256 amount)", world.token, "60");
+    const record = await world.paid([approve(unlimited), pay]);
+    const simulation = await world.simulate(record);
+    assert.deepEqual(changesOf(simulation, names(record)), ["target token 60", "vault token -60"]);
+    const roles = simulation.changes.find(({ account }) => account === world.target)?.roles;
+    assert.deepEqual(roles, ["target", "named"]);
+  });
+
+  test("a fee on transfer: what arrives, not what was sent", async () => {
+    const token = await world.deployOdd("FeeToken");
+    const record = await world.paid([transfer(token)], { token });
+    const simulation = await world.simulate(record);
+    assert.deepEqual(changesOf(simulation, { ...names(record), [token]: "token" }), [
+      "shop token 99",
+      "token token 1",
+      "vault token -100",
+    ]);
+    assert.ok(
+      simulation.changes.every(({ symbol, decimals }) => symbol === null && decimals === null),
+    );
+  });
+
+  test("a token that lies in its Transfer logs: what its balances say", async () => {
+    const token = await world.deployOdd("BoastingToken");
+    const record = await world.paid([transfer(token)], { token });
+    const simulation = await world.simulate(record);
+    assert.deepEqual(changesOf(simulation, { ...names(record), [stranger]: "stranger" }), [
+      "shop token 100",
+      "vault token -100",
+    ]);
+  });
+
+  test("a token without logs, as the intent names who has it then", async () => {
+    const token = await world.deployOdd("SilentToken");
+    const record = await world.paid([transfer(token)], { token });
+    assert.deepEqual(changesOf(await world.simulate(record), names(record)), [
+      "shop token 100",
+      "vault token -100",
+    ]);
+  });
+
+  test("a return bomb that succeeds changes nothing", async () => {
+    const bomb = world.onShop("bomb(uint256 size, bool ok)", "100000", "true");
+    const simulation = await world.simulate(await world.paid([bomb]));
+    assert.deepEqual([simulation.outcome, simulation.changes], ["succeeds", []]);
+  });
+
+  test("native coin that a target sends", async () => {
+    const giver = getAddress(`0x${"61".repeat(20)}`);
+    // Sends all it has to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
+    await world.client.setCode({ address: giver, bytecode: "0x5f5f5f5f47335af100" });
+    await world.client.setBalance({ address: giver, value: 7n });
+    const record = await world.paid([{ ...world.onShop("visit()"), target: giver }]);
+    assert.deepEqual(
+      changesOf(await world.simulate(record), { ...names(record), [giver]: "giver" }),
+      ["giver native -7", "vault native 7"],
+    );
+  });
+
+  test("more transfers than are measured: the number of those left out", async () => {
+    const crowd = getAddress(`0x${"62".repeat(20)}`);
+    // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
+    const log = (_: unknown, index: number) => {
+      const account = (0x7000 + index).toString(16);
+      return `61${account}61${account}7f${transferTopic}5f5fa3`;
+    };
+    const logs = Array.from({ length: 150 }, log).join("");
+    await world.client.setCode({ address: crowd, bytecode: `0x${logs}` });
+    const record = await world.paid([
+      transfer(world.token),
+      { ...world.onShop("visit()"), target: crowd },
+    ]);
+    const simulation = await world.simulate(record);
+    assert.deepEqual(changesOf(simulation, names(record)), ["shop token 100", "vault token -100"]);
+    assert.equal(simulation.unmeasured, 150);
+  });
+
+  test("on a node without eth_simulateV1: those the intent names, and says so", async () => {
+    const record = await world.paid();
+    const old: Manner = async (method, params, ask) => {
+      if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
+      return ask(method, params);
+    };
+    await world.through(old, async (url) => {
+      const simulation = await world.simulate(record, url);
+      assert.deepEqual([simulation.scope, simulation.gasUsed], ["intent", null]);
+      assert.deepEqual(changesOf(simulation, names(record)), [
+        "shop token 100",
+        "vault token -100",
+      ]);
+    });
+  });
+
+  test("on a node that knows no block by its hash", async () => {
+    await world.through(unhashed, async (url) => {
+      assert.equal((await world.simulate(await world.newRecord(), url)).outcome, "succeeds");
+    });
+  });
+});

@@ -1,0 +1,133 @@
+// What executing an address would do at one block: run by the chain's node, measured by balances.
+// An intent may be hostile, so no log and no contract is believed about an amount; what remains is
+// that a contract can tell a simulation from a transaction, and that one node answers.
+
+import { encodeExecution, type Hex, toHex } from "executable-address";
+import type { BalanceChange, Simulation } from "executable-address/client";
+import type { BlockReference } from "executable-address/status";
+import { isAddressEqual, size, sliceHex } from "viem";
+import { runAt, type StateOverrides } from "../call-at.ts";
+import type { Token } from "../chains.ts";
+import { discover } from "../discover.ts";
+import { fundingOf } from "../status/funding.ts";
+import { type ChainAccess, isRefusal } from "../status/logs.ts";
+import { probeHoldings } from "../status/probe.ts";
+import { type Subject, stateOf } from "../status/status.ts";
+import { StatusUnavailable } from "../status/unavailable.ts";
+import { callGas, type Measured, meterCode, readMeter } from "./meter.ts";
+import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
+import { failureOf } from "./revert.ts";
+
+/** A chain to simulate on, and the tokens whose symbols are known there. */
+export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
+
+/**
+ * At most four calls of the node, one more where it does not know a block by its hash.
+ *
+ * @throws {StatusUnavailable} when the chain cannot be read, or contradicts itself
+ */
+export async function simulate(
+  chain: SimulatedChain,
+  block: BlockReference,
+  subject: Subject,
+): Promise<Simulation> {
+  const { address, intent } = subject;
+  const [holding] = await probeHoldings(chain, block, [{ vault: address, token: intent.token }]);
+  const { codeBytes, balance } = holding!;
+  if (balance === undefined) {
+    throw new StatusUnavailable(`${intent.token} does not answer balanceOf`);
+  }
+  const amount = BigInt(intent.amount);
+  const isExpired = block.timestamp > intent.expirationTimestamp;
+  const state = stateOf(codeBytes, isExpired, balance, amount);
+  const start = { address, chainId: intent.chainId, block, state, ...nothing };
+  const over = overReasons[state];
+  if (over) return { ...start, outcome: "impossible", reason: over };
+
+  const fundingAssumed = balance < amount;
+  const funded = { token: intent.token, owner: address, amount };
+  const overrides = fundingAssumed ? await fundingOf(chain.client, block, funded) : undefined;
+  if (fundingAssumed && !overrides) return { ...start, reason: "the token cannot be assumed paid" };
+  const run = await measure(chain, block, subject, overrides);
+  if (!run) return { ...start, fundingAssumed, reason: "the node did not run it" };
+  if (fundingAssumed && run.measured.before[0] !== amount) {
+    return { ...start, reason: "the token cannot be assumed paid" };
+  }
+  return { ...start, fundingAssumed, ...judge(chain, subject, run) };
+}
+
+const nothing = {
+  outcome: "unknown",
+  reason: null,
+  failedCall: null,
+  fundingAssumed: false,
+  gasUsed: null,
+  changes: [],
+  scope: null,
+  unmeasured: 0,
+} as const satisfies Partial<Simulation>;
+
+const overReasons: Partial<Record<Simulation["state"], string>> = {
+  executed: "the calls ran already, once and for good",
+  expired: "the address expired before its calls ran",
+  recovered: "the address expired, and its money was returned",
+};
+
+type Run = { pairs: Asked[]; leftOut: number; measured: Measured; gasUsed: number | null };
+
+/** Undefined where the node answers that it cannot: out of gas, too long, or no such call. */
+async function measure(
+  chain: SimulatedChain,
+  block: BlockReference,
+  subject: Subject,
+  overrides: StateOverrides | undefined,
+): Promise<Run | undefined> {
+  const { client, factory, chainId } = chain;
+  const data = toHex(encodeExecution(subject.intent));
+  const found = await discover(client, block, { to: factory, data }, overrides);
+  const { pairs, leftOut } = pairsToAsk(subject, chain.tokens, found?.pairs ?? []);
+  let answered: Hex;
+  try {
+    answered = await runAt(client, block, meterCode(pairs, factory, data), overrides);
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+  const measured = readMeter(answered, pairs.length);
+  if (measured.chainId !== chainId || measured.timestamp !== block.timestamp) {
+    const { chainId: of, timestamp } = measured;
+    throw new StatusUnavailable(`the meter ran on chain ${of} at time ${timestamp}`);
+  }
+  return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
+}
+
+function judge(chain: SimulatedChain, subject: Subject, run: Run): Partial<Simulation> {
+  const { measured, pairs, leftOut, gasUsed } = run;
+  const { answer, gas, succeeded } = measured;
+  if (!succeeded) {
+    // A call is given all but a 64th of what is left (EIP-150).
+    const hadGas = gas - gas / 64n > BigInt(callGas);
+    if (!hadGas) return { reason: "the node gives too little gas to run it" };
+    const { call, reason } = failureOf(answer);
+    return { outcome: "fails", reason, failedCall: call };
+  }
+  if (!isVault(answer, subject.address)) return { reason: "the factory is not on this chain" };
+  const changes: BalanceChange[] = [];
+  let unmeasured = leftOut;
+  pairs.forEach(({ account, token, isGuess }, index) => {
+    const [before, after] = [measured.before[index], measured.after[index]];
+    if (before === undefined || after === undefined) {
+      if (!isGuess) unmeasured += 1;
+    } else if (before !== after) {
+      const { symbol = null, decimals = null } =
+        chain.tokens.find((t) => t.address === token) ?? {};
+      const roles = rolesOf(subject, account);
+      changes.push({ account, roles, token, symbol, decimals, change: String(after - before) });
+    }
+  });
+  const scope = gasUsed === null ? "intent" : "transfers";
+  return { outcome: "succeeds", gasUsed, changes, scope, unmeasured };
+}
+
+const isVault = (answer: Hex, vault: Hex) =>
+  size(answer) === 32 && isAddressEqual(sliceHex(answer, 12), vault);

@@ -1,0 +1,55 @@
+// A world to simulate in: its records, its odd tokens and targets, and nodes with manners between.
+
+import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import { createPublicClient, getAddress, http } from "viem";
+import { type Manner, startNode } from "../status/node-for-tests.ts";
+import { startWorld } from "../status/world-for-tests.ts";
+import { deployOdd } from "./odd-contracts-for-tests.ts";
+import { openSimulations } from "./reader.ts";
+
+export const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+export const stranger: Hex = getAddress(`0x${"55".repeat(20)}`);
+
+export const transfer = (token: Hex, amount = "100", to = shop): Call => ({
+  target: token,
+  function: "transfer(address to, uint256 amount)",
+  args: [to, amount],
+});
+
+export type SimulatedWorld = Awaited<ReturnType<typeof startSimulated>>;
+
+export async function startSimulated() {
+  const world = await startWorld();
+  /** Shop of the contracts' tests: it takes payments, and fails in the ways targets fail. */
+  const target = await deployOdd(world, "Shop");
+  const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
+  /** The world's chain as the node at `url` has it. */
+  const chainAt = (url: string) => {
+    const client = createPublicClient({ transport: http(url, { retryCount: 0 }), cacheTime: 0 });
+    return { ...world.chain, client, tokens };
+  };
+
+  return {
+    ...world,
+    target,
+    chainAt,
+    deployOdd: (name: string) => deployOdd(world, name, "OddTokens"),
+    simulate: (record: AddressRecord, url = world.rpcUrl) => openSimulations(chainAt(url))(record),
+    onShop: (text: string, ...args: string[]): Call => ({ target, function: text, args }),
+    /** A record of `calls`, paid with its 100 units. */
+    async paid(calls?: Call[], change: Partial<Intent> = {}): Promise<AddressRecord> {
+      const record = await world.newRecord({ ...(calls ? { calls } : {}), ...change });
+      await world.pay(record.address, 100n, record.intent.token);
+      return record;
+    },
+    /** Runs `use` with a node before the world's own that answers in a manner of its own. */
+    async through(manner: Manner, use: (url: string, calls: string[]) => Promise<void>) {
+      const node = await startNode(world.rpcUrl, manner);
+      try {
+        await use(node.rpcUrl, node.calls);
+      } finally {
+        await node.stop();
+      }
+    },
+  };
+}

@@ -1,0 +1,283 @@
+// What a node may do to a reader, done to both of them: the service's and the library's.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { type AddressStatus, readStatus } from "executable-address/status";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { createPublicClient, getAbiItem, http, toEventSelector } from "viem";
+import {
+  forgetful,
+  type Manner,
+  NodeError,
+  narrow,
+  startNode,
+  unhashed,
+} from "./node-for-tests.ts";
+import { openStatusReader } from "./reader.ts";
+import { startWorld, type World } from "./world-for-tests.ts";
+
+type Read = (record: AddressRecord, rpcUrl: string) => Promise<AddressStatus>;
+
+const theServices: Read = (record, rpcUrl) => {
+  const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0 }), cacheTime: 0 });
+  const { chainId } = record.intent;
+  return openStatusReader({ chainId, factory: record.factory, client }).read(record);
+};
+const theLibrarys: Read = (record, rpcUrl) => readStatus(record, { rpc: rpcUrl });
+
+let world: World;
+before(async () => {
+  world = await startWorld();
+});
+after(() => world.stop());
+
+const executedTopic = toEventSelector(getAbiItem({ abi: paymentFactoryAbi, name: "Executed" }));
+
+const plain: Manner = (method, params, ask) => ask(method, params);
+
+async function executed() {
+  const record = await world.newRecord();
+  await world.pay(record.address, 130n);
+  await world.execute(record);
+  await world.mine(20);
+  await world.recover(record, [world.token]);
+  return record;
+}
+
+async function closed() {
+  const record = await world.newRecord();
+  await world.pay(record.address, 60n);
+  await world.mineAt(record.intent.expirationTimestamp + 1);
+  await world.recover(record, [world.token]);
+  return record;
+}
+
+/** Has lost its logs, and does not know. */
+const logless: Manner = async (method, params, ask) =>
+  method === "eth_getLogs" ? [] : ask(method, params);
+
+/** A Recovered log, told as an execution that held and left as much. */
+const asExecuted = (log: object & { topics?: Hex[]; data?: Hex }) => ({
+  ...log,
+  topics: [executedTopic, ...log.topics!.slice(1)],
+  data: `${log.data}${log.data!.slice(2)}`,
+});
+
+for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
+  const readFrom = async (record: AddressRecord, manner: Manner) => {
+    const node = await startNode(world.rpcUrl, manner);
+    try {
+      return { status: await read(record, node.rpcUrl), calls: node.calls };
+    } finally {
+      await node.stop();
+    }
+  };
+
+  describe(`${name} reading tells nothing when the node`, () => {
+    test("does not answer", async () => {
+      const record = await world.newRecord();
+      await assert.rejects(read(record, "http://127.0.0.1:9"), /Status/);
+    });
+
+    test("serves another chain", async () => {
+      const other = await startWorld(1);
+      const record = await world.newRecord();
+      await assert.rejects(read(record, other.rpcUrl), /wanted a node of chain 31337, found 1/);
+      await other.stop();
+    });
+
+    for (const broken of ["eth_getBlockByNumber", "eth_call", "eth_getLogs"]) {
+      test(`answers ${broken} with an error`, async () => {
+        const record = await executed();
+        const manner: Manner = async (method, params, ask) => {
+          if (method === broken) throw new NodeError(-32000, "out of order");
+          return ask(method, params);
+        };
+        await assert.rejects(readFrom(record, manner), /Status/);
+      });
+    }
+
+    test("has lost the logs of an execution, expired or not: never recovered", async () => {
+      const record = await executed();
+      await assert.rejects(readFrom(record, logless), /no Executed event/);
+      await world.mineAt(record.intent.expirationTimestamp + 1);
+      await assert.rejects(readFrom(record, logless), /no Executed event/);
+    });
+
+    test("made up an execution of what was closed: never executed", async () => {
+      const record = await closed();
+      const manner: Manner = async (method, params, ask) => {
+        const answer = await ask(method, params);
+        return method === "eth_getLogs" ? (answer as object[]).map(asExecuted) : answer;
+      };
+      await assert.rejects(readFrom(record, manner), /an Executed event/);
+    });
+
+    test("finds code that the factory never leaves, whatever the logs", async () => {
+      const record = await executed();
+      await world.client.setCode({ address: record.address, bytecode: "0x00" });
+      await assert.rejects(readFrom(record, plain), /code/);
+      await assert.rejects(readFrom(record, logless), /code/);
+    });
+
+    test("answers with another vault's logs", async () => {
+      const other = await executed();
+      const record = await executed();
+      const manner: Manner = async (method, params, ask) => {
+        if (method !== "eth_getLogs") return ask(method, params);
+        const text = JSON.stringify(params);
+        return ask(
+          method,
+          JSON.parse(
+            text.replaceAll(
+              record.address.slice(2).toLowerCase(),
+              other.address.slice(2).toLowerCase(),
+            ),
+          ),
+        );
+      };
+      await assert.rejects(readFrom(record, manner), /not asked for/);
+    });
+
+    test("answers balanceOf with nothing: a token that is none", async () => {
+      const record = await world.newRecord({ token: "0x00000000000000000000000000000000000abcde" });
+      await assert.rejects(readFrom(record, plain), /balanceOf/);
+    });
+
+    test("changes its chain under every attempt", async () => {
+      const record = await executed();
+      const manner: Manner = async (method, params, ask) => {
+        const answer = await ask(method, params);
+        if (method === "eth_getLogs") await world.replaceHead();
+        return answer;
+      };
+      await assert.rejects(readFrom(record, manner), /Status/);
+    });
+  });
+
+  describe(`${name} reading tells all of it from a node that`, () => {
+    test("does not know blocks by hash", async () => {
+      const record = await executed();
+      const { status } = await readFrom(record, unhashed);
+      assert.equal(status.state, "executed");
+    });
+
+    test("answers for 10 blocks of logs at a time, and remembers old state", async () => {
+      const record = await executed();
+      const { status } = await readFrom(record, narrow(10));
+      assert.equal(status.execution?.held, "130");
+      assert.equal(status.recoveries[0]?.amount, "30");
+    });
+
+    test("answers for 40 blocks of logs at a time, and forgets old state", async () => {
+      const record = await executed();
+      const { status } = await readFrom(record, forgetful(narrow(40)));
+      assert.equal(status.execution?.held, "130");
+      assert.equal(status.recoveries[0]?.amount, "30");
+    });
+
+    test("has lost the logs of what was closed: recovered, without evidence", async () => {
+      const record = await closed();
+      const { status } = await readFrom(record, logless);
+      assert.equal(status.state, "recovered");
+      assert.deepEqual([status.execution, status.recoveries], [null, []]);
+    });
+
+    test("changes its chain before any one of the calls", async () => {
+      const record = await executed();
+      const { calls } = await readFrom(record, plain);
+      for (let at = 0; at < calls.length; at++) {
+        const changed = await world.newRecord();
+        await world.pay(changed.address, 130n);
+        await world.execute(changed);
+        let count = 0;
+        const { status } = await readFrom(changed, async (method, params, ask) => {
+          if (count++ === at) await world.reorg(2);
+          return ask(method, params);
+        });
+        assert.deepEqual(status, await read(changed, world.rpcUrl), `before call ${at}`);
+        assert.equal(status.state, "unfunded");
+      }
+    });
+  });
+}
+
+describe("the service's reading", () => {
+  test("goes on where it ended when a node gives too little for one read", async () => {
+    const record = await executed();
+    await world.mine(100);
+    const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
+    const transport = http(node.rpcUrl, { retryCount: 0 });
+    const client = createPublicClient({ transport, cacheTime: 0 });
+    const reader = openStatusReader({ ...world.chain, client });
+    const failures: string[] = [];
+    let status: AddressStatus | undefined;
+    while (!status && failures.length < 50) {
+      status = await reader.read(record).catch((error) => void failures.push(error.message));
+    }
+    assert.equal(status?.execution?.held, "130");
+    assert.ok(failures.length > 1);
+    assert.match(failures[0]!, /blocks of 0x[0-9a-fA-F]{40} are still unread/);
+    await node.stop();
+  });
+});
+
+describe("the service's memory", () => {
+  test("keeps nothing of a node without logs, and tells all once it has them", async () => {
+    const record = await executed();
+    await world.mine(200);
+    let isLogless = true;
+    const node = await startNode(world.rpcUrl, (...call) => (isLogless ? logless : plain)(...call));
+    const transport = http(node.rpcUrl, { retryCount: 0 });
+    const client = createPublicClient({ transport, cacheTime: 0 });
+    const reader = openStatusReader({ ...world.chain, client });
+    await assert.rejects(reader.read(record), /no Executed event/);
+    isLogless = false;
+    assert.equal((await reader.read(record)).execution?.held, "130");
+    await node.stop();
+  });
+});
+
+describe("the library's reading", () => {
+  test("rpc_inconsistent where an earlier answer left out an execution", async () => {
+    const record = await executed();
+    const previous = await readStatus(record, { rpc: world.rpcUrl });
+    const options = { rpc: world.rpcUrl, previous: { ...previous, execution: null } };
+    await assert.rejects(readStatus(record, options), { code: "rpc_inconsistent" });
+  });
+
+  test("asks only for what followed an earlier answer", async () => {
+    const record = await executed();
+    const node = await startNode(world.rpcUrl, narrow(5));
+    const previous = await readStatus(record, { rpc: world.rpcUrl });
+    await world.mine(3);
+    const status = await readStatus(record, { rpc: node.rpcUrl, previous });
+    assert.equal(node.calls.filter((method) => method === "eth_getLogs").length, 1);
+    assert.deepEqual(status, { ...previous, block: status.block });
+    await node.stop();
+  });
+
+  test("reads at a block that somebody names, if it is in the chain", async () => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 1n);
+    const then = await readStatus(record, { rpc: world.rpcUrl });
+    await world.pay(record.address, 100n);
+    const again = await readStatus(record, { rpc: world.rpcUrl, blockHash: then.block.hash });
+    assert.deepEqual(again, then);
+    const blockHash = `0x${"ab".repeat(32)}` as const;
+    await assert.rejects(readStatus(record, { rpc: world.rpcUrl, blockHash }), {
+      name: "StatusError",
+      code: "block_unknown",
+    });
+  });
+
+  test("gives up, typed, when a node gives too little", async () => {
+    const record = await executed();
+    const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
+    await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {
+      code: "evidence_unavailable",
+    });
+    await node.stop();
+  });
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import { concat, getAddress, pad } from "viem";
+import { callAt } from "../call-at.ts";
+import { fundingOf } from "./funding.ts";
+import { findHead } from "./view.ts";
+import { recovery as owner, startWorld, type World } from "./world-for-tests.ts";
+
+let world: World;
+before(async () => {
+  world = await startWorld();
+});
+after(() => world?.stop());
+
+const at = (digit: string) => getAddress(`0x${digit.repeat(40)}`);
+const namespace = "52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00";
+// PUSH1 04 CALLDATALOAD: whose balance. SLOAD PUSH0 MSTORE PUSH1 20 PUSH0 RETURN: the answer.
+const whose = "600435";
+const loaded = "545f5260205ff3";
+
+/** The code of a token that answers balanceOf, whatever it is asked, out of its layout. */
+const known: [string, Hex][] = [
+  ["Solidity, slot 9", `0x${whose}5f52600960205260405f20${loaded}`],
+  ["Solidity, slot 51", `0x${whose}5f52603360205260405f20${loaded}`],
+  ["Vyper, slot 3", `0x60035f52${whose}60205260405f20${loaded}`],
+  ["Solady", `0x6387a211a2600c52${whose}5f526020600c20${loaded}`],
+  ["OpenZeppelin 5, upgradeable", `0x${whose}5f527f${namespace}60205260405f20${loaded}`],
+];
+
+async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
+  const { client } = world.chain;
+  const block = await findHead(world.chain);
+  const overrides = await fundingOf(client, block, { token, owner, amount });
+  if (!overrides) return undefined;
+  const data = concat(["0x70a08231", pad(owner)]);
+  return BigInt(await callAt(client, block, { to: token, data }, overrides));
+}
+
+describe("fundingOf", () => {
+  const unknown: [string, Hex][] = [
+    ["no code", "0x"],
+    ["a revert", "0x5f5ffd"],
+    ["an answer short of a word", "0x60015ff3"],
+    ["a constant", "0x60075f5260205ff3"],
+    ["slot 200", `0x${whose}5f5260c860205260405f20${loaded}`],
+    ["twice what is stored", `0x${whose}5f525f60205260405f20548001${loaded.slice(2)}`],
+  ];
+  for (const [name, bytecode] of unknown) {
+    test(`gives nothing for ${name}`, async () => {
+      await world.client.setCode({ address: at("7"), bytecode });
+      assert.equal(await balanceUnder(at("7"), 100n), undefined);
+    });
+  }
+
+  for (const [name, bytecode] of known) {
+    test(`finds the balance of ${name}`, async () => {
+      await world.client.setCode({ address: at("8"), bytecode });
+      for (const amount of [1n, 25_000_000n, 2n ** 255n]) {
+        assert.equal(await balanceUnder(at("8"), amount), amount);
+      }
+    });
+  }
+
+  test("finds it where something is held already", async () => {
+    await world.pay(owner, 40n);
+    assert.equal(await balanceUnder(world.token, 100n), 100n);
+    assert.equal(await world.balanceOf(owner), 40n);
+  });
+});

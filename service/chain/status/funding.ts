@@ -1,0 +1,78 @@
+// Where a token keeps a balance, so that a simulation can assume one. Mappings of known layouts are
+// each given a mark of its own, and the balance the token then answers tells which it reads.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import {
+  concat,
+  hexToBigInt,
+  keccak256,
+  numberToHex,
+  type PublicClient,
+  pad,
+  size,
+  sliceHex,
+} from "viem";
+import { callAt, type StateOverrides } from "../call-at.ts";
+import { isRefusal } from "./logs.ts";
+
+/** The slot of an owner's balance. */
+type Layout = (owner: Hex) => Hex;
+
+const mapping =
+  (slot: bigint | Hex): Layout =>
+  (owner) =>
+    keccak256(
+      concat([pad(owner), typeof slot === "bigint" ? numberToHex(slot, { size: 32 }) : slot]),
+    );
+/** Vyper hashes the slot ahead of the key. */
+const vyperMapping =
+  (slot: bigint): Layout =>
+  (owner) =>
+    keccak256(concat([numberToHex(slot, { size: 32 }), pad(owner)]));
+/** Solady: the owner, eight zero bytes and a seed. */
+const solady: Layout = (owner) => keccak256(concat([owner, "0x000000000000000087a211a2"]));
+/** OpenZeppelin 5, upgradeable: the namespace `openzeppelin.storage.ERC20` (ERC-7201). */
+const namespaced = mapping("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
+
+/** DAI, USDT, USDC and most others use one of the first ten; OpenZeppelin 4, upgradeable, 51. */
+const slots = [...Array.from({ length: 16 }, (_, slot) => BigInt(slot)), 51n, 101n, 151n];
+const layouts: readonly Layout[] = [
+  ...slots.map(mapping),
+  ...slots.slice(0, 16).map(vyperMapping),
+  solady,
+  namespaced,
+];
+
+/** Few tokens hold balances that end in this; a wrong guess shows when the balance is measured. */
+const firstMark = 0x5eed_0000n;
+
+/**
+ * State in which `token` answers `amount` for `owner`, as far as its layout is known. Whoever uses
+ * it measures the balance: a token may compute it from more than one word.
+ *
+ * @returns undefined where no layout fits or the node takes no overrides
+ */
+export async function fundingOf(
+  client: PublicClient,
+  block: BlockReference,
+  { token, owner, amount }: { token: Hex; owner: Hex; amount: bigint },
+): Promise<StateOverrides | undefined> {
+  const marks = layouts.map((layout, index) => [
+    layout(owner),
+    numberToHex(firstMark + BigInt(index), { size: 32 }),
+  ]);
+  const marked: StateOverrides = { [token]: { stateDiff: Object.fromEntries(marks) } };
+  const data = concat(["0x70a08231", pad(owner)]);
+  let answer: Hex;
+  try {
+    answer = await callAt(client, block, { to: token, data }, marked);
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+  if (size(answer) < 32) return undefined;
+  const layout = layouts[Number(hexToBigInt(sliceHex(answer, 0, 32)) - firstMark)];
+  if (!layout) return undefined;
+  return { [token]: { stateDiff: { [layout(owner)]: numberToHex(amount, { size: 32 }) } } };
+}

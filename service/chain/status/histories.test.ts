@@ -1,0 +1,139 @@
+// Random histories on a real chain, reorganisations included: at every step the service's reading,
+// the library's and what the contract would really do say the same. HISTORIES and SEED choose more
+// and others; a failure names its seed.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable-address";
+import { type AddressState, type AddressStatus, readStatus } from "executable-address/status";
+import { factoryAddress } from "executable-address-contracts";
+import { parseAbiItem, zeroAddress } from "viem";
+import { openStatusReader } from "./reader.ts";
+import { recoverData, startWorld, type World } from "./world-for-tests.ts";
+
+const histories = Number(process.env.HISTORIES ?? 10);
+const firstSeed = Number(process.env.SEED ?? 1);
+const steps = 24;
+
+/** One for each history: anvil loses state in reorganisations of chains of many hundreds. */
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.stop());
+
+/** mulberry32: numbers from 0 up to 1, the same for the same seed. */
+function randomFrom(seed: number) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
+
+/** Everything that can happen to an address or under it. What the contract refuses is no event. */
+const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<unknown>> = {
+  pay: ({ address }, dice) => world.pay(address, BigInt(dice.pick([1, 40, 99, 100, 101, 250]))),
+  payAgain: ({ address }, dice) => world.pay(address, BigInt(1 + dice.below(150))),
+  payNative: ({ address }) => world.payNative(address, 9n),
+  execute: (record) => world.execute(record),
+  executeAgain: (record) => world.execute(record),
+  recover: (record) => world.recover(record, [world.token]),
+  recoverAll: (record) => world.recover(record, [zeroAddress, world.token]),
+  recoverNothing: (record) => world.recover(record, []),
+  mine: (_, dice) => world.mine(1 + dice.below(80)),
+  approachExpiry: async ({ intent }, dice) => {
+    const { timestamp } = await world.client.getBlock();
+    const target = intent.expirationTimestamp + dice.pick([-1, 0, 1]);
+    if (BigInt(target) > timestamp) await world.mineAt(target);
+  },
+  reorganize: (_, dice) => world.reorg(1 + dice.below(4)),
+  rollBack: (_, dice) =>
+    world.client.request({
+      method: "anvil_rollback" as never,
+      params: [1 + dice.below(3)] as never,
+    }),
+};
+
+/** Of one token into an address, by the token's own events. */
+async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
+  const logs = await world.client.getLogs({
+    address: world.token,
+    event: parseAbiItem("event Transfer(address indexed from, address indexed to, uint256 value)"),
+    args: { to: record.address },
+    fromBlock: 0n,
+    toBlock,
+  });
+  return logs.reduce((sum, log) => sum + log.args.value!, 0n);
+}
+
+const works = (data: Hex, blockNumber: bigint) =>
+  world.client.call({ to: factoryAddress, data, blockNumber }).then(
+    () => true,
+    () => false,
+  );
+
+/** What a status promises, held against the contract and the token themselves. */
+async function assertTrue(record: AddressRecord, status: AddressStatus) {
+  const blockNumber = BigInt(status.block.number);
+  const canExecute = await works(toHex(encodeExecution(record.intent)), blockNumber);
+  assert.equal(canExecute, status.state === "funded", "executes exactly when funded");
+  const canRecover = await works(recoverData(record, [world.token]), blockNumber);
+  const isOver = ["executed", "expired", "recovered"].includes(status.state);
+  assert.equal(canRecover, isOver, "recovers exactly when executed, expired or recovered");
+  const spent = BigInt(status.execution?.held ?? 0) - BigInt(status.execution?.left ?? 0);
+  const returned = status.recoveries
+    .filter(({ token }) => token === world.token)
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const total = BigInt(status.balance) + spent + returned;
+  assert.equal(
+    await received(record, blockNumber),
+    total,
+    "every unit is there, spent or returned",
+  );
+}
+
+describe("random histories", () => {
+  const reached = new Map<AddressState, number>();
+
+  for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
+    test(`both readings and the contract agree at every step, seed ${seed}`, async () => {
+      const random = randomFrom(seed);
+      const below = (n: number) => Math.floor(random() * n);
+      const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
+      const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
+      // As much as all steps could take back: below stand the contracts.
+      await world.mine(4 * steps);
+      let clock = 0;
+      const reader = openStatusReader(world.chain, () => (clock += 1_000));
+      const previous = new Map<AddressRecord, AddressStatus>();
+      for (let step = 0; step < steps; step++) {
+        const record = dice.pick(records);
+        const what = dice.pick(Object.keys(happenings));
+        await happenings[what]!(record, dice).catch(refusedByContract);
+        for (const each of records) {
+          const message = `step ${step} (${what})`;
+          const ours = await reader.read(each);
+          const known = previous.get(each);
+          const options = { rpc: world.rpcUrl, ...(known && below(2) ? { previous: known } : {}) };
+          assert.deepEqual(await readStatus(each, options), ours, message);
+          await assertTrue(each, ours);
+          if (below(3) === 0) previous.set(each, ours);
+          reached.set(ours.state, (reached.get(ours.state) ?? 0) + 1);
+        }
+      }
+    });
+  }
+
+  test("reached every state", { skip: histories < 10 }, () => {
+    assert.equal(reached.size, 6, JSON.stringify([...reached]));
+  });
+});
+
+function refusedByContract(error: Error) {
+  if (!/revert/.test(error.message)) throw error;
+}

@@ -1,0 +1,128 @@
+// What happened at an address. A chain's past can be long and a node may answer for little of it at
+// a time, so what was read once and lies deep enough is kept, with the last block it holds for: a
+// reorganisation that went deeper is noticed, and the past read again.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import type { VaultLog } from "./logs.ts";
+import { StatusUnavailable } from "./unavailable.ts";
+import type { ChainView } from "./view.ts";
+
+/** What was read of one vault: every event up to and including the block `upTo`. */
+type Known = { logs: VaultLog[]; upTo: BlockReference };
+
+/** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
+export type PastMemory = {
+  known: Map<Hex, Known>;
+  /** Blocks to ask for at once, since the node refused more. */
+  spanBlocks: number;
+};
+
+export const newPastMemory = (): PastMemory => ({
+  known: new Map(),
+  spanBlocks: spanBlocksMax,
+});
+
+/** What most nodes that have a bound answer for. */
+const spanBlocksMax = 10_000;
+const knownMax = 20_000;
+/** Only what lies this deep is kept, so that an ordinary reorganisation invalidates nothing. */
+const settledBlocks = 64;
+/** Calls of one read, when a node answers span by span; the next read goes on where it ended. */
+const spansMax = 64;
+
+/**
+ * All events of `vault`, which has code at the view's block, oldest first.
+ *
+ * One call for all that is not known yet. Where the node refuses so much, the first block with code
+ * is looked up by old state, and the blocks since are read span by span.
+ *
+ * @throws {StatusUnavailable} when more spans remain than one read may ask for
+ */
+export async function readPast(
+  view: ChainView,
+  memory: PastMemory,
+  vault: Hex,
+): Promise<VaultLog[]> {
+  const known = await recall(view, memory, vault);
+  const to = view.block.number;
+  const from = known.upTo ? known.upTo.number + 1 : 0;
+  const rest = from > to ? [] : await view.logs(vault, { from, to });
+  if ("refused" in rest) {
+    const first = known.upTo ? from : await findFirstCode(view, vault);
+    return readSpans(view, memory, vault, { from: first, logs: known.logs });
+  }
+  const logs = [...known.logs, ...rest];
+  const unsettled = to - settledBlocks - from;
+  if (unsettled >= settledBlocks) await remember(view, memory, vault, logs, to - settledBlocks);
+  return logs;
+}
+
+type Walk = { from: number; logs: VaultLog[] };
+
+async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from, logs }: Walk) {
+  const to = view.block.number;
+  let next = from;
+  for (let span = 0; span < spansMax && next <= to; span++) {
+    const end = Math.min(to, next + memory.spanBlocks - 1);
+    const found = await view.logs(vault, { from: next, to: end });
+    if ("refused" in found) {
+      if (end === next) throw new StatusUnavailable(`no logs of block ${next}: ${found.refused}`);
+      memory.spanBlocks = Math.max(1, Math.floor((end - next + 1) / 2));
+      continue;
+    }
+    logs = [...logs, ...found];
+    next = end + 1;
+    // A refusal may have been a bad moment, so the span grows again, slowly.
+    memory.spanBlocks = Math.min(spanBlocksMax, Math.ceil(memory.spanBlocks * 1.1));
+  }
+  const settled = Math.min(next - 1, to - settledBlocks);
+  if (settled >= from) await remember(view, memory, vault, logs, settled);
+  if (next <= to)
+    throw new StatusUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
+  return logs;
+}
+
+/**
+ * The first block at which `vault` has code, so that nothing happened before. Steps back from the
+ * newest block in growing strides, as most vaults asked for are young. 0 if the node forgot.
+ */
+async function findFirstCode(view: ChainView, vault: Hex): Promise<number> {
+  let having = view.block.number;
+  let stride = 1;
+  let without = -1;
+  while (having - without > 1) {
+    const probe = without < 0 ? Math.max(0, having - stride) : (having + without) >> 1;
+    const hasCode = await view.hasCodeAt(vault, probe);
+    if (hasCode === "refused") return 0;
+    if (!hasCode) without = probe;
+    else if (probe === 0) return 0;
+    else having = probe;
+    stride *= 4;
+  }
+  return having;
+}
+
+async function recall(view: ChainView, memory: PastMemory, vault: Hex) {
+  const known = memory.known.get(vault);
+  if (known && known.upTo.number <= view.block.number) {
+    const there = await view.blockAt(known.upTo.number);
+    if (there?.hash === known.upTo.hash) return known;
+  }
+  return { logs: [], upTo: undefined };
+}
+
+async function remember(
+  view: ChainView,
+  memory: PastMemory,
+  vault: Hex,
+  logs: VaultLog[],
+  number: number,
+) {
+  const upTo = await view.blockAt(number);
+  if (!upTo) return;
+  memory.known.delete(vault);
+  memory.known.set(vault, { logs: logs.filter((log) => log.entry.blockNumber <= number), upTo });
+  const oldest = memory.known.keys().next();
+  if (memory.known.size > knownMax && !oldest.done) memory.known.delete(oldest.value);
+}

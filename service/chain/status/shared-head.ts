@@ -1,0 +1,33 @@
+// The newest block of a chain, asked for once for all who want it in the same moment.
+
+import type { BlockReference } from "executable-address/status";
+import type { ChainAccess } from "./logs.ts";
+import { findHead } from "./view.ts";
+
+/** How long a head is believed: ten look-ups a second at most, however many ask. */
+export const headMsMax = 100;
+
+/** @param now Unix milliseconds, or any clock that does not go back */
+export function sharedHead(chain: ChainAccess, now: () => number) {
+  let pending: Promise<BlockReference> | undefined;
+  let foundAt = Number.NEGATIVE_INFINITY;
+  const find = () => {
+    if (pending && now() - foundAt < headMsMax) return pending;
+    foundAt = Number.POSITIVE_INFINITY;
+    const asked = findHead(chain);
+    pending = asked;
+    asked.then(
+      () => {
+        if (pending === asked) foundAt = now();
+      },
+      () => {
+        if (pending === asked) pending = undefined;
+      },
+    );
+    return asked;
+  };
+  const forget = () => {
+    if (foundAt !== Number.POSITIVE_INFINITY) pending = undefined;
+  };
+  return { find, forget };
+}

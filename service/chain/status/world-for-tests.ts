@@ -1,0 +1,149 @@
+// A chain of its own with the factory and a token, and everything that can happen to an address.
+
+import {
+  type AddressRecord,
+  encodeExecution,
+  type Hex,
+  type Intent,
+  makeRecord,
+} from "executable-address";
+import {
+  demoToken,
+  deterministicDeployer,
+  factoryAddress,
+  factoryCreationCode,
+  paymentFactoryAbi,
+} from "executable-address-contracts";
+import {
+  concat,
+  createPublicClient,
+  createTestClient,
+  decodeAbiParameters,
+  encodeFunctionData,
+  getAbiItem,
+  getAddress,
+  http,
+  pad,
+  publicActions,
+  toHex,
+  walletActions,
+} from "viem";
+import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+
+export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const recovery: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
+/** @param chainId of the chain, and of the intents made for it */
+export async function startWorld(chainId = 31_337) {
+  const anvil = await startAnvil({ args: ["--chain-id", String(chainId)] });
+  return { ...(await settle(anvil.rpcUrl, chainId)), stop: anvil.stop };
+}
+
+async function settle(rpcUrl: string, chainId: number) {
+  const chain = { ...anvilChain, id: chainId };
+  const client = createTestClient({
+    account: payer,
+    chain,
+    mode: "anvil",
+    transport: http(rpcUrl),
+    pollingInterval: 10,
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+
+  const send = async (to: Hex | undefined, data: Hex, value = 0n) => {
+    const hash = await client.sendTransaction({ to: to ?? null, data, value, gas: 3_000_000n });
+    const receipt = await client.waitForTransactionReceipt({ hash });
+    if (receipt.status !== "success") throw new Error(`${hash} reverted`);
+    return receipt;
+  };
+
+  await send(deterministicDeployer.address, concat([pad("0x00"), factoryCreationCode]));
+  const newToken = async () => {
+    const { abi, bytecode } = demoToken;
+    const hash = await client.deployContract({ abi, bytecode, args: ["Demo", "DMO", 6] });
+    const { contractAddress } = await client.waitForTransactionReceipt({ hash });
+    return getAddress(contractAddress!);
+  };
+  const token = await newToken();
+  let salts = 0n;
+
+  return {
+    rpcUrl,
+    client,
+    token,
+    /** As the service reads it. */
+    chain: {
+      chainId,
+      factory: factoryAddress,
+      client: createPublicClient({ chain, transport: http(rpcUrl), cacheTime: 0 }),
+    },
+    newToken,
+    balanceOf: (owner: Hex) =>
+      client.readContract({
+        address: token,
+        abi: demoToken.abi,
+        functionName: "balanceOf",
+        args: [owner],
+      }),
+    /** An intent that pays 100 units to the shop, open for an hour of the chain's clock. */
+    async newRecord(change: Partial<Intent> = {}): Promise<AddressRecord> {
+      const { timestamp } = await client.getBlock();
+      const amount = change.amount ?? "100";
+      const args = [shop, amount];
+      const call = { target: token, function: "transfer(address to, uint256 amount)", args };
+      const intent = {
+        token,
+        amount,
+        calls: [call],
+        expirationTimestamp: Number(timestamp) + 3600,
+        recovery,
+        salt: toHex(++salts, { size: 32 }),
+        chainId,
+        ...change,
+      };
+      return makeRecord(intent, { factory: factoryAddress });
+    },
+    pay: (to: Hex, amount: bigint, paid: Hex = token) =>
+      send(
+        paid,
+        encodeFunctionData({ abi: demoToken.abi, functionName: "mint", args: [to, amount] }),
+      ),
+    payNative: (to: Hex, wei: bigint) => send(to, "0x", wei),
+    execute: (record: AddressRecord) => send(factoryAddress, toHex(encodeExecution(record.intent))),
+    recover: (record: AddressRecord, tokens: Hex[]) =>
+      send(factoryAddress, recoverData(record, tokens)),
+    /** Mines one block of exactly this second. */
+    async mineAt(timestamp: number) {
+      await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
+      await client.mine({ blocks: 1 });
+    },
+    mine: (blocks: number) => client.mine({ blocks }),
+    /** Puts another block in the place of the newest: a later one, or it would be the same. */
+    async replaceHead() {
+      const { timestamp } = await client.getBlock();
+      await client.request({ method: "anvil_rollback" as never, params: [1] as never });
+      await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
+      await client.mine({ blocks: 1 });
+    },
+    /** Replaces the last `depth` blocks by as many empty ones. */
+    reorg: (depth: number) =>
+      client.request({ method: "anvil_reorg" as never, params: [depth, []] as never }),
+  };
+}
+
+const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
+
+/** Calldata of `recover`. */
+export function recoverData(record: AddressRecord, tokens: Hex[]): Hex {
+  const [intent] = decodeAbiParameters(intentInput, record.terms);
+  return encodeFunctionData({
+    abi: paymentFactoryAbi,
+    functionName: "recover",
+    args: [intent, tokens],
+  });
+}

@@ -1,0 +1,236 @@
+// A real chain with the factory and two tokens, intents by the dozen, payments, and the law that
+// holds over everything that happened.
+
+import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
+import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import {
+  createTestClient,
+  encodeFunctionData,
+  getAddress,
+  http,
+  keccak256,
+  parseEventLogs,
+  publicActions,
+  stringToHex,
+  walletActions,
+} from "viem";
+import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+import { demoTokens, deployDemo, executorKey, localChainId } from "../../../scripts/local-chain.ts";
+import { parseChains } from "../../chain/chains.ts";
+import type { Store } from "../../store/store.ts";
+
+export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+
+export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
+
+export type Wish = {
+  amount?: bigint;
+  /** The call asks for more than there is, so it reverts for ever. */
+  reverts?: boolean;
+  secondsLeft?: number;
+  chainId?: number;
+};
+
+/**
+ * Blocks are mined by hand, or every so many milliseconds.
+ * @param options.startSeconds what the chain's clock shows first; the host's time when absent
+ */
+export async function startWorld(options: { startSeconds?: number } = {}) {
+  const clock =
+    options.startSeconds === undefined ? [] : ["--timestamp", String(options.startSeconds)];
+  const anvil = await startAnvil({ args: ["--gas-limit", "60000000", ...clock] });
+  await deployDemo(anvil.rpcUrl);
+  const client = clientOf(anvil.rpcUrl);
+  await client.setAutomine(false);
+  const ask = asker(anvil.rpcUrl);
+  let made = 0;
+  let ticking: NodeJS.Timeout | undefined;
+  const stopTicking = () => clearInterval(ticking);
+
+  return {
+    rpcUrl: anvil.rpcUrl,
+    client,
+    token,
+    otherToken,
+    ask,
+    startTicking(ms: number) {
+      ticking = setInterval(() => client.mine({ blocks: 1 }).catch(() => {}), ms);
+    },
+    stopTicking,
+    mine: (blocks = 1) => client.mine({ blocks }),
+
+    async newRecord(wish: Wish = {}): Promise<AddressRecord> {
+      const { timestamp } = await client.getBlock();
+      return recordOf(wish, made++, Number(timestamp));
+    },
+
+    /** Sends payments to the pool, without waiting for a block. */
+    async pay(payments: readonly Payment[]) {
+      // Given out here: anvil, asked to while it mines, gives the same nonce out twice.
+      const first = await client.getTransactionCount({ address: payer, blockTag: "pending" });
+      const calls = payments.map((payment, index) => payCall(payment, first + index));
+      const refused = (await ask(calls)).find((answer) => answer.error);
+      if (refused) throw new Error(refused.error?.message);
+    },
+
+    balanceOf: (owner: Hex, of = token, blockNumber?: bigint) =>
+      client.readContract({
+        ...(blockNumber === undefined ? {} : { blockNumber }),
+        address: of,
+        abi: demoToken.abi,
+        functionName: "balanceOf",
+        args: [owner],
+      }),
+
+    /** As CHAINS_FILE would say it. */
+    chains(rpcUrls: string[] = [anvil.rpcUrl], more: object = {}) {
+      const local = { chainId: localChainId, name: "Local", tokens: demoTokens, confirmations: 0 };
+      return parseChains([{ ...local, rpcUrls, ...more }], "test");
+    },
+
+    async stop() {
+      stopTicking();
+      await anvil.stop();
+    },
+  };
+}
+
+const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
+
+type Payment = { to: Hex; amount: bigint | string; token?: Hex };
+
+const clientOf = (rpcUrl: string) =>
+  createTestClient({
+    chain: anvilChain,
+    mode: "anvil",
+    transport: http(rpcUrl),
+    pollingInterval: 20,
+    cacheTime: 0,
+    account: payer,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+
+/** JSON-RPC as it is, in batches. */
+function asker(rpcUrl: string) {
+  return async (calls: { method: string; params: unknown[] }[]) => {
+    const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+    const response = await fetch(rpcUrl, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { result?: unknown; error?: { message: string } }[];
+  };
+}
+
+/** Its one call sends `amount` to the shop; its recovery address is its own. */
+function recordOf(wish: Wish, index: number, now: number): AddressRecord {
+  const amount = wish.amount ?? 1_000n + BigInt(index);
+  const asked = wish.reverts ? amount * 2n : amount;
+  const seed = keccak256(stringToHex(`intent ${index}`));
+  const call = { target: token, function: "transfer(address to, uint256 amount)" };
+  return makeRecord({
+    token,
+    amount: amount.toString(),
+    calls: [{ ...call, args: [shop, asked.toString()] }],
+    expirationTimestamp: now + (wish.secondsLeft ?? 86_400),
+    recovery: getAddress(`0x${seed.slice(-40)}`),
+    salt: seed,
+    chainId: wish.chainId ?? localChainId,
+  });
+}
+
+function payCall(payment: Payment, nonce: number) {
+  const args = [payment.to, BigInt(payment.amount)] as const;
+  const data = encodeFunctionData({ ...demoToken, functionName: "mint", args });
+  const to = payment.token ?? token;
+  const call = { from: payer, to, data, gas: "0x20000", nonce: `0x${nonce.toString(16)}` };
+  return { method: "eth_sendTransaction", params: [call] };
+}
+
+export async function saveRecords(store: Store, records: readonly AddressRecord[]): Promise<void> {
+  await Promise.all(
+    records.map((record) =>
+      store.saveRecord({
+        address: fromHex(record.address),
+        terms: fromHex(record.terms),
+        accountId: "acc_000000000000000000000000",
+        createdAtMs: Date.now(),
+      }),
+    ),
+  );
+}
+
+/** Of the executor's configuration, what tests share. */
+export const testConfig = {
+  executorKey,
+  executorPollMs: 100,
+  executorLeaseSeconds: 1,
+  executorLooksPerPass: 450,
+  executorGasPerDayMax: String(10n ** 24n),
+  executorBalanceWarn: "0",
+};
+
+export type Fate = { executed: number; recovered: bigint; held: bigint };
+
+/**
+ * What became of each address, by the factory's events and the token's balances; and the law: every
+ * unit that entered a vault left by its calls or to its recovery, or is still there. At one block.
+ * @throws when units are missing, or a vault executed more than once
+ */
+export async function fatesOf(
+  world: AnvilWorld,
+  records: readonly AddressRecord[],
+): Promise<Fate[]> {
+  for (let attempt = 0; ; attempt++) {
+    const { fates, broken } = await readFates(world, records);
+    if (!broken) return fates;
+    // anvil counts a block a moment before it shows the block's logs.
+    if (attempt === 5) throw new Error(broken);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function readFates(
+  { client, token, balanceOf }: AnvilWorld,
+  records: readonly AddressRecord[],
+): Promise<{ fates: Fate[]; broken: string | undefined }> {
+  const toBlock = await client.getBlockNumber();
+  const logs = await client.getLogs({ address: factoryAddress, fromBlock: 0n, toBlock });
+  const events = parseEventLogs({ abi: paymentFactoryAbi, logs });
+  const transfers = parseEventLogs({
+    abi: demoToken.abi,
+    eventName: "Transfer",
+    logs: await client.getLogs({ address: token, fromBlock: 0n, toBlock }),
+  });
+  const paid = new Map<Hex, bigint>();
+  for (const { args } of transfers) paid.set(args.to, (paid.get(args.to) ?? 0n) + args.value);
+  let broken: string | undefined;
+  const fates = await Promise.all(
+    records.map(async ({ address, intent }) => {
+      const mine = events.filter((event) => event.args.vault === address);
+      const executed = mine.filter((event) => event.eventName === "Executed");
+      const spent = executed.length > 0 ? BigInt(intent.amount) : 0n;
+      const recovered = await balanceOf(intent.recovery, token, toBlock);
+      const held = await balanceOf(address, token, toBlock);
+      const entered = paid.get(address) ?? 0n;
+      if (executed.length > 1) broken = `${address} executed ${executed.length} times`;
+      if (entered !== spent + recovered + held) {
+        broken = `${entered} entered ${address}: ${spent} + ${recovered} + ${held} are found`;
+      }
+      return { executed: executed.length, recovered, held };
+    }),
+  );
+  return { fates, broken };
+}
+
+/** Polls until `isDone`; throws with `what` where nothing but a fault can explain the wait. */
+export async function until(what: string, isDone: () => Promise<boolean>, seconds = 300) {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,57 @@
+// A real executor process that kills itself with SIGKILL at the step named on its command line,
+// the n-th time it comes there: node dying-for-tests.ts DATA_DIR CHAINS_FILE STEP
+
+import { readChains } from "../../../chain/chains.ts";
+import { openStore } from "../../../store/open.ts";
+import type { Parts } from "../../parts.ts";
+import { run } from "../../run.ts";
+import { coresOf } from "../../start.ts";
+import { partsFor } from "./executor-for-tests.ts";
+
+const [dataDirectory, chainsFile, step] = process.argv.slice(2) as [string, string, string];
+
+const die = (here: string) => {
+  if (here === step) process.kill(process.pid, "SIGKILL");
+};
+
+function mortal(core: Parts): Parts {
+  const { ledger, signer, rpcs } = core;
+  return {
+    ...core,
+    signer: {
+      ...signer,
+      sign(transaction) {
+        die("before_sign");
+        return signer.sign(transaction);
+      },
+    },
+    ledger: {
+      ...ledger,
+      async openPurpose(...args) {
+        die("before_store");
+        const id = await ledger.openPurpose(...args);
+        die("after_store");
+        return id;
+      },
+      async settlePurpose(...args) {
+        die("before_settle");
+        const isNew = await ledger.settlePurpose(...args);
+        die("after_settle");
+        return isNew;
+      },
+    },
+    rpcs: rpcs.map((rpc) => ({
+      ...rpc,
+      async ask(calls) {
+        const answers = await rpc.ask(calls);
+        if (calls[0]?.method === "eth_sendRawTransaction") die("after_broadcast");
+        return answers;
+      },
+    })),
+  };
+}
+
+// The test that watches it die is the server of this directory.
+const store = await openStore({ dataDirectory }, false);
+const [core] = coresOf(partsFor(store, readChains(chainsFile)), new AbortController().signal);
+await run(mortal(core as Parts), () => false);

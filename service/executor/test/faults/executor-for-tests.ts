@@ -1,0 +1,92 @@
+// An executor within the test's own process, with whatever store and endpoints the test gives it;
+// and the chain and the store that most tests of faults give it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { factoryAddress } from "executable-address-contracts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import type { Chain } from "../../../chain/chains.ts";
+import { openStore } from "../../../store/open.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ExecutorEvent, Parts } from "../../parts.ts";
+import { run } from "../../run.ts";
+import { coresOf, type ExecutorParts } from "../../start.ts";
+import { startWorld, testConfig } from "../anvil-world-for-tests.ts";
+
+/** Long form: npm run test:faults sets it. */
+export const isLong = process.env.FAULTS === "long";
+
+/** How often something is repeated, in the short and in the long form. */
+export const rounds = (short: number, long: number) => (isLong ? long : short);
+
+export type Running = { events: ExecutorEvent[]; stop(): Promise<void> };
+
+export function partsFor(
+  store: Store,
+  chains: Chain[],
+  more: Partial<ExecutorParts["config"]> = {},
+) {
+  return {
+    store,
+    chains,
+    factory: factoryAddress,
+    config: { ...testConfig, ...more },
+    registry: new Registry(),
+    log: pino({ level: process.env.LOG_LEVEL ?? "silent" }),
+  };
+}
+
+/** @param adapt changes what the core is given */
+export function startCore(
+  store: Store,
+  chains: Chain[],
+  adapt: (core: Parts) => Parts = (core) => core,
+): Running {
+  const stopping = new AbortController();
+  const events: ExecutorEvent[] = [];
+  const loops = coresOf(partsFor(store, chains), stopping.signal).map((core) => {
+    const report = (event: ExecutorEvent) => {
+      events.push(event);
+      core.report(event);
+    };
+    return run(adapt({ ...core, report }), () => stopping.signal.aborted);
+  });
+  return {
+    events,
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+/**
+ * A chain, and a store in a directory of its own: gone after the tests of the file that asks.
+ * @param options.startSeconds as {@link startWorld} takes it
+ * @param options.tickMs how often a block is mined; when absent, none is unless a test mines it
+ */
+export async function prepare(options: { startSeconds?: number; tickMs?: number } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "executor-"));
+  const store = await openStore({ dataDirectory: directory });
+  after(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const world = await startWorld(options);
+  after(world.stop);
+  if (options.tickMs) world.startTicking(options.tickMs);
+  return { world, store, directory };
+}
+
+/** Nothing on its way, and no nonce given out that the chain has not used. */
+export async function isAtRest(store: Store): Promise<boolean> {
+  const pending = await store.db
+    .selectFrom("executor_purposes")
+    .select("id")
+    .where("state", "=", "pending")
+    .execute();
+  return pending.length === 0;
+}

@@ -1,0 +1,234 @@
+// A chain small enough to see through: blocks with the state after each, a pool, and reorgs.
+
+import type { Hex } from "executable-address";
+import { hexToString, keccak256, stringToHex } from "viem";
+import type { UnsignedTransaction } from "../../parts.ts";
+import type { Log } from "../../receipt.ts";
+import type { Block as ToldBlock } from "../../rpc.ts";
+import {
+  cloneState,
+  type Env,
+  execute,
+  executionFailed,
+  move,
+  parseCalldata,
+  Revert,
+  recover,
+  type State,
+  type VaultModel,
+} from "./factory-model.ts";
+
+export type PoolTransaction = UnsignedTransaction & { hash: Hex };
+
+/** What others do: pay a vault, or execute one themselves. */
+export type Deed =
+  | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
+  | { kind: "execute"; vault: VaultModel };
+
+export type Mined = {
+  transaction: PoolTransaction;
+  succeeded: boolean;
+  logs: Log[];
+  /** Vaults whose execution failed because they were over. */
+  wasted: Hex[];
+};
+
+/** What a node tells of it, and what happened in it. */
+export type Block = ToldBlock & {
+  mined: Mined[];
+  deeds: Deed[];
+  logs: Log[];
+  state: State;
+};
+
+export const transferTopic: Hex =
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
+const perBlockMax = 3;
+
+export type ChainModel = ReturnType<typeof createChainModel>;
+
+/** `confirmations`: blocks on top after which nobody expects to see a block undone. */
+type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
+  startSeconds: number;
+  confirmations: number;
+};
+
+export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {
+  const byTerms = new Map([...vaults.values()].map((vault) => [vault.terms, vault]));
+  const blocks: Block[] = [genesisAt(setting.startSeconds)];
+  const pool = new Map<number, PoolTransaction>();
+  const lost = new Set<Hex>();
+  let deeds: Deed[] = [];
+  let forks = 0;
+  let highest = 0;
+  let wasDeep = false;
+  const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
+    ...setting,
+    timestamp,
+    onlyAsked,
+  });
+
+  return {
+    blocks,
+    pool,
+    /** Vaults to which a payment was undone for good. */
+    lost,
+    /** A block was undone that had been final. */
+    wasDeep: () => wasDeep,
+    setting,
+    byTerms,
+    envAt,
+    submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state.nonce, raw),
+    add: (deed: Deed) => deeds.push(deed),
+
+    mine(timestamp: number, baseFee: bigint) {
+      const env = envAt(timestamp, false);
+      blocks.push(nextBlock(blocks.at(-1)!, { deeds, pool, byTerms, env, baseFee, forks }));
+      deeds = [];
+      highest = Math.max(highest, blocks.length - 1);
+    },
+
+    /** Undoes the newest blocks. What was in them goes back to the pools, but for what is lost. */
+    reorg(depth: number, isLost: () => boolean) {
+      const undone = blocks.splice(Math.max(1, blocks.length - depth));
+      forks++;
+      if (undone[0] && highest - undone[0].number >= setting.confirmations) wasDeep = true;
+      for (const block of undone) {
+        for (const { transaction } of block.mined) {
+          if (!isLost()) pool.set(transaction.nonce, transaction);
+        }
+        for (const deed of block.deeds) {
+          if (deed.kind === "pay" && deed.onlyOnce && isLost()) lost.add(deed.to);
+          else deeds.push(deed);
+        }
+      }
+    },
+  };
+}
+
+function genesisAt(timestamp: number): Block {
+  return {
+    number: 0,
+    hash: keccak256("0x00"),
+    parentHash: keccak256("0x"),
+    timestamp,
+    baseFee: 10n,
+    mined: [],
+    deeds: [],
+    logs: [],
+    state: { nonce: 0, code: new Set(), balances: new Map() },
+  };
+}
+
+type Filling = {
+  deeds: Deed[];
+  /** Taken from as they are mined. */
+  pool: Map<number, PoolTransaction>;
+  byTerms: ReadonlyMap<Hex, VaultModel>;
+  env: Env;
+  baseFee: bigint;
+  /** How often the chain has forked, so that hashes differ. */
+  forks: number;
+};
+
+/** What others do first, then ours, by nonce, as long as they pay the base fee. */
+function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }: Filling): Block {
+  const state = cloneState(parent.state);
+  const logs = deeds.flatMap((deed) => doDeed(state, deed, env));
+  const mined: Mined[] = [];
+  while (mined.length < perBlockMax) {
+    const transaction = pool.get(state.nonce);
+    if (!transaction || transaction.maxFee < baseFee) break;
+    pool.delete(state.nonce);
+    state.nonce++;
+    const result = runTransaction(state, transaction, byTerms, env);
+    mined.push({ transaction, ...result });
+    logs.push(...result.logs);
+  }
+  const number = parent.number + 1;
+  const hash = keccak256(stringToHex(`${parent.hash}:${number}:${forks}`));
+  const { timestamp } = env;
+  return { number, hash, parentHash: parent.hash, timestamp, baseFee, mined, deeds, logs, state };
+}
+
+/** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */
+function submit(pool: Map<number, PoolTransaction>, nonce: number, raw: Hex): string | undefined {
+  const transaction = decodeRaw(raw);
+  if (transaction.nonce < nonce) return "nonce too low";
+  const old = pool.get(transaction.nonce);
+  if (old?.hash === transaction.hash) return "already known";
+  const raises = (a: bigint, b: bigint) => a * 10n >= b * 11n;
+  const isBetter =
+    !old ||
+    (raises(transaction.maxFee, old.maxFee) && raises(transaction.priorityFee, old.priorityFee));
+  if (!isBetter) return "replacement transaction underpriced";
+  pool.set(transaction.nonce, transaction);
+  return undefined;
+}
+
+export function encodeRaw(transaction: UnsignedTransaction): Hex {
+  const plain = (_key: string, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value;
+  return stringToHex(JSON.stringify(transaction, plain));
+}
+
+function decodeRaw(raw: Hex): PoolTransaction {
+  const plain = JSON.parse(hexToString(raw));
+  return {
+    ...plain,
+    maxFee: BigInt(plain.maxFee),
+    priorityFee: BigInt(plain.priorityFee),
+    hash: keccak256(raw),
+  };
+}
+
+function doDeed(state: State, deed: Deed, env: Env): Log[] {
+  if (deed.kind === "pay") {
+    move(state, deed.token, undefined, deed.to, deed.amount);
+    return [transferLog(deed.token, env.shop, deed.to, deed.amount)];
+  }
+  try {
+    return [execute(state, deed.vault, env)];
+  } catch {
+    return [];
+  }
+}
+
+function runTransaction(
+  state: State,
+  transaction: PoolTransaction,
+  byTerms: ReadonlyMap<Hex, VaultModel>,
+  env: Env,
+): Omit<Mined, "transaction"> {
+  if (transaction.to !== env.factory) return { succeeded: true, logs: [], wasted: [] };
+  const { name, terms, tokens } = parseCalldata(transaction.data);
+  const vaults = terms.map((each) => byTerms.get(each)!);
+  const wasted = vaults.map((vault) => vault.address).filter((vault) => state.code.has(vault));
+  try {
+    if (name === "recover") {
+      const logs = recover(state, vaults[0]!, tokens, env);
+      return { succeeded: true, logs, wasted: logs.length > 0 ? [] : wasted };
+    }
+    if (name === "execute")
+      return { succeeded: true, logs: [execute(state, vaults[0]!, env)], wasted };
+  } catch (error) {
+    if (!(error instanceof Revert)) throw error;
+    return { succeeded: false, logs: [], wasted };
+  }
+  const logs = vaults.map((vault) => {
+    try {
+      return execute(state, vault, env);
+    } catch (error) {
+      if (!(error instanceof Revert)) throw error;
+      return executionFailed(env, vault.address, error.data);
+    }
+  });
+  return { succeeded: true, logs, wasted };
+}
+
+function transferLog(token: Hex, from: Hex, to: Hex, amount: bigint): Log {
+  const word = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
+  const data: Hex = `0x${amount.toString(16).padStart(64, "0")}`;
+  return { address: token, topics: [transferTopic, word(from), word(to)], data };
+}

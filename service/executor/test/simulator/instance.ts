@@ -1,0 +1,123 @@
+// One running executor that may be killed between any two things it does, and is then started anew
+// with nothing but the ledger; or that stands still for a while and goes on as if nothing were.
+
+import type { Hex } from "executable-address";
+import { keccak256 } from "viem";
+import type { Ledger } from "../../ledger/ledger.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { defaultTuning, type ExecutorEvent, type Parts } from "../../parts.ts";
+import type { Rpc } from "../../rpc.ts";
+import { run } from "../../run.ts";
+import { encodeRaw } from "./chain-model.ts";
+import type { Random, Scheduler } from "./scheduler.ts";
+import {
+  chainId,
+  confirmations,
+  factory,
+  sender,
+  startSeconds,
+  tokens,
+  type World,
+} from "./world.ts";
+
+export type Danger = {
+  /** Of each thing done, in calm 0. */
+  crashRate(): number;
+  freezeRate(): number;
+};
+
+const restartMsMax = 30_000;
+const freezeMsMax = 60_000;
+
+/** Starts an executor and whatever takes its place after each crash. */
+export function keepRunning(
+  name: string,
+  world: World,
+  rpcs: Rpc[],
+  scheduler: Scheduler,
+  random: Random,
+  danger: Danger,
+  report: (instance: string, event: ExecutorEvent) => void,
+  looksPerPass: number,
+): void {
+  let life = 0;
+  const start = () => {
+    const instance = `${name}${++life}`;
+    const step = mortal(scheduler, random, danger, () => {
+      report(instance, { kind: "pass_failed", message: "killed" });
+      scheduler.at(scheduler.now() + random() * restartMsMax, start);
+    });
+    const readClock = async () => startSeconds * 1000 + Math.floor(scheduler.now());
+    const ledger = { ...openLedger(world.db, "sqlite"), readClock };
+    const parts: Parts = {
+      instance,
+      chain: {
+        chainId,
+        tokens,
+        confirmations,
+        paymentConfirmations: 0,
+        decision: { recoverMin: new Map(), paidFailuresMax: 3, recoveryFailuresMax: 5 },
+        fees: { perGasMax: 5000n, priorityMin: 1n },
+        perDayMax: 10n ** 30n,
+        balanceWarnBelow: 0n,
+      },
+      factory,
+      factoryCodeHash: keccak256("0x01"),
+      ledger: wrapped(ledger, step),
+      rpcs: rpcs.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
+      signer: {
+        address: sender as Hex,
+        sign: step(async (transaction) => encodeRaw(transaction)),
+      },
+      clock: scheduler.now,
+      random,
+      sleep: scheduler.sleep,
+      report: (event) => report(instance, event),
+      tuning: {
+        ...defaultTuning,
+        pollMs: 9000,
+        leaseMs: 20_000,
+        resendMs: 15_000,
+        stuckSeconds: 40,
+        batchItemsMax: 4,
+        inFlightMax: 6,
+        resweepBlocks: 8,
+        looksPerPass,
+      },
+    };
+    run(parts, () => false);
+  };
+  start();
+}
+
+type Step = <Args extends unknown[], Result>(
+  act: (...args: Args) => Promise<Result>,
+) => (...args: Args) => Promise<Result>;
+
+/** Puts a chance to die or to stand still before and after everything that reaches the world. */
+function mortal(scheduler: Scheduler, random: Random, danger: Danger, onDeath: () => void): Step {
+  let isDead = false;
+  const never = new Promise<never>(() => {});
+  const pass = async () => {
+    if (!isDead && random() < danger.crashRate()) {
+      isDead = true;
+      onDeath();
+    }
+    if (isDead) await never;
+    if (random() < danger.freezeRate()) await scheduler.sleep(random() * freezeMsMax);
+  };
+  return (act) =>
+    async (...args) => {
+      await pass();
+      try {
+        return await act(...args);
+      } finally {
+        await pass();
+      }
+    };
+}
+
+function wrapped(ledger: Ledger, step: Step): Ledger {
+  const entries = Object.entries(ledger).map(([name, act]) => [name, step(act as never)]);
+  return Object.fromEntries(entries) as Ledger;
+}

@@ -1,0 +1,82 @@
+// The control: an executor as one would write it in an afternoon. It asks one endpoint, remembers
+// in memory, takes its nonce from the chain, and when a receipt does not come sends once more. The
+// same histories that the real core comes through must show what is wrong with it.
+
+import type { Hex } from "executable-address";
+import { keccak256 } from "viem";
+import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../calldata.ts";
+import { quantity, type Rpc, resultOf } from "../../rpc.ts";
+import { encodeRaw } from "./chain-model.ts";
+import type { VaultModel } from "./factory-model.ts";
+import type { Random, Scheduler } from "./scheduler.ts";
+import { chainId, factory, sender, type World } from "./world.ts";
+
+const pollMs = 9000;
+const patienceMs = 40_000;
+
+/** @param crashRate of each pass; what was in memory is gone after one */
+export function keepRunningNaively(
+  world: World,
+  rpc: Rpc,
+  scheduler: Scheduler,
+  random: Random,
+  crashRate: () => number,
+): void {
+  let done = new Set<Hex>();
+  let cursor: number | undefined;
+  const seen = new Set<Hex>();
+
+  const ask = async (method: string, ...params: unknown[]) =>
+    resultOf((await rpc.ask([{ method, params }]))[0]);
+
+  const send = async (data: Hex): Promise<boolean> => {
+    const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
+    const fees = { maxFee: 40n, priorityFee: 2n };
+    const raw = encodeRaw({ chainId, nonce, to: factory, data, gas: 500_000, ...fees });
+    await ask("eth_sendRawTransaction", raw);
+    const deadline = scheduler.now() + patienceMs;
+    while (scheduler.now() < deadline) {
+      const receipt = await ask("eth_getTransactionReceipt", keccak256(raw));
+      if (receipt) return (receipt as { status: Hex }).status === "0x1";
+      await scheduler.sleep(pollMs);
+    }
+    return false;
+  };
+
+  const attend = async (vault: VaultModel, now: number) => {
+    const { address, terms, token } = vault;
+    const call = { to: token, data: balanceOfCalldata(address) };
+    const held = BigInt((await ask("eth_call", call, "latest")) as Hex);
+    if (held === 0n || done.has(address)) return;
+    const isOver = now > vault.expirationSeconds || vault.chainId !== chainId;
+    if (!isOver && held < vault.amount) return;
+    const data = isOver ? recoverCalldata(terms, [token]) : executeCalldata(terms);
+    await ask("eth_estimateGas", { from: sender, to: factory, data }, "latest");
+    if (await send(data)) done.add(address);
+  };
+
+  const pass = async () => {
+    const head = (await ask("eth_getBlockByNumber", "latest", false)) as Record<string, Hex>;
+    const number = Number(head.number);
+    const range = { fromBlock: `0x${(cursor ?? number).toString(16)}`, toBlock: head.number };
+    const logs = (await ask("eth_getLogs", range)) as { topics: Hex[] }[];
+    for (const { topics } of logs) seen.add(`0x${topics[2]!.slice(26)}`);
+    cursor = number + 1;
+    for (const vault of world.vaults.filter(({ address }) => seen.has(address))) {
+      await attend(vault, Number(head.timestamp)).catch(() => {});
+    }
+  };
+
+  const loop = async () => {
+    for (;;) {
+      await pass().catch(() => {});
+      if (random() < crashRate()) {
+        done = new Set();
+        seen.clear();
+        cursor = undefined;
+      }
+      await scheduler.sleep(pollMs);
+    }
+  };
+  loop();
+}

@@ -1,0 +1,168 @@
+// JSON-RPC over the chain model: what an honest node at some head answers.
+
+import type { Hex } from "executable-address";
+import { probeData } from "../../../chain/status/probe.ts";
+import type { RpcAnswer, RpcCall } from "../../rpc.ts";
+import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
+import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
+
+const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
+const rangeBlocksMax = 40;
+const executionGas = 100_000;
+
+/** @param lag blocks at the head that this node has not heard of */
+export function answer(chain: ChainModel, lag: number, call: RpcCall, sender: Hex): RpcAnswer {
+  const blocks =
+    lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
+  try {
+    return { result: resultOf(chain, blocks, call, sender) };
+  } catch (error) {
+    if (error instanceof Revert) {
+      return { error: { code: 3, message: "execution reverted", data: error.data } };
+    }
+    return { error: { code: -32000, message: (error as Error).message } };
+  }
+}
+
+function resultOf(
+  chain: ChainModel,
+  blocks: readonly Block[],
+  call: RpcCall,
+  sender: Hex,
+): unknown {
+  const [first, second] = call.params;
+  switch (call.method) {
+    case "eth_chainId":
+      return hex(chain.setting.chainId);
+    case "eth_getBlockByNumber": {
+      const block = first === "latest" ? blocks.at(-1) : blocks[Number(first)];
+      return block ? showBlock(block, sender, second === true) : null;
+    }
+    case "eth_getLogs":
+      return logsOf(blocks, first as { fromBlock: Hex; toBlock: Hex });
+    case "eth_getTransactionCount":
+      return hex(blockAt(blocks, second).state.nonce);
+    case "eth_getBalance":
+      return first === sender ? hex(10n ** 24n) : "0x0";
+    case "eth_getCode": {
+      const { code } = blockAt(blocks, second).state;
+      return first === chain.setting.factory || code.has(first as Hex) ? "0x01" : "0x";
+    }
+    case "eth_maxPriorityFeePerGas":
+      return "0x2";
+    case "eth_call": {
+      const { to, data } = first as { to?: Hex; data: Hex };
+      const block = blockAt(blocks, second);
+      return to ? balanceCall(block, to, data) : probe(block, data, chain.setting.chainId);
+    }
+    case "eth_estimateGas":
+      return estimate(chain, blocks.at(-1)!, first as { to: Hex; data?: Hex });
+    case "eth_sendRawTransaction": {
+      const refusal = chain.submit(first as Hex);
+      if (refusal) throw new Error(refusal);
+      return "0x";
+    }
+    case "eth_getTransactionReceipt":
+      return receiptOf(blocks, first as Hex);
+    default:
+      throw new Error(`the method ${call.method} does not exist`);
+  }
+}
+
+function blockAt(blocks: readonly Block[], where: unknown): Block {
+  const found =
+    where === "latest"
+      ? blocks.at(-1)
+      : typeof where === "string"
+        ? blocks[Number(where)]
+        : blocks.findLast((block) => block.hash === (where as { blockHash: Hex }).blockHash);
+  if (!found) throw new Error("header not found");
+  return found;
+}
+
+function showBlock(block: Block, sender: Hex, isFull: boolean) {
+  return {
+    number: hex(block.number),
+    hash: block.hash,
+    parentHash: block.parentHash,
+    timestamp: hex(block.timestamp),
+    baseFeePerGas: hex(block.baseFee),
+    transactions: isFull
+      ? block.mined.map(({ transaction }) => ({
+          hash: transaction.hash,
+          from: sender,
+          nonce: hex(transaction.nonce),
+        }))
+      : [],
+  };
+}
+
+function logsOf(
+  blocks: readonly Block[],
+  { fromBlock, toBlock }: { fromBlock: Hex; toBlock: Hex },
+) {
+  if (Number(toBlock) - Number(fromBlock) >= rangeBlocksMax) throw new Error("range too large");
+  return blocks
+    .slice(Number(fromBlock), Number(toBlock) + 1)
+    .flatMap((block) =>
+      block.logs
+        .filter((log) => log.topics[0] === transferTopic)
+        .map((log) => ({ ...log, blockNumber: hex(block.number), blockHash: block.hash })),
+    );
+}
+
+const word = (value: number | bigint) => value.toString(16).padStart(64, "0");
+
+function balanceCall(block: Block, to: Hex, data: Hex): Hex {
+  const owner: Hex = `0x${data.slice(-40)}`;
+  return `0x${word(balanceOf(block.state, to, owner))}`;
+}
+
+/** What the program of status-probe.ts answers. There is no native coin in this world. */
+function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
+  const subjects = data.slice(probeData([]).length).match(/.{80}/g) ?? [];
+  const holdings = subjects.map((subject) => {
+    const [vault, token]: [Hex, Hex] = [`0x${subject.slice(0, 40)}`, `0x${subject.slice(40)}`];
+    const codeBytes = state.code.has(vault) ? 1 : 0;
+    return [codeBytes, 0, 1, balanceOf(state, token, vault)].map(word).join("");
+  });
+  return `0x${word(chainId)}${word(timestamp)}${holdings.join("")}`;
+}
+
+/** On a copy of the newest state, a second later. */
+function estimate(chain: ChainModel, head: Block, { to, data }: { to: Hex; data?: Hex }): Hex {
+  if (to !== chain.setting.factory) return hex(50_000);
+  const { name, terms, tokens } = parseCalldata(data ?? "0x");
+  const env = chain.envAt(head.timestamp + 1, true);
+  const state = cloneState(head.state);
+  const vault = chain.byTerms.get(terms[0]!)!;
+  if (name === "execute") execute(state, vault, env);
+  else recover(state, vault, tokens, env);
+  return hex(executionGas);
+}
+
+function receiptOf(blocks: readonly Block[], hash: Hex) {
+  for (const block of blocks) {
+    const mined = block.mined.find((entry) => entry.transaction.hash === hash);
+    if (!mined) continue;
+    return {
+      transactionHash: hash,
+      blockHash: block.hash,
+      blockNumber: hex(block.number),
+      status: mined.succeeded ? "0x1" : "0x0",
+      gasUsed: hex(executionGas),
+      effectiveGasPrice: hex(block.baseFee),
+      logs: mined.logs,
+    };
+  }
+  return null;
+}
+
+/** What a liar would make of a receipt: an execution that was not, or one that did not happen. */
+export function falsified(answer: RpcAnswer, random: () => number): RpcAnswer {
+  if (!("result" in answer) || answer.result === null) return answer;
+  const receipt = answer.result as { status: Hex; logs: unknown[] };
+  if (random() < 0.4) return { result: null };
+  if (random() < 0.5) return { result: { ...receipt, status: "0x0", logs: [] } };
+  return { result: { ...receipt, blockHash: `0x${"ab".repeat(32)}` } };
+}

@@ -1,0 +1,210 @@
+// One seed's world: intents and their records, payments, blocks, reorgs, fee spikes, evictions.
+
+import Database from "better-sqlite3";
+import { fromHex, type Hex, makeRecord } from "executable-address";
+import { Kysely, SqliteDialect } from "kysely";
+import { keccak256, stringToHex } from "viem";
+import { migrate } from "../../../store/migrate.ts";
+import type { Tables } from "../../../store/tables.ts";
+import { type ChainModel, createChainModel } from "./chain-model.ts";
+import type { Behaviour, VaultModel } from "./factory-model.ts";
+import type { Random, Scheduler } from "./scheduler.ts";
+
+export const factory: Hex = `0x${"fa".repeat(20)}`;
+export const sender: Hex = `0x${"e0".repeat(20)}`;
+export const shop: Hex = `0x${"50".repeat(20)}`;
+export const tokens: readonly Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
+export const chainId = 7;
+export const confirmations = 4;
+const otherChainId = 8;
+export const startSeconds = 1_800_000_000;
+const blockSeconds = 12;
+
+/** The world in seconds: intents expire and storms rage, then calm, so that all comes to rest. */
+export const stormSeconds = 1500;
+export const endSeconds = 3600;
+
+export type World = {
+  db: Kysely<Tables>;
+  chain: ChainModel;
+  vaults: VaultModel[];
+  close(): Promise<void>;
+};
+
+export async function createWorld(
+  scheduler: Scheduler,
+  random: Random,
+  isStormy: () => boolean,
+): Promise<World> {
+  const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
+    newVault(random, i),
+  );
+  const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
+  const chain = createChainModel(
+    { chainId, factory, shop, startSeconds, confirmations },
+    byAddress,
+  );
+  const db = openMemory();
+  await migrate(db, "sqlite");
+  for (const vault of vaults) {
+    const paidAt = schedulePayments(chain, scheduler, random, vault);
+    await scheduleCreate(db, scheduler, random, vault, paidAt);
+  }
+  scheduleBlocks(chain, scheduler, random, isStormy);
+  return { db, chain, vaults, close: () => db.destroy() };
+}
+
+/** Statements are kept: preparing each anew was a third of the time of a whole history. */
+function openMemory(): Kysely<Tables> {
+  const database = new Database(":memory:");
+  const prepared = new Map<string, Database.Statement>();
+  const prepare = (text: string) => {
+    const statement = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, statement);
+    return statement as never;
+  };
+  const dialect = new SqliteDialect({ database: { prepare, close: () => database.close() } });
+  return new Kysely<Tables>({ dialect });
+}
+
+function newVault(random: Random, index: number): VaultModel {
+  const amount = BigInt(1 + Math.floor(random() * 1e6));
+  const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
+  const expirationSeconds = startSeconds + 300 + Math.floor(random() * 1500);
+  const isElsewhere = random() < 0.08;
+  const token = tokens[Math.floor(random() * tokens.length)]!;
+  const record = makeRecord(
+    {
+      token,
+      amount: amount.toString(),
+      calls: [{ target: shop, function: "pay(uint256 amount)", args: [amount.toString()] }],
+      expirationTimestamp: expirationSeconds,
+      recovery,
+      salt: keccak256(stringToHex(`${index}:${random()}`)),
+      chainId: isElsewhere ? otherChainId : chainId,
+    },
+    { factory },
+  );
+  const behaviours: Behaviour[] = [
+    "runs",
+    "runs",
+    "runs",
+    "runs",
+    "runs",
+    "mends",
+    "reverts",
+    "poison",
+  ];
+  return {
+    address: record.address.toLowerCase() as Hex,
+    terms: record.terms,
+    token,
+    amount,
+    expirationSeconds,
+    recovery,
+    chainId: record.intent.chainId,
+    behaviour: behaviours[Math.floor(random() * behaviours.length)]!,
+    mendsAtSeconds: startSeconds + Math.floor(random() * 900),
+  };
+}
+
+/**
+ * Created before the world begins, or not long before or after it was paid: by one of four
+ * accounts, at a server whose clock is up to half a minute off.
+ */
+async function scheduleCreate(
+  db: Kysely<Tables>,
+  scheduler: Scheduler,
+  random: Random,
+  vault: VaultModel,
+  paidAt: number,
+): Promise<void> {
+  const isEarly = vault.chainId !== chainId || random() < 0.5;
+  const seconds = isEarly ? 0 : Math.max(0, paidAt - 60 + random() * 300);
+  const clockError = isEarly ? 0 : random() * 60 - 30;
+  const row = {
+    address: fromHex(vault.address),
+    terms: fromHex(vault.terms),
+    account_id: `acc${Math.floor(random() * 4)}`,
+    created_at: Math.floor((startSeconds + seconds + clockError) * 1000),
+  };
+  const create = () => db.insertInto("records").values(row).execute();
+  if (isEarly) await create();
+  else scheduler.at(seconds * 1000, create);
+}
+
+/**
+ * Exact, over, under, in two parts, late, twice, in the wrong token, or never.
+ * @returns when first, in seconds
+ */
+function schedulePayments(
+  chain: ChainModel,
+  scheduler: Scheduler,
+  random: Random,
+  vault: VaultModel,
+): number {
+  const pay = (seconds: number, amount: bigint, token = vault.token) => {
+    if (amount === 0n) return;
+    const onlyOnce = random() < 0.3;
+    scheduler.at(seconds * 1000, () =>
+      chain.add({ kind: "pay", token, to: vault.address, amount, onlyOnce }),
+    );
+  };
+  const when = 20 + random() * 900;
+  const kind = random();
+  if (kind < 0.5) pay(when, vault.amount);
+  else if (kind < 0.6) pay(when, vault.amount * 2n);
+  else if (kind < 0.7) pay(when, vault.amount / 2n);
+  else if (kind < 0.85) {
+    pay(when, vault.amount / 2n);
+    pay(when + random() * 200, vault.amount - vault.amount / 2n);
+  }
+  if (random() < 0.2) pay(when + 300 + random() * 1500, vault.amount);
+  // Another token than the intent's is not looked for in new records, so it comes later than those.
+  if (random() < 0.15)
+    pay(
+      when + 300,
+      7n,
+      tokens.find((token) => token !== vault.token),
+    );
+  if (random() < 0.1)
+    scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
+  return when;
+}
+
+/** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
+function strike(chain: ChainModel, random: Random): void {
+  if (random() < 0.06) {
+    const depthMax = random() < 0.1 ? confirmations + 3 : confirmations;
+    chain.reorg(1 + Math.floor(random() * depthMax), () => random() < 0.15);
+  }
+  const [evicted] = chain.pool.keys();
+  if (evicted !== undefined && random() < 0.1) chain.pool.delete(evicted);
+  if (random() < 0.01) {
+    const { nonce } = chain.blocks.at(-1)!.state;
+    const fees = { maxFee: 100_000n, priorityFee: 100n };
+    const hash = keccak256(stringToHex(`foreign ${random()}`));
+    chain.pool.set(nonce, { chainId, nonce, to: shop, data: "0x", gas: 21_000, ...fees, hash });
+  }
+}
+
+function scheduleBlocks(
+  chain: ChainModel,
+  scheduler: Scheduler,
+  random: Random,
+  isStormy: () => boolean,
+): void {
+  let baseFee = 10;
+  const next = () => {
+    const stormy = isStormy();
+    if (stormy) strike(chain, random);
+    if (stormy && random() < 0.05) baseFee *= 1 + random() * 20;
+    baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
+    const last = chain.blocks.at(-1)!.timestamp;
+    const here = startSeconds + Math.floor(scheduler.now() / 1000);
+    chain.mine(Math.max(here, last + 1), BigInt(Math.floor(baseFee)));
+    const gapMs = blockSeconds * 1000 * (0.5 + random());
+    if (scheduler.now() / 1000 < endSeconds) scheduler.at(scheduler.now() + gapMs, next);
+  };
+  scheduler.at(1000, next);
+}

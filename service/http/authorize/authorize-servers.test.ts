@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { policies } from "../../accounts/limits.ts";
+import { openAccounts } from "../../accounts/open.ts";
+import { addOrigin, removeOrigin } from "../../accounts/origin-list.ts";
+import { rotateApiKey } from "../../accounts/rotate.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+
+const rounds = 100;
+const actor = { atMs: Date.now() };
+const origin = "https://shop.example.com";
+
+let postgres: TestPostgres;
+let a: TestApp;
+let b: TestApp;
+before(async () => {
+  postgres = await startPostgres();
+  a = await startApp({ databaseUrl: postgres.url });
+  b = await startApp({ databaseUrl: postgres.url });
+});
+after(async () => {
+  await b?.close();
+  await a?.close();
+  await postgres.stop();
+});
+
+async function create(on: TestApp, headers: Record<string, string>): Promise<number> {
+  const payload = newIntent();
+  const url = "/v1/address/create";
+  return (await on.app.inject({ method: "POST", url, headers, payload })).statusCode;
+}
+const createWith = (on: TestApp, apiKey: string) =>
+  create(on, { authorization: `Bearer ${apiKey}` });
+
+describe("two servers on one PostgreSQL", () => {
+  test("401 to each of 100 creates at once on B with a key that was rotated on A", async () => {
+    const { accountId, apiKey } = await a.newKey();
+    let held = apiKey;
+    for (let round = 0; round < rounds; round++) {
+      assert.equal(await createWith(b, held), 200);
+      const { db } = a.parts.store;
+      const rotated = await rotateApiKey(db, accountId, held.slice(0, 15), actor);
+      const asked = Array.from({ length: 100 }, () => createWith(b, held));
+      const statuses = new Set(await Promise.all(asked));
+      assert.deepEqual([...statuses], [401]);
+      held = rotated!.apiKey;
+    }
+  });
+
+  test("403 on B at once for an origin that was removed on A", async () => {
+    const { accountId } = await a.newKey();
+    const { db } = a.parts.store;
+    const { client_id: clientId } = await db
+      .selectFrom("client_ids")
+      .select("client_id")
+      .where("account_id", "=", accountId)
+      .executeTakeFirstOrThrow();
+    const headers = { "x-client-id": clientId, origin };
+    assert.equal(await create(b, headers), 403);
+    await addOrigin(db, accountId, origin, actor);
+    assert.equal(await create(b, headers), 200);
+    await removeOrigin(db, accountId, origin, actor);
+    assert.equal(await create(b, headers), 403);
+  });
+
+  test("429 beyond one burst over both: they share one limit", async () => {
+    const { apiKey } = await a.newKey();
+    const began = performance.now();
+    const asked = Array.from({ length: 300 }, (_, i) => createWith(i % 2 ? a : b, apiKey));
+    const passed = (await Promise.all(asked)).filter((status) => status === 200).length;
+    const { burst, intervalMs } = policies.apiKey;
+    assert.ok(passed >= burst, `${passed} passed`);
+    assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
+  });
+
+  test("200 while the limiter's table is away: judged locally, counted, never 500", async () => {
+    const faults: unknown[] = [];
+    const { store, publicUrl } = a.parts;
+    const accounts = await openAccounts(
+      store,
+      { publicUrl, signup: "open" },
+      { onLimiterFault: (error) => faults.push(error), onUsageFault: () => {} },
+    );
+    const alone = await startApp({ store, accounts });
+    const { apiKey } = await a.newKey();
+    await sql`alter table limits rename to limits_away`.execute(store.db);
+    const asked = Array.from({ length: 250 }, () => createWith(alone, apiKey));
+    const statuses = await Promise.all(asked);
+    await sql`alter table limits_away rename to limits`.execute(store.db);
+    const passed = statuses.filter((status) => status === 200).length;
+    assert.ok(passed >= policies.apiKey.burst && passed < 250, `${passed} passed`);
+    assert.equal(statuses.filter((status) => status === 429).length, 250 - passed);
+    assert.equal(faults.length, 250);
+    await alone.app.close();
+    await accounts.close();
+  });
+});

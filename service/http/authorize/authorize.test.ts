@@ -1,0 +1,420 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { digestOf, newApiKey, newClientId } from "../../accounts/credentials.ts";
+import { memoryLimiter, type Policy, policies } from "../../accounts/limits.ts";
+import { addOrigin, removeOrigin } from "../../accounts/origin-list.ts";
+import { rotateApiKey } from "../../accounts/rotate.ts";
+import { exchange, newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+
+let service: TestApp;
+before(async () => {
+  service = await startApp();
+});
+after(() => service.close());
+
+type Headers = [name: string, value: string][];
+type Answer = { status: number; headers: Map<string, string>; body: string };
+const codeOf = (answer: Answer) => JSON.parse(answer.body).error.code as string;
+
+/** Over a socket, so that headers leave as written: repeated, empty, in any order. */
+async function send(headers: Headers, to = service): Promise<Answer> {
+  if (!to.app.server.listening) await to.app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = to.app.server.address() as { port: number };
+  const payload = JSON.stringify(newIntent());
+  const all: Headers = [
+    ["Host", "127.0.0.1"],
+    ["Connection", "close"],
+    ["Content-Type", "application/json"],
+    ["Content-Length", String(Buffer.byteLength(payload))],
+    ...headers,
+  ];
+  const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const request = `POST /v1/address/create HTTP/1.1\r\n${head}\r\n${payload}`;
+  const text = await exchange(port, request);
+  const [top = "", body = ""] = text.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = top.split("\r\n");
+  const pairs = lines.map((line) => line.split(/: (.*)/s) as [string, string]);
+  const answer = {
+    status: Number(statusLine.split(" ")[1]),
+    headers: new Map(pairs.map(([name, value]) => [name.toLowerCase(), value])),
+    body,
+  };
+  assert.equal(answer.headers.get("access-control-allow-origin"), "*", "every answer is readable");
+  return answer;
+}
+
+const origin = "https://shop.example.com";
+
+/** A fresh account that allows `origin`: nobody's limit is in the way. */
+async function newAccount(to = service) {
+  const { accountId, apiKey } = await to.newKey();
+  const { db } = to.parts.store;
+  await addOrigin(db, accountId, origin, { atMs: Date.now() });
+  const { client_id: clientId } = await db
+    .selectFrom("client_ids")
+    .select("client_id")
+    .where("account_id", "=", accountId)
+    .executeTakeFirstOrThrow();
+  return { accountId, apiKey, clientId, bearer: `Bearer ${apiKey}` };
+}
+
+async function refuses(status: number, code: string, headers: Headers): Promise<Answer> {
+  const answer = await send(headers);
+  assert.equal(answer.status, status, answer.body);
+  assert.equal(codeOf(answer), code);
+  assert.equal(answer.headers.has("www-authenticate"), status === 401);
+  return answer;
+}
+
+describe("POST /v1/address/create and its credential, step by step", () => {
+  test("1. 400 invalid_request: both credentials, good or bad", async () => {
+    const { bearer, clientId } = await newAccount();
+    for (const authorization of [bearer, "Bearer nonsense", "Basic eDp5", ""]) {
+      for (const id of [clientId, "nonsense", ""]) {
+        const both: Headers = [
+          ["Authorization", authorization],
+          ["X-Client-Id", id],
+        ];
+        await refuses(400, "invalid_request", both);
+        await refuses(400, "invalid_request", [...both, ["Origin", origin]]);
+      }
+    }
+  });
+
+  test("1. 400 invalid_request: a credential header twice, even the same one", async () => {
+    const { bearer, clientId } = await newAccount();
+    const values = { Authorization: [bearer, "Bearer x", ""], "X-Client-Id": [clientId, "x", ""] };
+    for (const [name, [good = "", ...others]] of Object.entries(values)) {
+      for (const other of [good, ...others]) {
+        const twice = [good, other];
+        for (const pair of [twice, twice.toReversed()]) {
+          const headers = pair.map((value) => [name, value] as [string, string]);
+          await refuses(400, "invalid_request", [...headers, ["Origin", origin]]);
+          await refuses(400, "invalid_request", headers);
+        }
+      }
+    }
+    await refuses(400, "invalid_request", [
+      ["authorization", bearer],
+      ["AUTHORIZATION", bearer],
+    ]);
+  });
+
+  test("2. 401 unauthorized: no credential, or one in another place", async () => {
+    const { apiKey, clientId } = await newAccount();
+    await refuses(401, "unauthorized", []);
+    await refuses(401, "unauthorized", [["Origin", origin]]);
+    await refuses(401, "unauthorized", [["X-Api-Key", apiKey]]);
+    await refuses(401, "unauthorized", [["Cookie", `session=${apiKey}; client=${clientId}`]]);
+    await refuses(401, "unauthorized", [["Proxy-Authorization", `Bearer ${apiKey}`]]);
+  });
+
+  test("3. 403 api_key_in_browser: a key with any Origin, known or not", async () => {
+    const { bearer } = await newAccount();
+    for (const value of [origin, "https://evil.example", "null", "", "*", "x", origin.repeat(9)]) {
+      const withOrigin: Headers = [["Origin", value]];
+      await refuses(403, "api_key_in_browser", [["Authorization", bearer], ...withOrigin]);
+      const unknown = `Bearer ${newApiKey()}`;
+      await refuses(403, "api_key_in_browser", [["Authorization", unknown], ...withOrigin]);
+      await refuses(403, "api_key_in_browser", [["Authorization", "bearer x"], ...withOrigin]);
+    }
+    await refuses(403, "api_key_in_browser", [
+      ["Authorization", bearer],
+      ["origin", ""],
+      ["ORIGIN", ""],
+    ]);
+  });
+
+  test("3. the refusal is the same for a known and an unknown key", async () => {
+    const { bearer } = await newAccount();
+    const [known, unknown] = await Promise.all(
+      [bearer, `Bearer ${newApiKey()}`].map((value) =>
+        send([
+          ["Authorization", value],
+          ["Origin", origin],
+        ]),
+      ),
+    );
+    assert.equal(known!.body, unknown!.body);
+    const names = (answer: Answer) => [...answer.headers.keys()].sort();
+    assert.deepEqual(names(known!), names(unknown!));
+  });
+
+  test("4. 401 unauthorized: another scheme, malformed or unknown", async () => {
+    const { apiKey, clientId, bearer } = await newAccount();
+    const authorizations = [
+      "",
+      apiKey,
+      "Bearer",
+      `Basic ${Buffer.from(`x:${apiKey}`).toString("base64")}`,
+      `Token ${apiKey}`,
+      `Bearer${apiKey}`,
+      `Bearer ${apiKey}0`,
+      `Bearer ${apiKey.slice(0, -1)}`,
+      `Bearer ${apiKey.toUpperCase()}`,
+      `Bearer ${apiKey},${apiKey}`,
+      `Bearer ${apiKey} ${apiKey}`,
+      `Bearer "${apiKey}"`,
+      `Bearer\t${apiKey}`,
+      `Bearer ${clientId}`,
+      `Bearer ${newApiKey()}`,
+      `${bearer}, Basic eDp5`,
+    ];
+    for (const value of authorizations) {
+      await refuses(401, "unauthorized", [["Authorization", value]]);
+    }
+    const ids = ["", apiKey, `${clientId}0`, clientId.slice(0, -1), clientId.toUpperCase()];
+    for (const value of [...ids, `${clientId},${clientId}`, newClientId()]) {
+      await refuses(401, "unauthorized", [["X-Client-Id", value]]);
+      await refuses(401, "unauthorized", [
+        ["X-Client-Id", value],
+        ["Origin", origin],
+      ]);
+    }
+    await refuses(401, "unauthorized", [
+      ["Authorization", "Basic eDp5"],
+      ["Origin", origin],
+    ]);
+  });
+
+  test("5. 403 origin_required: a known client ID without Origin", async () => {
+    const { clientId } = await newAccount();
+    await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
+    await refuses(403, "origin_required", [
+      ["X-Client-Id", clientId],
+      ["Referer", `${origin}/page`],
+    ]);
+  });
+
+  test("6. 403 origin_not_allowed: another origin, null, empty, or more than one", async () => {
+    const { clientId } = await newAccount();
+    for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
+      await refuses(403, "origin_not_allowed", [
+        ["X-Client-Id", clientId],
+        ["Origin", value],
+      ]);
+    }
+    for (const second of [origin, "https://evil.example", ""]) {
+      await refuses(403, "origin_not_allowed", [
+        ["X-Client-Id", clientId],
+        ["Origin", origin],
+        ["Origin", second],
+      ]);
+    }
+    const joined = `${origin}, ${origin}`;
+    await refuses(403, "origin_not_allowed", [
+      ["X-Client-Id", clientId],
+      ["Origin", joined],
+    ]);
+  });
+
+  test("7. 429 rate_limited: over the burst, with the wait in whole seconds", async () => {
+    for (const kind of ["apiKey", "clientId"] as const) {
+      const slow = await startApp();
+      try {
+        const { bearer, clientId } = await newAccount(slow);
+        let now = 1000;
+        slow.parts.accounts.limiter = memoryLimiter(() => now);
+        const headers: Headers =
+          kind === "apiKey"
+            ? [["Authorization", bearer]]
+            : [
+                ["X-Client-Id", clientId],
+                ["Origin", origin],
+              ];
+        const policy: Policy = policies[kind];
+        for (let spent = 1; spent <= policy.burst; spent++) {
+          const answer = await send(headers, slow);
+          assert.equal(answer.status, 200, answer.body);
+          assert.match(answer.headers.get("ratelimit")!, new RegExp(`r=${policy.burst - spent};`));
+        }
+        const refused = await send(headers, slow);
+        assert.equal(refused.status, 429);
+        assert.equal(codeOf(refused), "rate_limited");
+        assert.equal(refused.headers.get("retry-after"), "1");
+        const name = kind === "apiKey" ? "api-key" : "client-id";
+        const policyHeader = `"${name}";q=${policy.burst};w=2`;
+        assert.equal(refused.headers.get("ratelimit-policy"), policyHeader);
+        assert.equal(refused.headers.get("ratelimit"), `"${name}";r=0;t=2`);
+        assert.match(refused.headers.get("access-control-expose-headers")!, /Retry-After/);
+        now += policy.intervalMs;
+        assert.equal((await send(headers, slow)).status, 200);
+      } finally {
+        await slow.close();
+      }
+    }
+  });
+
+  test("200 with the key alone, the scheme in any letter case", async () => {
+    const { apiKey } = await newAccount();
+    for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+      const answer = await send([["Authorization", `${scheme} ${apiKey}`]]);
+      assert.equal(answer.status, 200, answer.body);
+    }
+  });
+
+  test("200 with the client ID from an allowed origin", async () => {
+    const { clientId } = await newAccount();
+    const answer = await send([
+      ["X-Client-Id", clientId],
+      ["Origin", origin],
+    ]);
+    assert.equal(answer.status, 200, answer.body);
+    assert.equal(answer.headers.get("ratelimit"), '"client-id";r=19;t=1');
+  });
+});
+
+describe("a credential", () => {
+  test("is refused at once when it was rotated, and the new one passes at once", async () => {
+    const { accountId, apiKey, bearer } = await newAccount();
+    assert.equal((await send([["Authorization", bearer]])).status, 200);
+    const { db } = service.parts.store;
+    const actor = { atMs: Date.now() };
+    const rotated = await rotateApiKey(db, accountId, apiKey.slice(0, 15), actor);
+    await refuses(401, "unauthorized", [["Authorization", bearer]]);
+    assert.equal((await send([["Authorization", `Bearer ${rotated!.apiKey}`]])).status, 200);
+  });
+
+  test("loses an origin at once when it was removed", async () => {
+    const { accountId, clientId } = await newAccount();
+    const headers: Headers = [
+      ["X-Client-Id", clientId],
+      ["Origin", origin],
+    ];
+    assert.equal((await send(headers)).status, 200);
+    await removeOrigin(service.parts.store.db, accountId, origin, { atMs: Date.now() });
+    await refuses(403, "origin_not_allowed", headers);
+  });
+
+  test("spends nothing of its limit when it is refused before", async () => {
+    const { bearer, clientId } = await newAccount();
+    for (let i = 0; i < 30; i++) {
+      await refuses(403, "origin_required", [["X-Client-Id", clientId]]);
+      await refuses(403, "api_key_in_browser", [
+        ["Authorization", bearer],
+        ["Origin", origin],
+      ]);
+    }
+    const page = await send([
+      ["X-Client-Id", clientId],
+      ["Origin", origin],
+    ]);
+    assert.match(page.headers.get("ratelimit")!, /r=19;/);
+    const server = await send([["Authorization", bearer]]);
+    assert.match(server.headers.get("ratelimit")!, /r=99;/);
+  });
+
+  test("that is a key with an Origin is remembered; an unknown one is not", async () => {
+    const { accountId, bearer } = await newAccount();
+    const { accounts, store } = service.parts;
+    await refuses(403, "api_key_in_browser", [
+      ["Authorization", `Bearer ${newApiKey()}`],
+      ["Origin", origin],
+    ]);
+    await refuses(403, "api_key_in_browser", [
+      ["Authorization", bearer],
+      ["Origin", "null"],
+    ]);
+    await accounts.usage.flush();
+    const seen = await store.db
+      .selectFrom("api_keys")
+      .select("account_id")
+      .where("seen_in_browser_at", "is not", null)
+      .where("account_id", "=", accountId)
+      .execute();
+    assert.equal(seen.length, 1);
+  });
+
+  test("is counted with its account's hour and its last use, in batches", async () => {
+    const { accountId, apiKey, bearer, clientId } = await newAccount();
+    await send([["Authorization", bearer]]);
+    await send([["Authorization", bearer]]);
+    await send([["X-Client-Id", clientId]]);
+    const { accounts, store } = service.parts;
+    const held = () =>
+      store.db
+        .selectFrom("usage")
+        .select(["kind", "created", "refused"])
+        .where("account_id", "=", accountId)
+        .orderBy("kind")
+        .execute();
+    assert.deepEqual(await held(), []);
+    await accounts.usage.flush();
+    assert.deepEqual(await held(), [
+      { kind: "apiKey", created: 2, refused: 0 },
+      { kind: "clientId", created: 0, refused: 1 },
+    ]);
+    const { last_used_at: lastUsedAt } = await store.db
+      .selectFrom("api_keys")
+      .select("last_used_at")
+      .where("digest", "=", digestOf(apiKey))
+      .executeTakeFirstOrThrow();
+    assert.ok(Date.now() - lastUsedAt! < 5_000);
+  });
+
+  test("never appears in the log, nor in a refusal", async () => {
+    const { apiKey, bearer, clientId } = await newAccount();
+    const answers = [
+      await send([["Authorization", `${bearer}x`]]),
+      await send([
+        ["Authorization", bearer],
+        ["Origin", origin],
+      ]),
+      await send([["X-Client-Id", `${clientId}x`]]),
+    ];
+    const text = [...service.logged, ...answers.map((answer) => answer.body)].join("\n");
+    assert.ok(!text.includes(apiKey.slice(15)));
+    assert.ok(!text.includes(clientId));
+  });
+});
+
+describe("when a store does not answer", () => {
+  const down = () => Promise.reject(new Error("connection refused"));
+
+  test("503 with Retry-After, never 500: the credentials", async () => {
+    const broken = await startApp();
+    try {
+      const { bearer, clientId } = await newAccount(broken);
+      broken.parts.store.findApiKey = down;
+      broken.parts.store.findClientId = down;
+      for (const headers of [
+        [["Authorization", bearer]],
+        [["X-Client-Id", clientId]],
+      ] satisfies Headers[]) {
+        const answer = await send(headers, broken);
+        assert.equal(answer.status, 503);
+        assert.equal(codeOf(answer), "service_unavailable");
+        assert.match(answer.headers.get("retry-after")!, /^[1-9]\d*$/);
+      }
+      const inBrowser = await send(
+        [
+          ["Authorization", bearer],
+          ["Origin", origin],
+        ],
+        broken,
+      );
+      assert.equal(inBrowser.status, 403);
+    } finally {
+      await broken.close();
+    }
+  });
+});
+
+describe("GET routes", () => {
+  test("ignore credentials altogether: good, bad, both, repeated, with any Origin", async () => {
+    const { bearer, clientId } = await newAccount();
+    const credentials = [
+      {},
+      { authorization: bearer, origin },
+      { authorization: "Bearer nonsense" },
+      { authorization: bearer, "x-client-id": clientId, origin: "null" },
+      { "x-client-id": clientId },
+    ];
+    for (const headers of credentials) {
+      const listed = await service.app.inject({ url: "/v1/chains", headers });
+      assert.equal(listed.statusCode, 200);
+      const absent = await service.app.inject({ url: `/v1/address/0x${"1".repeat(40)}`, headers });
+      assert.equal(absent.statusCode, 404);
+    }
+  });
+});

@@ -1,0 +1,170 @@
+// Who asks, and may they: spec/service.md §5. Nothing here is cached: each request reads the
+// primary store, so that a rotated credential or a removed origin is refused at once everywhere.
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type CredentialKind, digestOf, isApiKey, isClientId } from "../../accounts/credentials.ts";
+import { type LimitVerdict, policies } from "../../accounts/limits.ts";
+import { findAllowing } from "../../accounts/origins.ts";
+import { UnavailableError } from "../../store/store.ts";
+import { Refusal } from "../errors.ts";
+import { headerValues } from "../headers.ts";
+import type { Parts } from "../parts.ts";
+
+export type Caller = { accountId: string; kind: CredentialKind };
+type AuthorizeParts = Pick<Parts, "store" | "accounts" | "now">;
+
+/**
+ * The account that a request's one credential belongs to. In this order, over the headers as they
+ * came, where present means present, be it empty:
+ *
+ * 1. `Authorization` and `X-Client-Id` both, or either of them twice: 400 `invalid_request`
+ * 2. neither: 401 `unauthorized`
+ * 3. `Authorization: Bearer` and any `Origin`, `null` and empty included: 403 `api_key_in_browser`,
+ *    before the key is looked up, so that the answer tells nothing of the key
+ * 4. another scheme, a credential not spelled as issued, or an unknown one: 401 `unauthorized`
+ * 5. client ID without `Origin`: 403 `origin_required`
+ * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
+ * 7. over the credential's limit: 429 `rate_limited`
+ *
+ * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
+ * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
+ *
+ * @throws {Refusal} as above
+ * @throws {UnavailableError} when the store of credentials does not answer
+ */
+export async function authorize(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: AuthorizeParts,
+): Promise<Caller> {
+  const { rawHeaders } = request.raw;
+  const authorizations = headerValues(rawHeaders, "authorization");
+  const clientIds = headerValues(rawHeaders, "x-client-id");
+  const origins = headerValues(rawHeaders, "origin");
+
+  if (authorizations.length + clientIds.length > 1) {
+    throw new Refusal("invalid_request", "send one credential: an API key or a client ID");
+  }
+  if (authorizations.length + clientIds.length === 0) {
+    throw unauthorized("send an API key as Authorization: Bearer, or a client ID as X-Client-Id");
+  }
+  const use =
+    authorizations[0] === undefined
+      ? await useClientId(clientIds[0] as string, origins, reply, parts)
+      : await useApiKey(authorizations[0], origins, reply, parts);
+
+  const policy = policies[use.kind];
+  const verdict = await parts.accounts.limiter.take(`${policy.name} ${use.accountId}`, policy);
+  const headers = limitHeaders(verdict, use.kind);
+  if (!verdict.admitted) {
+    const wait = headers["retry-after"];
+    throw new Refusal("rate_limited", `over the limit: try again in ${wait} s`, { headers });
+  }
+  reply.headers(headers);
+  return use;
+}
+
+async function useApiKey(
+  authorization: string,
+  origins: string[],
+  reply: FastifyReply,
+  parts: AuthorizeParts,
+): Promise<Caller> {
+  const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
+  const key = bearer?.[1] ?? "";
+  if (bearer && origins.length > 0) {
+    if (isApiKey(key)) parts.accounts.usage.seenInBrowser(digestOf(key), parts.now());
+    throw new Refusal(
+      "api_key_in_browser",
+      "an API key is for servers only and this request has an Origin: rotate the key, and use " +
+        "the client ID in web pages",
+    );
+  }
+  if (!bearer) throw unauthorized("expected Authorization: Bearer and an API key");
+  if (!isApiKey(key)) throw unauthorized("an API key is svc_sk_ and 64 lower-case hex digits");
+  const digest = digestOf(key);
+  const found = await lookUp(parts.store.findApiKey(digest));
+  if (!found) throw unauthorized("this API key is not known; it may have been rotated");
+  const caller: Caller = { accountId: found.accountId, kind: "apiKey" };
+  countWhenAnswered(caller, digest, reply, parts);
+  return caller;
+}
+
+async function useClientId(
+  clientId: string,
+  origins: string[],
+  reply: FastifyReply,
+  parts: AuthorizeParts,
+): Promise<Caller> {
+  if (!isClientId(clientId)) {
+    throw unauthorized("a client ID is svc_client_ and 32 lower-case hex digits");
+  }
+  const digest = digestOf(clientId);
+  const found = await lookUp(parts.store.findClientId(digest));
+  if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
+  const caller: Caller = { accountId: found.accountId, kind: "clientId" };
+  countWhenAnswered(caller, digest, reply, parts);
+  const [origin, ...more] = origins;
+  if (origin === undefined) {
+    throw new Refusal(
+      "origin_required",
+      "a client ID is for web pages, whose requests carry an Origin: servers use an API key",
+    );
+  }
+  if (more.length > 0 || findAllowing(origin, found.origins) === undefined) {
+    throw new Refusal(
+      "origin_not_allowed",
+      "this page's origin is not among those the account allows; the dashboard lists them",
+    );
+  }
+  return caller;
+}
+
+const challenge = { "www-authenticate": 'Bearer realm="executable-address"' };
+
+const unauthorized = (message: string) =>
+  new Refusal("unauthorized", message, { headers: challenge });
+
+/** Whatever the store fails with, who asks is not known: 503, never 500 and never a pass. */
+async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
+  try {
+    return await found;
+  } catch (cause) {
+    throw new UnavailableError("the credential could not be looked up", { cause });
+  }
+}
+
+/** Faults of ours count as neither: the account did nothing wrong and got nothing. */
+function countWhenAnswered(
+  caller: Caller,
+  digest: Buffer,
+  reply: FastifyReply,
+  { accounts, now }: AuthorizeParts,
+): void {
+  reply.raw.once("finish", () => {
+    if (reply.statusCode >= 500) return;
+    const outcome = reply.statusCode < 400 ? "created" : "refused";
+    accounts.usage.count({ ...caller, digest, atMs: now() }, outcome);
+  });
+}
+
+/**
+ * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is whole again after `w`
+ * seconds of rest; `r` requests are left now, and in `t` seconds all of them.
+ */
+function limitHeaders(verdict: LimitVerdict, kind: CredentialKind): Record<string, string> {
+  const { remaining, resetMs, retryMs, admitted } = verdict;
+  const { name } = policies[kind];
+  const headers: Record<string, string> = {
+    "ratelimit-policy": policyHeaders[kind],
+    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
+  };
+  if (!admitted) headers["retry-after"] = String(Math.max(1, Math.ceil(retryMs / 1000)));
+  return headers;
+}
+
+const policyHeader = (kind: CredentialKind) => {
+  const { name, burst, intervalMs } = policies[kind];
+  return `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`;
+};
+const policyHeaders = { apiKey: policyHeader("apiKey"), clientId: policyHeader("clientId") };

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { InvalidError, verifyRecord } from "executable-address";
+import { UnavailableError } from "../../store/store.ts";
+import { bodyBytesMax } from "../app.ts";
+import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+
+let service: TestApp;
+let apiKey: string;
+before(async () => {
+  service = await startApp();
+});
+after(() => service.close());
+
+/** Each with a key of its own: nobody's limit is in the way. */
+async function post(body: unknown, headers: Record<string, string> = {}, to = service) {
+  ({ apiKey } = await to.newKey());
+  return to.app.inject({
+    method: "POST",
+    url: "/v1/address/create",
+    headers: {
+      "content-type": "application/json",
+      authorization: `Bearer ${apiKey}`,
+      ...headers,
+    },
+    payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+  });
+}
+
+type Issue = { path: (string | number)[]; code: string; message: string };
+async function issuesOf(body: unknown): Promise<Issue[]> {
+  const response = await post(body);
+  const { error } = response.json();
+  assert.equal(response.statusCode, 400);
+  assert.equal(error.code, "invalid_request");
+  assert.ok(error.message.length > 0);
+  assert.equal(response.headers["access-control-allow-origin"], "*");
+  return error.issues;
+}
+const summary = (issues: Issue[]) => issues.map(({ path, code }) => `${path.join(".")} ${code}`);
+
+describe("POST /v1/address/create refuses", () => {
+  test("401 unauthorized before anything of the body is read", async () => {
+    const bodies = ["{", "x".repeat(bodyBytesMax + 1), JSON.stringify(newIntent())];
+    for (const payload of bodies) {
+      for (const type of ["application/json", "text/plain", ""]) {
+        const response = await service.app.inject({
+          method: "POST",
+          url: "/v1/address/create",
+          headers: type ? { "content-type": type } : {},
+          payload,
+        });
+        assert.equal(response.statusCode, 401);
+        assert.equal(response.json().error.code, "unauthorized");
+        assert.ok(response.headers["www-authenticate"]);
+      }
+    }
+  });
+
+  test("415 unsupported_media_type: no type, another type or charset, an encoding", async () => {
+    const intent = newIntent();
+    const refused: Record<string, string>[] = [
+      { "content-type": "text/plain" },
+      { "content-type": "application/jsonp" },
+      { "content-type": "application/x-www-form-urlencoded" },
+      { "content-type": "multipart/form-data; boundary=x" },
+      { "content-type": "application/json; charset=latin1" },
+      { "content-encoding": "gzip" },
+    ];
+    for (const headers of refused) {
+      const response = await post(intent, headers);
+      assert.equal(response.statusCode, 415, JSON.stringify(headers));
+      assert.equal(response.json().error.code, "unsupported_media_type");
+      assert.deepEqual(response.json().error.issues, []);
+    }
+    const { apiKey } = await service.newKey();
+    const bare = await service.app.inject({
+      method: "POST",
+      url: "/v1/address/create",
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    assert.equal(bare.statusCode, 415);
+  });
+
+  test("413 body_too_large one byte above the bound, and 400 at it", async () => {
+    const above = await post(Buffer.alloc(bodyBytesMax + 1, " "));
+    assert.equal(above.statusCode, 413);
+    assert.equal(above.json().error.code, "body_too_large");
+    assert.deepEqual(summary(await issuesOf(Buffer.alloc(bodyBytesMax, " "))), [" not_json"]);
+  });
+
+  test("a body that is not JSON in UTF-8", async () => {
+    for (const text of ["", "{", "{'a':1}", "\ufeff{}", "[1,]", "NaN", "{}{}"]) {
+      assert.deepEqual(summary(await issuesOf(text)), [" not_json"], text);
+    }
+    const latin1 = Buffer.from(JSON.stringify({ ...newIntent(), amount: "é" }), "latin1");
+    assert.deepEqual(summary(await issuesOf(latin1)), [" not_utf8"]);
+  });
+
+  test("a value that is not an object", async () => {
+    for (const value of [null, [], [newIntent()], "intent", 1, true]) {
+      assert.equal((await issuesOf(JSON.stringify(value)))[0]?.code, "wrong_type");
+    }
+  });
+
+  test("a field given twice, however it is spelled and wherever it stands", async () => {
+    const text = JSON.stringify(newIntent());
+    const twice = [
+      text.replace("{", '{"amount":"1",'),
+      text.replace("{", '{"\\u0061mount":"1",'),
+      text.replace('{"target"', '{"target":"0x","target"'),
+      text.replace("{", '{"__proto__":1,"__proto__":2,'),
+    ];
+    for (const body of twice) {
+      const issues = await issuesOf(body);
+      assert.deepEqual(summary(issues), [" repeated_field"], body);
+    }
+  });
+
+  test("an unknown field, __proto__ included: no typo in money vanishes", async () => {
+    const text = JSON.stringify(newIntent());
+    for (const name of ["__proto__", "constructor", "Amount", "intent", "toString"]) {
+      const body = text.replace("{", `{${JSON.stringify(name)}:{"amount":"1"},`);
+      assert.deepEqual(summary(await issuesOf(body)), [`${name} unknown_field`]);
+    }
+    assert.equal(({} as { amount?: string }).amount, undefined);
+  });
+
+  test("every fault at once, the library's and the service's, at most 20", async () => {
+    const issues = await issuesOf({
+      ...newIntent(),
+      amount: "01",
+      chainId: 5,
+      expirationTimestamp: 12,
+      extra: 1,
+    });
+    assert.deepEqual(summary(issues).toSorted(), [
+      "amount not_canonical",
+      "chainId chain_not_listed",
+      "expirationTimestamp expires_too_soon",
+      "extra unknown_field",
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`x${i}`, i]));
+    assert.equal((await issuesOf({ ...newIntent(), ...many })).length, 20);
+  });
+
+  test("a chain that is not listed, known or not, naming those that are", async () => {
+    for (const chainId of [10, 2]) {
+      const [issue] = await issuesOf({ ...newIntent(), chainId });
+      assert.equal(issue?.code, "chain_not_listed");
+      assert.match(issue?.message ?? "", /listed are: 1$/);
+    }
+  });
+
+  test("a token that is not listed for the chain, naming those that are", async () => {
+    const other = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
+    const [issue] = await issuesOf({ ...newIntent(), token: other });
+    assert.equal(issue?.code, "token_not_listed");
+    assert.match(issue?.message ?? "", new RegExp(`USDC ${token}`));
+  });
+
+  test("an expiry below 5 minutes or above 366 days; says when it is milliseconds", async () => {
+    const nowMs = 1_800_000_000_000;
+    const fixed = await startApp({ now: () => nowMs });
+    const now = nowMs / 1000;
+    const at = async (expirationTimestamp: number) => {
+      const response = await post({ ...newIntent(), expirationTimestamp }, {}, fixed);
+      return response.json().error?.issues[0] ?? response.statusCode;
+    };
+    assert.equal((await at(now + 299)).code, "expires_too_soon");
+    assert.equal(await at(now + 300), 200);
+    assert.equal(await at(now + 366 * 86_400), 200);
+    assert.equal((await at(now + 366 * 86_400 + 1)).code, "expires_too_late");
+    assert.match((await at(nowMs + 3_600_000)).message, /milliseconds: write 1800003600$/);
+    await fixed.close();
+  });
+
+  test("503 service_unavailable, nothing acknowledged, when the store cannot promise", async () => {
+    const down = await startApp();
+    const { store } = down.parts;
+    store.saveRecord = async () => {
+      throw new UnavailableError("not committed");
+    };
+    const intent = newIntent();
+    const response = await post(intent, {}, down);
+    assert.equal(response.statusCode, 503);
+    assert.equal(response.json().error.code, "service_unavailable");
+    assert.ok(Number(response.headers["retry-after"]) >= 1);
+    await down.close();
+  });
+});
+
+describe("POST /v1/address/create answers", () => {
+  test("200 with a record that proves itself, of the very intent that was sent", async () => {
+    const intent = newIntent();
+    const response = await post(intent);
+    assert.equal(response.statusCode, 200);
+    assert.equal(response.headers["content-type"], "application/json; charset=utf-8");
+    assert.equal(response.headers["access-control-allow-origin"], "*");
+    const record = response.json();
+    assert.deepEqual(Object.keys(record), ["address", "factory", "intent", "terms"]);
+    assert.deepEqual(record.intent, intent);
+    const { factory } = service.parts;
+    assert.doesNotThrow(() => verifyRecord(record, { factory }));
+    assert.throws(
+      () => verifyRecord({ ...record, intent: { ...intent, amount: "1" } }, { factory }),
+      InvalidError,
+    );
+  });
+
+  test("the same bytes to the same intent, twice, to two accounts, and on look-up", async () => {
+    const intent = newIntent();
+    const shuffled = Object.fromEntries(Object.entries(intent).reverse());
+    const lower = { ...shuffled, token: token.toLowerCase() };
+    const bodies = [];
+    for (const body of [intent, intent, lower]) {
+      const response = await post(body);
+      assert.equal(response.statusCode, 200);
+      bodies.push(response.body);
+    }
+    const { address } = JSON.parse(bodies[0]!);
+    const lookedUp = await service.app.inject({ url: `/v1/address/${address}` });
+    assert.deepEqual(new Set([...bodies, lookedUp.body]).size, 1);
+    const owners = await service.parts.store.db
+      .selectFrom("owners")
+      .select("account_id")
+      .where("address", "=", Buffer.from(address.slice(2), "hex"))
+      .execute();
+    assert.equal(owners.length, 3);
+  });
+
+  test("without a salt, another address each time", async () => {
+    const { salt: _, ...intent } = newIntent();
+    const [first, second] = [(await post(intent)).json(), (await post(intent)).json()];
+    assert.notEqual(first.address, second.address);
+    assert.match(first.intent.salt, /^0x[0-9a-f]{64}$/);
+  });
+
+  test("application/json in any case, with charset utf-8", async () => {
+    for (const type of [
+      "APPLICATION/JSON",
+      "application/json;charset=UTF-8",
+      'application/json; charset="utf-8"',
+    ]) {
+      assert.equal((await post(newIntent(), { "content-type": type })).statusCode, 200, type);
+    }
+  });
+
+  test("the key stands in no log line, not even of a failure", async () => {
+    const failing = await startApp();
+    failing.parts.store.saveRecord = async () => {
+      throw new Error("disk");
+    };
+    const response = await post(newIntent(), {}, failing);
+    assert.equal(response.statusCode, 500);
+    assert.equal(response.json().error.code, "internal_error");
+    assert.ok(!response.body.includes("disk"));
+    assert.ok(failing.logged.some((line) => line.includes("disk")));
+    assert.ok(!failing.logged.join().includes(apiKey.slice(0, 20)));
+    await failing.close();
+  });
+});

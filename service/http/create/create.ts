@@ -1,0 +1,46 @@
+// POST /address/create: spec/service.md §4.1. Idempotent: the same intent is answered by the same
+// bytes, whoever asks and however often, once its record is durable.
+
+import { deriveAddress, encodeTerms } from "executable-address";
+import { authorize } from "../authorize/authorize.ts";
+import { budget } from "../budget.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { recordJson } from "../record.ts";
+import type { Route } from "../routes.ts";
+import { parseNewIntent } from "./new-intent.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by create's `before`, when the credential has passed. */
+    caller?: Awaited<ReturnType<typeof authorize>>;
+  }
+}
+
+export function create(parts: Parts): Route {
+  const { store, keccak, factory, limits, metrics } = parts;
+  return {
+    // The credential comes before the body: nobody unknown has us read or parse one.
+    before: [
+      budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "create" })),
+      async (request, reply) => {
+        request.caller = await authorize(request, reply, parts);
+      },
+    ],
+    async handler(request, reply) {
+      if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      const intent = parseNewIntent(request.body, parts);
+      const terms = encodeTerms(intent, { keccak });
+      const address = deriveAddress(terms, { factory, keccak });
+      const { accountId } = request.caller as NonNullable<typeof request.caller>;
+      await store.saveRecord({ address, terms, accountId, createdAtMs: parts.now() });
+      reply.header("content-type", "application/json; charset=utf-8");
+      return recordJson(address, terms, intent, parts);
+    },
+  };
+}
+
+function missingBody(contentType: string | undefined): Refusal {
+  const wanted = "expected Content-Type: application/json and an intent as the body";
+  return new Refusal(contentType ? "invalid_request" : "unsupported_media_type", wanted);
+}

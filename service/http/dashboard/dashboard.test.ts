@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { originsMax } from "../../accounts/origins.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+import { type Browser, openBrowser } from "../browser-for-tests.ts";
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+const databases: Record<string, () => Promise<string | undefined>> = {
+  sqlite: async () => undefined,
+  postgres: () => postgres.newDatabase(),
+};
+const api = "/dashboard/api";
+type Page = { items: { address: string }[]; next: string | null };
+
+describe("the dashboard's API, while its database is away", () => {
+  test("503 service_unavailable with Retry-After, never 500", async () => {
+    const service = await startApp({ databaseUrl: await postgres.newDatabase() });
+    const browser = openBrowser(service);
+    await browser.signUp("ada@example.com");
+    await service.parts.store.db.destroy();
+    for (const answer of [
+      await browser.get(`${api}/account`),
+      await browser.post(`${api}/origins`, { origin: "https://shop.example" }),
+      await openBrowser(service).signUp("eve@example.com"),
+      await openBrowser(service).signIn("ada@example.com"),
+      await browser.post("/auth/sign-out", {}),
+    ]) {
+      assert.equal(answer.statusCode, 503, answer.body);
+      assert.equal(answer.json().error.code, "service_unavailable");
+      assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/);
+    }
+    await service.app.close();
+  });
+});
+
+for (const [name, database] of Object.entries(databases)) {
+  describe(`the dashboard's API, on ${name}`, () => {
+    let service: TestApp;
+    before(async () => {
+      service = await startApp({ databaseUrl: (await database()) as string });
+    });
+    after(() => service.close());
+
+    const signUp = async () => {
+      const browser = openBrowser(service);
+      await browser.signUp(`${randomBytes(6).toString("hex")}@example.com`);
+      return browser;
+    };
+    const rotate = (browser: Browser, prefix: string | null) =>
+      browser.post(`${api}/credentials/api-key/rotate`, { prefix });
+    const create = (headers: Record<string, string>, intent: object = newIntent()) =>
+      service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
+    const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
+
+    test("401 unauthorized: every route but config, also with an API key", async () => {
+      const { apiKey } = await service.newKey();
+      const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
+      const posts = ["api-key/rotate", "client-id/rotate"].map((path) => `credentials/${path}`);
+      for (const headers of [{}, bearer(apiKey)]) {
+        const stranger = openBrowser(service, headers);
+        const answers = [
+          ...gets.map((path) => stranger.get(`${api}/${path}`)),
+          ...[...posts, "origins", "origins/verdict"].map((p) => stranger.post(`${api}/${p}`, {})),
+          stranger.delete(`${api}/origins`, {}),
+        ];
+        for (const answer of await Promise.all(answers)) {
+          assert.equal(answer.statusCode, 401);
+          assert.equal(answer.json().error.code, "unauthorized");
+        }
+      }
+    });
+
+    test("403 forbidden: a write that is not from our own page, with a session", async () => {
+      const { jar } = await signUp();
+      for (const origin of ["https://evil.example", "null", "http://127.0.0.1:8080.evil.example"]) {
+        const page = openBrowser(service, { origin });
+        page.jar.set("eas-session", jar.get("eas-session")!);
+        assert.equal((await page.get(`${api}/account`)).statusCode, 200);
+        for (const answer of [
+          await rotate(page, null),
+          await page.post(`${api}/origins`, { origin: "https://evil.example" }),
+          await page.delete(`${api}/origins`, { origin: "https://evil.example" }),
+        ]) {
+          assert.equal(answer.statusCode, 403);
+          assert.equal(answer.json().error.code, "forbidden");
+        }
+      }
+    });
+
+    test("no CORS on any answer, none is kept by a cache", async () => {
+      const browser = await signUp();
+      for (const path of ["account", "config", "credentials", "nothing"]) {
+        const { headers } = await browser.get(`${api}/${path}`);
+        assert.equal(headers["access-control-allow-origin"], undefined);
+        if (path !== "nothing") assert.equal(headers["cache-control"], "no-store");
+      }
+      const preflight = await service.app.inject({ method: "OPTIONS", url: `${api}/account` });
+      assert.equal(preflight.headers["access-control-allow-origin"], undefined);
+    });
+
+    test("400 with the path: bodies and queries that are not as agreed", async () => {
+      const browser = await signUp();
+      const answers = {
+        prefix: await browser.post(`${api}/credentials/api-key/rotate`, {}),
+        clientId: await browser.post(`${api}/credentials/client-id/rotate`, { clientId: 7 }),
+        hours: await browser.get(`${api}/usage?hours=0`),
+        limit: await browser.get(`${api}/addresses?limit=101`),
+        address: await browser.get(`${api}/addresses?address=0xzz`),
+        token: await browser.get(`${api}/addresses?token=0x12`),
+        cursor: await browser.get(`${api}/addresses?cursor=x`),
+      };
+      for (const [field, answer] of Object.entries(answers)) {
+        assert.equal(answer.statusCode, 400, field);
+        const { error } = answer.json();
+        assert.equal(error.code, "invalid_request");
+        assert.deepEqual(error.issues[0].path, [field]);
+      }
+    });
+
+    test("409 conflict: rotating a credential that is not the one the page shows", async () => {
+      const browser = await signUp();
+      const { prefix } = (await rotate(browser, null)).json();
+      for (const stale of [null, "svc_sk_00000000"]) {
+        const answer = await rotate(browser, stale);
+        assert.equal(answer.statusCode, 409);
+        assert.equal(answer.json().error.code, "conflict");
+      }
+      assert.equal((await rotate(browser, prefix)).statusCode, 200);
+      const stale = { clientId: `svc_client_${"0".repeat(32)}` };
+      const answer = await browser.post(`${api}/credentials/client-id/rotate`, stale);
+      assert.equal(answer.statusCode, 409);
+    });
+
+    test("a key is shown once, then its prefix; it works until it is rotated", async () => {
+      const browser = await signUp();
+      const made = (await rotate(browser, null)).json();
+      assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
+      assert.equal(made.prefix, made.apiKey.slice(0, 15));
+      assert.equal((await create(bearer(made.apiKey))).statusCode, 200);
+
+      const shown = await browser.get(`${api}/credentials`);
+      assert.ok(!shown.body.includes(made.apiKey));
+      const { apiKey } = shown.json();
+      assert.equal(apiKey.prefix, made.prefix);
+      assert.deepEqual([apiKey.rotatedAt, apiKey.seenInBrowserAt], [null, null]);
+      assert.ok(Date.parse(apiKey.createdAt) > Date.now() - 60_000);
+
+      const next = (await rotate(browser, made.prefix)).json();
+      assert.equal((await create(bearer(made.apiKey))).statusCode, 401);
+      assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
+    });
+
+    test("a client ID passes from an allowed origin until it is rotated", async () => {
+      const browser = await signUp();
+      await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
+      const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;
+      const from = (id: string, origin: string) => create({ "x-client-id": id, origin });
+      assert.equal((await from(clientId, "https://www.shop.example")).statusCode, 200);
+      assert.equal((await from(clientId, "https://shop.example")).statusCode, 403);
+      const rotated = await browser.post(`${api}/credentials/client-id/rotate`, { clientId });
+      assert.equal((await from(clientId, "https://www.shop.example")).statusCode, 401);
+      const next = rotated.json().clientId;
+      assert.equal((await from(next, "https://www.shop.example")).statusCode, 200);
+    });
+
+    test("a key seen in a browser is reported until it is rotated", async () => {
+      const browser = await signUp();
+      const { apiKey, prefix } = (await rotate(browser, null)).json();
+      await create({ ...bearer(apiKey), origin: "https://shop.example" });
+      await service.parts.accounts.usage.flush();
+      const seen = (await browser.get(`${api}/credentials`)).json().apiKey.seenInBrowserAt;
+      assert.ok(Date.parse(seen) > Date.now() - 60_000);
+      await rotate(browser, prefix);
+      const after = (await browser.get(`${api}/credentials`)).json().apiKey;
+      assert.equal(after.seenInBrowserAt, null);
+      assert.ok(after.rotatedAt);
+    });
+
+    test("400: a bad origin with the reason, and the 21st; neither is kept", async () => {
+      const browser = await signUp();
+      const add = (origin: string) => browser.post(`${api}/origins`, { origin });
+      const bad = await add("https://*.github.io");
+      assert.equal(bad.statusCode, 400);
+      assert.equal(bad.json().error.issues[0].code, "public_suffix");
+      for (let i = 0; i < originsMax; i++) {
+        assert.equal((await add(`https://shop${i}.example`)).statusCode, 200);
+      }
+      assert.equal((await add("HTTPS://shop0.example:443/")).statusCode, 200);
+      const excess = await add("https://excess.example");
+      assert.equal(excess.statusCode, 400);
+      assert.equal(excess.json().error.issues[0].code, "too_many");
+      const { origins, max } = (await browser.get(`${api}/origins`)).json();
+      assert.deepEqual([origins.length, max], [originsMax, originsMax]);
+      await browser.delete(`${api}/origins`, { origin: "https://shop0.example" });
+      assert.equal((await add("https://excess.example")).statusCode, 200);
+    });
+
+    test("two that are added at once never make 21", async () => {
+      const browser = await signUp();
+      const add = (origin: string) => browser.post(`${api}/origins`, { origin });
+      for (let i = 1; i < originsMax; i++) await add(`https://shop${i}.example`);
+      const both = await Promise.all(["https://a.example", "https://b.example"].map(add));
+      assert.deepEqual(both.map((answer) => answer.statusCode).sort(), [200, 400]);
+      const { origins } = (await browser.get(`${api}/origins`)).json();
+      assert.equal(origins.length, originsMax);
+    });
+
+    test("a verdict says what an entry would mean, and what lets an origin pass", async () => {
+      const browser = await signUp();
+      await browser.post(`${api}/origins`, { origin: "https://*.shop.example" });
+      const judge = async (body: object) =>
+        (await browser.post(`${api}/origins/verdict`, body)).json();
+      const { entry } = await judge({ entry: "https://*.Bücher.example/" });
+      assert.equal(entry.ok, true);
+      assert.equal(entry.canonical, "https://*.xn--bcher-kva.example");
+      assert.ok(entry.matches.length > 0 && entry.matchesNot.length > 0);
+      const refused = (await judge({ entry: "http://shop.example" })).entry;
+      assert.deepEqual([refused.ok, refused.canonical], [false, null]);
+      assert.match(refused.message, /https:\/\/shop\.example/);
+      const passing = (await judge({ origin: "https://www.shop.example" })).origin;
+      assert.deepEqual([passing.ok, passing.allowedBy], [true, "https://*.shop.example"]);
+      const failing = (await judge({ origin: "https://shop.example" })).origin;
+      assert.deepEqual([failing.ok, failing.allowedBy], [false, null]);
+      const { origins } = (await browser.get(`${api}/origins`)).json();
+      assert.equal(origins.length, 1);
+    });
+
+    test("addresses are this account's alone, newest first, in pages", async () => {
+      const [mine, other] = [await signUp(), await signUp()];
+      const { apiKey } = (await rotate(mine, null)).json();
+      const created: string[] = [];
+      for (let i = 0; i < 7; i++) {
+        created.unshift((await create(bearer(apiKey))).json().address);
+        await new Promise((next) => setTimeout(next, 2));
+      }
+      const listed: string[] = [];
+      for (let next: string | null = ""; next !== null; ) {
+        const cursor: string = next && `&cursor=${next}`;
+        const page: Page = (await mine.get(`${api}/addresses?limit=3${cursor}`)).json();
+        assert.ok(page.items.length <= 3);
+        listed.push(...page.items.map((item) => item.address));
+        next = page.next;
+      }
+      assert.deepEqual(listed, created);
+      assert.deepEqual((await other.get(`${api}/addresses`)).json(), { items: [], next: null });
+    });
+
+    test("addresses are found by how they begin, in any letter case, and by token", async () => {
+      const browser = await signUp();
+      const { apiKey } = (await rotate(browser, null)).json();
+      const { address, intent } = (await create(bearer(apiKey))).json();
+      await create(bearer(apiKey));
+      const find = async (query: string) =>
+        (await browser.get(`${api}/addresses?${query}`)).json().items;
+      for (const text of [address, address.toLowerCase(), address.slice(0, 13)]) {
+        const items = await find(`address=${text}`);
+        assert.deepEqual(
+          items.map((item: { address: string }) => item.address),
+          [address],
+        );
+        assert.deepEqual(items[0].intent, intent);
+      }
+      assert.equal((await find(`token=${token.toLowerCase()}`)).length, 2);
+      assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
+    });
+
+    test("usage counts by the hour and the credential", async () => {
+      const browser = await signUp();
+      const { apiKey } = (await rotate(browser, null)).json();
+      await create(bearer(apiKey));
+      await create(bearer(apiKey), { nonsense: true });
+      const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;
+      await create({ "x-client-id": clientId, origin: "https://shop.example" });
+      await service.parts.accounts.usage.flush();
+      const { hours } = (await browser.get(`${api}/usage?hours=24`)).json();
+      assert.equal(hours.length, 1);
+      assert.match(hours[0].hour, /:00:00\.000Z$/);
+      assert.deepEqual(hours[0].apiKey, { created: 1, refused: 1 });
+      assert.deepEqual(hours[0].clientId, { created: 0, refused: 1 });
+    });
+
+    test("activity tells what was changed, when and from where, newest first", async () => {
+      const browser = await signUp();
+      const { prefix } = (await rotate(browser, null)).json();
+      await rotate(browser, prefix);
+      await browser.post(`${api}/origins`, { origin: "https://shop.example" });
+      await browser.delete(`${api}/origins`, { origin: "https://shop.example" });
+      await browser.post("/auth/sign-out", {});
+      const email = `${randomBytes(6).toString("hex")}@example.com`;
+      await browser.signUp(email);
+      const other = (await browser.get(`${api}/activity`)).json().items;
+      assert.deepEqual(
+        other.map((item: { event: string }) => item.event),
+        ["account_created"],
+      );
+      const all = await service.parts.store.db
+        .selectFrom("audit")
+        .select(["event", "ip", "detail"])
+        .where("ip", "=", other[0].ip)
+        .orderBy("id")
+        .execute();
+      assert.deepEqual(all.map((row) => row.event).sort(), [
+        "account_created",
+        "account_created",
+        "api_key_created",
+        "api_key_rotated",
+        "origin_added",
+        "origin_removed",
+        "signed_out",
+      ]);
+      assert.ok(all.every((row) => !/svc_sk_.{9,}/.test(row.detail ?? "")));
+    });
+
+    test("activity comes in pages of 50 without gaps", async () => {
+      const browser = await signUp();
+      for (let i = 0; i < 30; i++) {
+        await browser.post(`${api}/origins`, { origin: "https://shop.example" });
+        await browser.delete(`${api}/origins`, { origin: "https://shop.example" });
+      }
+      const first = (await browser.get(`${api}/activity`)).json();
+      const second = (await browser.get(`${api}/activity?cursor=${first.next}`)).json();
+      assert.deepEqual([first.items.length, second.items.length, second.next], [50, 11, null]);
+    });
+
+    test("the configuration is public and names no RPC", async () => {
+      const answer = await openBrowser(service).get(`${api}/config`);
+      const { signup, publicUrl, apiBase, chains } = answer.json();
+      assert.deepEqual([signup, apiBase], ["open", `${publicUrl}/v1`]);
+      assert.equal(chains.length, 1);
+      assert.ok(!/rpc/i.test(answer.body));
+    });
+  });
+}

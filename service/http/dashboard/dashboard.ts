@@ -1,0 +1,82 @@
+// The dashboard's own API: same origin, session cookie, JSON, no CORS. Its refusals have the shape
+// of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
+
+import { InvalidError } from "executable-address";
+import type { FastifyInstance } from "fastify";
+import { budget } from "../budget.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { mountAccount } from "./account.ts";
+import { mountAddresses } from "./addresses.ts";
+import { mountOrigins } from "./origins.ts";
+import { mountPages } from "./pages.ts";
+import { ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
+import { mountSignIn } from "./sign-in.ts";
+
+const bodyBytesMax = 16 * 1024;
+const signInsInFlightMax = 32;
+
+export function mountDashboard(app: FastifyInstance, parts: Parts): void {
+  const { shed } = parts.metrics;
+  const metered = (scope: FastifyInstance) =>
+    scope.addHook("onRoute", (route) => {
+      route.bodyLimit = bodyBytesMax;
+      route.onResponse = parts.metrics.countResponses(route.url);
+    });
+
+  app.register(
+    async (scope) => {
+      metered(scope);
+      scope.setErrorHandler(askStore(parts));
+      scope.addHook("onRequest", privateAnswer);
+      scope.addHook("onRequest", ownWritesOnly(parts));
+      // Each may hash a password, on one of four threads: a flood must not queue up behind them.
+      scope.addHook(
+        "onRequest",
+        budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
+      );
+      mountSignIn(scope, parts);
+    },
+    { prefix: "/auth" },
+  );
+
+  app.register(
+    async (scope) => {
+      metered(scope);
+      scope.setErrorHandler(askStore(parts));
+      scope.addHook("onRequest", privateAnswer);
+      scope.get("/config", async () => config(parts));
+      scope.register(async (own) => {
+        own.addHook("onRequest", ownWritesOnly(parts));
+        own.addHook("onRequest", requireSession(parts));
+        mountAccount(own, parts);
+        mountOrigins(own, parts);
+        mountAddresses(own, parts);
+      });
+    },
+    { prefix: "/dashboard/api" },
+  );
+
+  app.register(async (scope) => mountPages(scope, parts));
+}
+
+/**
+ * Errors of the database come here in many shapes. Whether the store is away, it says itself: then
+ * the answer is 503 in place of 500.
+ */
+const askStore =
+  ({ store }: Pick<Parts, "store">) =>
+  async (error: unknown) => {
+    if (!(error instanceof Refusal || error instanceof InvalidError)) await store.check();
+    throw error;
+  };
+
+/** What a page must know before anybody has signed in. */
+const config = ({ accounts, publicUrl, chains }: Parts) => ({
+  signup: accounts.signup,
+  publicUrl,
+  apiBase: `${publicUrl}/v1`,
+  chains: chains
+    .listed()
+    .map(({ chainId, name, explorer, tokens }) => ({ chainId, name, explorer, tokens })),
+});

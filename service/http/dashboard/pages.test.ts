@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import Fastify, { type FastifyInstance } from "fastify";
+import { mountPages } from "./pages.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "pages-"));
+mkdirSync(join(directory, "assets"));
+writeFileSync(join(directory, "index.html"), "the dashboard");
+writeFileSync(join(directory, "pay.html"), "the public page");
+writeFileSync(join(directory, "mark.svg"), "<svg/>");
+const script = "compress me ".repeat(100);
+writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
+writeFileSync(join(directory, ".secret"), "x");
+let app: FastifyInstance;
+let onHttps: FastifyInstance;
+before(async () => {
+  app = Fastify();
+  mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, directory);
+  onHttps = Fastify();
+  mountPages(onHttps, { publicUrl: "https://pay.example" }, directory);
+});
+after(async () => {
+  await app.close();
+  await onHttps.close();
+  rmSync(directory, { recursive: true });
+});
+
+describe("the pages", () => {
+  test("404: what is not a built file, dot files and ways out of the directory", async () => {
+    const paths = ["/nothing", "/.secret", "/../package.json", "/%2e%2e/package.json", "/assets/"];
+    for (const url of [
+      ...paths,
+      "/assets/..%2f..%2fpackage.json",
+      "/index.html/x",
+      "/.git/config",
+    ]) {
+      assert.equal((await app.inject({ url })).statusCode, 404, url);
+    }
+  });
+
+  test("404 with a sentence where the pages are not built; the start does not fail", async () => {
+    const bare = Fastify();
+    mountPages(bare, { publicUrl: "http://127.0.0.1:8080" }, join(directory, "absent"));
+    const answer = await bare.inject({ url: "/" });
+    assert.match(answer.body, /not built/);
+    await bare.close();
+  });
+
+  test("each path of the dashboard is its page, /a and below the public one", async () => {
+    for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
+      assert.equal((await app.inject({ url })).body, "the dashboard", url);
+    }
+    for (const url of ["/a", "/a/", `/a/0x${"1".repeat(40)}`, "/a/nonsense"]) {
+      assert.equal((await app.inject({ url })).body, "the public page", url);
+    }
+  });
+
+  test("every page and file has the strict policy", async () => {
+    for (const url of ["/", "/a/0x1", "/mark.svg", "/assets/main-BX3k_9aQ.js"]) {
+      const { headers } = await app.inject({ url });
+      const policy = String(headers["content-security-policy"]);
+      for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
+        assert.ok(policy.split("; ").includes(part), `${url}: ${policy}`);
+      }
+      assert.ok(!/unsafe|\*|data:|http/.test(policy), policy);
+      assert.equal(headers["referrer-policy"], "no-referrer");
+      assert.equal(headers["access-control-allow-origin"], undefined);
+      assert.equal(headers["strict-transport-security"], undefined);
+    }
+    const { headers } = await onHttps.inject({ url: "/" });
+    assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
+  });
+
+  test("files with a hash in their name are kept for good, all others asked for anew", async () => {
+    const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
+    assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
+    for (const url of ["/", "/mark.svg", "/a/0x1"]) {
+      assert.equal((await app.inject({ url })).headers["cache-control"], "no-cache");
+    }
+    const { etag } = (await app.inject({ url: "/" })).headers;
+    const headers = { "if-none-match": String(etag) };
+    assert.equal((await app.inject({ url: "/", headers })).statusCode, 304);
+  });
+
+  test("a start that finds a file of an unknown kind says which", () => {
+    const odd = mkdtempSync(join(tmpdir(), "pages-"));
+    writeFileSync(join(odd, "page.php"), "");
+    const mount = () => mountPages(Fastify(), { publicUrl: "http://127.0.0.1:8080" }, odd);
+    assert.throws(mount, /page\.php is of no kind/);
+    rmSync(odd, { recursive: true });
+  });
+
+  test("bodies are compressed for those who take gzip, under an ETag of their own", async () => {
+    const url = "/assets/main-BX3k_9aQ.js";
+    const plain = await app.inject({ url });
+    assert.equal(plain.body, script);
+    for (const encoding of ["identity", "br", "gzip;q=0", "x-gzip-not"]) {
+      const answer = await app.inject({ url, headers: { "accept-encoding": encoding } });
+      assert.equal(answer.headers["content-encoding"], undefined, encoding);
+    }
+    const headers = { "accept-encoding": "br;q=1, gzip;q=0.8" };
+    const packed = await app.inject({ url, headers });
+    assert.equal(packed.headers["content-encoding"], "gzip");
+    assert.equal(gunzipSync(packed.rawPayload).toString(), script);
+    assert.notEqual(packed.headers.etag, plain.headers.etag);
+    assert.equal(packed.headers.vary, "Accept-Encoding");
+    const ifNoneMatch = { "if-none-match": String(packed.headers.etag) };
+    assert.equal((await app.inject({ url, headers: ifNoneMatch })).statusCode, 200);
+    const again = await app.inject({ url, headers: { ...headers, ...ifNoneMatch } });
+    assert.equal(again.statusCode, 304);
+  });
+});

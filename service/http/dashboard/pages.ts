@@ -1,0 +1,136 @@
+// The built pages of web/, read once at the start and served from memory: no request ever names a
+// file to read, and each is compressed once.
+
+import { hash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+
+/** Where `npm run build` puts them. */
+const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
+
+const dashboardPaths = [
+  "/",
+  "/credentials",
+  "/origins",
+  "/addresses",
+  "/activity",
+  "/account",
+  "/sign-in",
+  "/sign-up",
+  "/reset",
+];
+const payPaths = ["/a", "/a/", "/a/:address"];
+
+/** Only what we serve runs, and talks only to us; nobody frames it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** A file of another kind stops the start: it would be served as nothing in particular. */
+const types: Record<string, string> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".ico": "image/x-icon",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".woff2": "font/woff2",
+};
+
+type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, string> };
+
+/** Without built pages there is only the API. */
+export function mountPages(
+  app: FastifyInstance,
+  { publicUrl }: Pick<Parts, "publicUrl">,
+  directory = built,
+): void {
+  const files = new Map<string, File>();
+  if (existsSync(directory)) {
+    const common = pageHeaders(publicUrl);
+    for (const path of listFiles(directory)) {
+      files.set(`/${path}`, readFile(join(directory, path), path, common));
+    }
+  }
+  const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
+    const file = files.get(path);
+    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build");
+    return send(file, request, reply);
+  };
+  for (const path of files.keys()) app.get(path, page(path));
+  for (const path of dashboardPaths) app.get(path, page("/index.html"));
+  for (const path of payPaths) app.get(path, page("/pay.html"));
+}
+
+/** Paths within `directory`, with `/`; none that begins with a dot. */
+function listFiles(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith("."))
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .map((path) => path.replaceAll(sep, "/"));
+}
+
+function readFile(file: string, path: string, common: Record<string, string>): File {
+  const type = types[extname(path)];
+  if (!type) throw new Error(`${file} is of no kind that pages need`);
+  const body = readFileSync(file);
+  // Names under assets/ hold a hash of their content; all others are asked for anew each time.
+  const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
+  return {
+    body,
+    gzip: gzipSync(body, { level: 9 }),
+    etag: hash("sha256", body, "base64url").slice(0, 22),
+    headers: {
+      ...common,
+      "content-type": type,
+      "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+      vary: "Accept-Encoding",
+    },
+  };
+}
+
+function send(file: File, request: FastifyRequest, reply: FastifyReply) {
+  const isSmaller = file.gzip.length < file.body.length;
+  const isGzip = isSmaller && takesGzip(request.headers["accept-encoding"]);
+  const etag = `"${file.etag}${isGzip ? "-gzip" : ""}"`;
+  reply.headers(file.headers).header("etag", etag);
+  if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
+  if (isGzip) reply.header("content-encoding", "gzip");
+  return reply.send(isGzip ? file.gzip : file.body);
+}
+
+/** RFC 9110 §12.5.3; `q=0` means never. */
+function takesGzip(acceptEncoding = ""): boolean {
+  return acceptEncoding.split(",").some((coding) => {
+    const [name = "", quality = "q=1"] = coding.split(";").map((part) => part.trim());
+    return name.toLowerCase() === "gzip" && !/^q=0(\.0*)?$/i.test(quality);
+  });
+}
+
+function pageHeaders(publicUrl: string): Record<string, string> {
+  const isSecure = new URL(publicUrl).protocol === "https:";
+  return {
+    "content-security-policy": policy,
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ...(isSecure && { "strict-transport-security": "max-age=31536000" }),
+  };
+}

@@ -1,0 +1,66 @@
+// Who sits at the dashboard, and that it is our own page that asks: hooks of its routes.
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Account } from "../../accounts/account.ts";
+import type { Actor } from "../../accounts/audit.ts";
+import { Refusal } from "../errors.ts";
+import { headerValues } from "../headers.ts";
+import type { Parts } from "../parts.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set by requireSession. */
+    account?: Account;
+  }
+}
+
+const localHosts = ["localhost", "127.0.0.1"];
+
+/**
+ * Refuses a write unless its one `Origin` is our own: no other site may act with a person's
+ * cookies, nor sign a person in. On one's own machine `localhost` and `127.0.0.1` are one.
+ */
+export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
+  const { origin, protocol, hostname, port } = new URL(publicUrl);
+  const own = localHosts.includes(hostname)
+    ? localHosts.map((host) => `${protocol}//${host}${port && `:${port}`}`)
+    : [origin];
+  return (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+    if (request.method === "GET" || request.method === "HEAD") return done();
+    const origins = headerValues(request.raw.rawHeaders, "origin");
+    if (origins.length !== 1 || !own.includes(origins[0] as string)) {
+      throw new Refusal("forbidden", `only the dashboard's own pages may do this, at ${origin}`);
+    }
+    done();
+  };
+}
+
+/** What the dashboard answers is one person's and of this moment. */
+export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
+  reply.headers({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
+  done();
+}
+
+/** @throws {Refusal} 401 `unauthorized` where no session is held for the request's cookies */
+export function requireSession({ accounts }: Pick<Parts, "accounts">) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const session = await accounts.signIn.findSession(request.headers);
+    if (!session) throw new Refusal("unauthorized", "sign in first");
+    request.account = session.account;
+    // A session in use is prolonged.
+    if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
+  };
+}
+
+/** Of a request that requireSession let pass. */
+export const accountIdOf = (request: FastifyRequest): string =>
+  (request.account as Account).accountId;
+
+export const actorOf = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
+  ip: request.ip,
+  atMs: now(),
+});
+
+/** Unix milliseconds as ISO 8601, for pages. */
+export const toIso = (ms: number) => new Date(ms).toISOString();
+export const toIsoOrNull = (ms: number | null) => (ms === null ? null : toIso(ms));

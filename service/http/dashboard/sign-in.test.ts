@@ -1,0 +1,293 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { createAccount } from "../../accounts/account.ts";
+import { openAccounts } from "../../accounts/open.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { startApp, type TestApp } from "../app-for-tests.ts";
+import { openBrowser, password } from "../browser-for-tests.ts";
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+const newEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
+
+const databases: Record<string, () => Promise<string | undefined>> = {
+  sqlite: async () => undefined,
+  postgres: () => postgres.newDatabase(),
+};
+
+for (const [name, database] of Object.entries(databases)) {
+  describe(`signing in, on ${name}`, () => {
+    let service: TestApp;
+    before(async () => {
+      service = await startApp({ databaseUrl: (await database()) as string });
+    });
+    after(() => service.close());
+
+    const refuses = async (
+      answer: { statusCode: number; json(): { error: { code: string; issues: unknown[] } } },
+      status: number,
+      code: string,
+    ) => {
+      assert.equal(answer.statusCode, status, JSON.stringify(answer.json()));
+      assert.equal(answer.json().error.code, code);
+    };
+
+    test("403 forbidden: every write that is not from our own page; no cookie", async () => {
+      const paths = ["sign-up/email", "sign-in/email", "sign-out", "change-password"];
+      const origins = ["https://evil.example", "null", "", "http://127.0.0.1:8081"];
+      for (const path of [...paths, "reset-password"]) {
+        for (const origin of origins) {
+          const login = { email: newEmail(), password };
+          const answer = await openBrowser(service, { origin }).post(`/auth/${path}`, login);
+          await refuses(answer, 403, "forbidden");
+          assert.equal(answer.headers["set-cookie"], undefined);
+          assert.equal(answer.headers["access-control-allow-origin"], undefined);
+        }
+        const without = await service.app.inject({ method: "POST", url: `/auth/${path}` });
+        await refuses(without, 403, "forbidden");
+      }
+    });
+
+    test("400: a short or long password, what is no email, an unknown field", async () => {
+      const browser = openBrowser(service);
+      const signUp = (login: object) =>
+        browser.post("/auth/sign-up/email", { email: newEmail(), password, ...login });
+      await refuses(await signUp({ password: "short" }), 400, "password_too_short");
+      await refuses(await signUp({ password: "x".repeat(129) }), 400, "password_too_long");
+      for (const email of ["nobody", "", "a@b", "a b@example.com", "a@example.com\nb"]) {
+        await refuses(await signUp({ email }), 400, "invalid_email");
+        const signIn = openBrowser(service).signIn(email);
+        assert.ok([400, 401].includes((await signIn).statusCode));
+      }
+      await refuses(await signUp({ admin: true }), 400, "invalid_request");
+      await refuses(await signUp({ email: 7 }), 400, "invalid_request");
+      assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
+    });
+
+    test("409 user_already_exists: also where an operator made the account", async () => {
+      const email = newEmail();
+      await createAccount(service.parts.store.db, email, { atMs: Date.now() });
+      const browser = openBrowser(service);
+      await refuses(await browser.signUp(email.toUpperCase()), 409, "user_already_exists");
+      const taken = newEmail();
+      assert.equal((await browser.signUp(taken)).statusCode, 200);
+      await refuses(await openBrowser(service).signUp(taken), 409, "user_already_exists");
+    });
+
+    test("409 user_already_exists for all but one of those who sign up at once", async () => {
+      const email = newEmail();
+      const all = Array.from({ length: 4 }, () => openBrowser(service).signUp(email));
+      const statuses = (await Promise.all(all)).map((answer) => answer.statusCode).sort();
+      assert.deepEqual(statuses, [200, 409, 409, 409]);
+    });
+
+    test("401 invalid_email_or_password, whichever of the two it was", async () => {
+      const email = newEmail();
+      await openBrowser(service).signUp(email);
+      const browser = openBrowser(service);
+      const wrong = await browser.signIn(email, "a wrong password, surely");
+      const unknown = await browser.signIn(newEmail(), "a wrong password, surely");
+      await refuses(wrong, 401, "invalid_email_or_password");
+      assert.equal(wrong.body, unknown.body);
+    });
+
+    test("429 rate_limited: the 11th attempt, even with the right password", async () => {
+      const email = newEmail();
+      const owner = openBrowser(service);
+      await owner.signUp(email);
+      const stranger = openBrowser(service);
+      for (let i = 0; i < 10; i++) {
+        await refuses(await stranger.signIn(email, `guess ${i}`), 401, "invalid_email_or_password");
+      }
+      const refused = await stranger.signIn(email);
+      await refuses(refused, 429, "rate_limited");
+      assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/);
+      // The stranger locked out nobody but itself.
+      assert.equal((await owner.signIn(email)).statusCode, 200);
+      const elsewhere = openBrowser(service);
+      assert.equal((await elsewhere.signIn(email)).statusCode, 200);
+    });
+
+    test("429 counts the client that a trusted proxy names, and nobody else's word", async () => {
+      const trustedProxies = "192.0.2.0/24";
+      const { store, accounts } = service.parts;
+      const behind = await startApp({ trustedProxies, store, accounts });
+      const email = newEmail();
+      const attempt = async (remoteAddress: string, forwarded: string) => {
+        const headers = { origin: behind.parts.publicUrl, "x-forwarded-for": forwarded };
+        const payload = { email, password: "a wrong password, surely" };
+        const url = "/auth/sign-in/email";
+        const answer = await behind.app.inject({
+          method: "POST",
+          url,
+          remoteAddress,
+          headers,
+          payload,
+        });
+        return answer.statusCode;
+      };
+      for (let i = 0; i < 10; i++) assert.equal(await attempt("192.0.2.7", "198.51.100.1"), 401);
+      assert.equal(await attempt("192.0.2.7", "198.51.100.1"), 429);
+      assert.equal(await attempt("192.0.2.7", "203.0.113.9, 198.51.100.1"), 429);
+      assert.equal(await attempt("192.0.2.7", "198.51.100.2"), 401);
+      assert.equal(await attempt("198.51.100.1", "198.51.100.3"), 429);
+      await behind.app.close();
+    });
+
+    test("403 signup_closed, whoever has an account; signing in goes on", async () => {
+      const email = newEmail();
+      await openBrowser(service).signUp(email);
+      const { store, publicUrl } = service.parts;
+      const faults = { onLimiterFault: assert.fail, onUsageFault: assert.fail };
+      const closed = await openAccounts(store, { publicUrl, signup: "closed" }, faults);
+      for (const each of [newEmail(), email]) {
+        await assert.rejects(closed.signIn.signUp({ email: each, password }, { atMs: 0 }), {
+          code: "signup_closed",
+        });
+      }
+      const signedIn = await closed.signIn.signIn({ email, password }, { atMs: Date.now() });
+      assert.equal(signedIn.account.email, email);
+      await closed.close();
+    });
+
+    test("200 to a sign-up: a session, an account, its client ID, and no API key yet", async () => {
+      const browser = openBrowser(service);
+      const email = newEmail();
+      const signedUp = await browser.signUp(` ${email.toUpperCase()}`.trim());
+      assert.equal(signedUp.statusCode, 200);
+      const account = (await browser.get("/dashboard/api/account")).json();
+      assert.equal(account.email, email);
+      assert.match(account.accountId, /^acc_[0-9a-f]{24}$/);
+      const { apiKey, clientId } = (await browser.get("/dashboard/api/credentials")).json();
+      assert.equal(apiKey, null);
+      assert.match(clientId.clientId, /^svc_client_[0-9a-f]{32}$/);
+    });
+
+    test("no answer holds a session's token, and the log nothing of passwords", async () => {
+      const browser = openBrowser(service);
+      const signedUp = await browser.signUp(newEmail());
+      const token = decodeURIComponent(browser.jar.get("eas-session")!).split(".")[0]!;
+      assert.ok(token.length > 20 && !signedUp.body.includes(token));
+      const log = service.logged.join("\n");
+      assert.ok(!log.includes(token) && !log.includes(password));
+    });
+
+    test("the cookie is HttpOnly and SameSite; on https Secure and __Host- too", async () => {
+      const onHttp = await openBrowser(service).signUp(newEmail());
+      for (const line of onHttp.headers["set-cookie"] as string[]) {
+        assert.match(line, /^eas-(session|device)=.*; Path=\/.*; HttpOnly; SameSite=Strict$/);
+      }
+      const publicUrl = "https://pay.example";
+      const faults = { onLimiterFault: assert.fail, onUsageFault: assert.fail };
+      const { store } = service.parts;
+      const accounts = await openAccounts(store, { publicUrl, signup: "open" }, faults);
+      const secure = await startApp({ publicUrl, accounts, store });
+      const browser = openBrowser(secure);
+      const onHttps = await browser.signUp(newEmail());
+      for (const line of onHttps.headers["set-cookie"] as string[]) {
+        assert.match(line, /^__Host-eas-(session|device)=/);
+        assert.match(line, /; Path=\/;/);
+        for (const attribute of ["HttpOnly", "SameSite=Strict", "Secure"]) {
+          assert.ok(line.split("; ").includes(attribute), line);
+        }
+        assert.ok(!/domain/i.test(line));
+      }
+      assert.equal((await browser.get("/dashboard/api/account")).statusCode, 200);
+      await secure.app.close();
+      await accounts.close();
+    });
+
+    test("a session that was signed out is dead, wherever its cookie is kept", async () => {
+      const browser = openBrowser(service);
+      await browser.signUp(newEmail());
+      const thief = openBrowser(service);
+      thief.jar.set("eas-session", browser.jar.get("eas-session")!);
+      assert.equal((await thief.get("/dashboard/api/account")).statusCode, 200);
+      assert.equal((await browser.post("/auth/sign-out", {})).statusCode, 200);
+      assert.equal((await thief.get("/dashboard/api/account")).statusCode, 401);
+      assert.equal(browser.jar.has("eas-session"), false);
+    });
+
+    test("a forged or altered session cookie opens nothing", async () => {
+      const browser = openBrowser(service);
+      await browser.signUp(newEmail());
+      const cookie = browser.jar.get("eas-session")!;
+      const [token = "", signature = ""] = decodeURIComponent(cookie).split(".");
+      for (const forged of [token, `${token}.`, `${token}x.${signature}`, `x.${signature}`, ""]) {
+        const thief = openBrowser(service);
+        thief.jar.set("eas-session", encodeURIComponent(forged));
+        assert.equal((await thief.get("/dashboard/api/account")).statusCode, 401);
+      }
+    });
+
+    test("changing the password needs the present one, and ends every other session", async () => {
+      const email = newEmail();
+      const [here, there] = [openBrowser(service), openBrowser(service)];
+      await here.signUp(email);
+      await there.signIn(email);
+      const newPassword = "another long password";
+      const wrong = { currentPassword: "not the present one", newPassword };
+      await refuses(await here.post("/auth/change-password", wrong), 400, "invalid_password");
+      const right = { currentPassword: password, newPassword, revokeOtherSessions: true };
+      const short = { ...right, newPassword: "short" };
+      await refuses(await here.post("/auth/change-password", short), 400, "password_too_short");
+      assert.equal((await here.post("/auth/change-password", right)).statusCode, 200);
+      assert.equal((await here.get("/dashboard/api/account")).statusCode, 200);
+      assert.equal((await there.get("/dashboard/api/account")).statusCode, 401);
+      await refuses(await there.signIn(email), 401, "invalid_email_or_password");
+      assert.equal((await there.signIn(email, newPassword)).statusCode, 200);
+      const stranger = openBrowser(service);
+      await refuses(await stranger.post("/auth/change-password", right), 401, "unauthorized");
+    });
+
+    test("a reset link sets a password once, and ends every session", async () => {
+      const { store, accounts } = service.parts;
+      const email = newEmail();
+      await createAccount(store.db, email, { atMs: Date.now() });
+      const browser = openBrowser(service);
+      await refuses(await browser.signIn(email), 401, "invalid_email_or_password");
+      assert.equal(await accounts.signIn.makeResetToken(newEmail(), { atMs: 0 }), undefined);
+      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const reset = (body: object) => openBrowser(service).post("/auth/reset-password", body);
+      const newPassword = "set by a link, this one";
+      await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_token");
+      await refuses(await reset({ token, newPassword: "short" }), 400, "password_too_short");
+      assert.equal((await reset({ token, newPassword })).statusCode, 200);
+      await refuses(await reset({ token, newPassword }), 400, "invalid_token");
+      assert.equal((await browser.signIn(email, newPassword)).statusCode, 200);
+
+      const again = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      await reset({ token: again, newPassword: "set by a second link" });
+      assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
+    });
+
+    test("400 invalid_token to all but one of those who use a reset link at once", async () => {
+      const { store, accounts } = service.parts;
+      const email = newEmail();
+      await createAccount(store.db, email, { atMs: Date.now() });
+      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const asked = [1, 2, 3, 4].map((i) =>
+        openBrowser(service).post("/auth/reset-password", {
+          token,
+          newPassword: `${i}`.repeat(12),
+        }),
+      );
+      const statuses = (await Promise.all(asked)).map((answer) => answer.statusCode).sort();
+      assert.deepEqual(statuses, [200, 400, 400, 400]);
+    });
+
+    test("the table of reset tokens holds no token", async () => {
+      const { store, accounts } = service.parts;
+      const email = newEmail();
+      await createAccount(store.db, email, { atMs: Date.now() });
+      const token = await accounts.signIn.makeResetToken(email, { atMs: Date.now() });
+      const rows = await store.db.selectFrom("auth_tokens").selectAll().execute();
+      assert.ok(rows.length > 0 && !JSON.stringify(rows).includes(token!));
+    });
+  });
+}

@@ -1,0 +1,133 @@
+// POST /auth/*: sign-up, sign-in, sign-out and passwords, for the dashboard's own pages.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { Account } from "../../accounts/account.ts";
+import {
+  passwordCharactersMax,
+  passwordCharactersMin,
+  SignInError,
+  type SignInErrorCode,
+} from "../../accounts/sign-in.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { parseInput } from "./input.ts";
+import { actorOf } from "./session.ts";
+
+const deviceSeconds = 365 * 24 * 3600;
+
+/** `name` is what some clients send along; an account has none but its email. */
+const loginInput = z.strictObject({
+  email: z.string().max(320),
+  password: z.string().max(1024),
+  name: z.string().optional(),
+});
+const changeInput = z.strictObject({
+  currentPassword: z.string().max(1024),
+  newPassword: z.string().max(1024),
+  revokeOtherSessions: z.literal(true).optional(),
+});
+const resetInput = z.strictObject({
+  token: z.string().max(200),
+  newPassword: z.string().max(1024),
+});
+
+type SignInParts = Pick<Parts, "accounts" | "now" | "publicUrl">;
+
+export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
+  const { signIn, attempts } = parts.accounts;
+  const device = deviceCookie(parts.publicUrl);
+
+  const welcome = (reply: FastifyReply, account: Account, setCookies: string[]) => {
+    const remembered = device.set(attempts.newDeviceCookie(account.email));
+    reply.header("set-cookie", [...setCookies, remembered]);
+    return { accountId: account.accountId, email: account.email };
+  };
+
+  app.post("/sign-up/email", async (request, reply) => {
+    const login = parseInput(loginInput, request.body);
+    refuseUntil(await attempts.trySignUp(request.ip));
+    const signedUp = await refused(signIn.signUp(login, actorOf(request, parts)));
+    return welcome(reply, signedUp.account, signedUp.setCookies);
+  });
+
+  app.post("/sign-in/email", async (request, reply) => {
+    const login = parseInput(loginInput, request.body);
+    const attempt = { email: login.email, ip: request.ip, deviceCookie: device.get(request) };
+    refuseUntil(await attempts.trySignIn(attempt));
+    const signedIn = await refused(signIn.signIn(login, actorOf(request, parts)));
+    return welcome(reply, signedIn.account, signedIn.setCookies);
+  });
+
+  app.post("/sign-out", async (request, reply) => {
+    const { setCookies } = await signIn.signOut(request.headers, actorOf(request, parts));
+    reply.header("set-cookie", setCookies);
+    return {};
+  });
+
+  app.post("/change-password", async (request, reply) => {
+    const { currentPassword, newPassword } = parseInput(changeInput, request.body);
+    const session = await signIn.findSession(request.headers);
+    if (!session) throw new Refusal("unauthorized", "sign in first");
+    const { email } = session.account;
+    const attempt = { email, ip: request.ip, deviceCookie: device.get(request) };
+    refuseUntil(await attempts.trySignIn(attempt));
+    const change = { currentPassword, newPassword };
+    const actor = actorOf(request, parts);
+    const { setCookies } = await refused(signIn.changePassword(request.headers, change, actor));
+    reply.header("set-cookie", setCookies);
+    return {};
+  });
+
+  app.post("/reset-password", async (request) => {
+    const reset = parseInput(resetInput, request.body);
+    refuseUntil(await attempts.trySignUp(request.ip));
+    await refused(signIn.resetPassword(reset, actorOf(request, parts)));
+    return {};
+  });
+}
+
+function refuseUntil(waitMs: number): void {
+  if (waitMs === 0) return;
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  throw new Refusal("rate_limited", `too many attempts: try again in ${seconds} s`, {
+    headers: { "retry-after": String(seconds) },
+  });
+}
+
+const messages: Record<SignInErrorCode, string> = {
+  unauthorized: "sign in first",
+  invalid_email_or_password: "no account has this email and password",
+  invalid_email: "this is not an email address",
+  invalid_password: "this is not the account's present password",
+  password_too_short: `a password has at least ${passwordCharactersMin} characters`,
+  password_too_long: `a password has at most ${passwordCharactersMax} characters`,
+  user_already_exists: "there is an account with this email already",
+  invalid_token: "this link was used already, or is too old",
+  signup_closed: "this server takes no new accounts: ask its operator for one",
+};
+
+async function refused<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof SignInError) throw new Refusal(error.code, messages[error.code]);
+    throw error;
+  }
+}
+
+/** The cookie by which attempts.ts knows a browser that has signed in before. */
+function deviceCookie(publicUrl: string) {
+  const isSecure = new URL(publicUrl).protocol === "https:";
+  const name = isSecure ? "__Host-eas-device" : "eas-device";
+  const attributes = `Path=/; Max-Age=${deviceSeconds}; HttpOnly; SameSite=Strict`;
+  return {
+    set: (value: string) => `${name}=${value}; ${attributes}${isSecure ? "; Secure" : ""}`,
+    get: ({ headers }: FastifyRequest) =>
+      headers.cookie
+        ?.split(";")
+        .map((pair) => pair.trim())
+        .find((pair) => pair.startsWith(`${name}=`))
+        ?.slice(name.length + 1),
+  };
+}

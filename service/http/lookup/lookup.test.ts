@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { formatAddress, type Hex } from "executable-address";
+import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+
+let service: TestApp;
+before(async () => {
+  service = await startApp();
+});
+after(() => service.close());
+
+async function created(
+  to = service,
+  payload: object = newIntent(),
+): Promise<{ address: Hex; body: string }> {
+  const { apiKey } = await to.newKey();
+  const response = await to.app.inject({
+    method: "POST",
+    url: "/v1/address/create",
+    headers: { authorization: `Bearer ${apiKey}` },
+    payload,
+  });
+  return { address: response.json().address, body: response.body };
+}
+
+const look = (text: string, headers: Record<string, string> = {}, method: "GET" | "HEAD" = "GET") =>
+  service.app.inject({ method, url: `/v1/address/${text}`, headers });
+
+const bytesOf = (address: Hex) => Buffer.from(address.slice(2), "hex");
+
+describe("GET /v1/address/{address} refuses", () => {
+  test("400 invalid_request, with one issue, what is not an address, at any length", async () => {
+    const digits = "11".repeat(20);
+    const notAddresses = [
+      "create",
+      "0x",
+      "",
+      digits,
+      `0X${digits}`,
+      `0x${digits}0`,
+      `0x${digits.slice(1)}`,
+      `0x${digits.slice(1)}g`,
+      `0x${digits}%20`,
+      `0x${digits}%00`,
+      `0x${digits}.json`,
+      "%F0%9F%98%80",
+      "a".repeat(101),
+      "a".repeat(8000),
+    ];
+    for (const text of notAddresses) {
+      const response = await look(text);
+      const { error } = response.json();
+      assert.equal(response.statusCode, 400, text);
+      assert.equal(error.code, "invalid_request");
+      assert.deepEqual(error.issues[0].path, ["address"]);
+      assert.equal(response.headers["access-control-allow-origin"], "*");
+      assert.equal(response.headers["cache-control"], "no-store");
+    }
+  });
+
+  test("404 not_found, issues empty and no-store, where no intent is held", async () => {
+    for (const method of ["GET", "HEAD"] as const) {
+      const response = await look(`0x${"11".repeat(20)}`, {}, method);
+      assert.equal(response.statusCode, 404);
+      assert.equal(response.headers["cache-control"], "no-store");
+      assert.equal(response.headers["access-control-allow-origin"], "*");
+      if (method === "HEAD") assert.equal(response.body, "");
+      else {
+        assert.equal(response.json().error.code, "not_found");
+        assert.deepEqual(response.json().error.issues, []);
+      }
+    }
+  });
+
+  test("500, logged and counted, for a row that does not derive its address", async () => {
+    const { address } = await created();
+    const other = await created();
+    const { store, metrics } = service.parts;
+    const terms = Buffer.from((await store.findTerms(bytesOf(other.address)))!);
+    const flipped = Buffer.from(terms);
+    flipped[40] = flipped[40]! ^ 1;
+    const corruptions = [
+      terms,
+      flipped,
+      terms.subarray(0, -32),
+      Buffer.alloc(0),
+      Buffer.alloc(25_000),
+    ];
+    for (const corrupt of corruptions) {
+      await store.db
+        .updateTable("records")
+        .set({ terms: corrupt })
+        .where("address", "=", bytesOf(address))
+        .execute();
+      const response = await look(address);
+      assert.equal(response.statusCode, 500);
+      assert.equal(response.json().error.code, "internal_error");
+      assert.equal(response.headers["cache-control"], "no-store");
+    }
+    const counted = await metrics.registry.getSingleMetricAsString("corrupt_records_total");
+    assert.match(counted, new RegExp(`corrupt_records_total ${corruptions.length}$`));
+    const lines = service.logged.filter((line) => line.includes(address.toLowerCase()));
+    assert.ok(lines.length >= corruptions.length);
+  });
+});
+
+describe("GET /v1/address/{address} answers", () => {
+  test("200 with create's own bytes, immutable, with CORS and a strong ETag", async () => {
+    const { address, body } = await created();
+    for (const times of [1, 2]) {
+      const response = await look(address);
+      assert.equal(response.statusCode, 200, `time ${times}`);
+      assert.equal(response.body, body);
+      assert.equal(response.headers["cache-control"], "public, max-age=31536000, immutable");
+      assert.equal(response.headers["access-control-allow-origin"], "*");
+      assert.equal(response.headers["content-type"], "application/json; charset=utf-8");
+      assert.match(String(response.headers.etag), /^"[0-9a-f]{40}"$/);
+    }
+  });
+
+  test("whole, from the store and from the cache, with text of any script in it", async () => {
+    for (const text of ["Grüße", "支払い", "🪙".repeat(3)]) {
+      const calls = [{ target: token, function: "note(string text)", args: [text] }];
+      const { address, body } = await created(service, { ...newIntent(), calls });
+      for (let time = 0; time < 2; time++) {
+        const response = await look(address);
+        assert.equal(response.body, body);
+        assert.equal(Number(response.headers["content-length"]), Buffer.byteLength(body));
+      }
+    }
+  });
+
+  test("the address in any letter case, a wrong checksum included", async () => {
+    const { address, body } = await created();
+    const digits = address.slice(2);
+    const flipped = [...digits].map((each) =>
+      each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase(),
+    );
+    for (const text of [digits.toLowerCase(), digits.toUpperCase(), flipped.join("")]) {
+      const response = await look(`0x${text}`);
+      assert.equal(response.body, body);
+    }
+    assert.equal(formatAddress(bytesOf(address)), address);
+  });
+
+  test("304 without a body where If-None-Match names the tag, weakly or in a list", async () => {
+    const { address } = await created();
+    const { etag } = (await look(address)).headers;
+    for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"]) {
+      const response = await look(address, { "if-none-match": tags });
+      assert.equal(response.statusCode, 304, tags);
+      assert.equal(response.body, "");
+      assert.equal(response.headers.etag, etag);
+      assert.equal(response.headers["cache-control"], "public, max-age=31536000, immutable");
+    }
+    assert.equal((await look(address, { "if-none-match": '"x"' })).statusCode, 200);
+  });
+
+  test("HEAD as GET, without the body", async () => {
+    const { address, body } = await created();
+    const response = await look(address, {}, "HEAD");
+    assert.equal(response.statusCode, 200);
+    assert.equal(response.body, "");
+    assert.equal(response.headers["content-length"], String(Buffer.byteLength(body)));
+    assert.equal(response.headers.etag, (await look(address)).headers.etag);
+  });
+
+  test("whatever credentials come along, valid or not: a GET ignores them", async () => {
+    const { address, body } = await created();
+    const response = await look(address, {
+      authorization: "Bearer svc_sk_wrong",
+      "x-client-id": "svc_client_wrong",
+      origin: "https://anywhere.example",
+    });
+    assert.equal(response.body, body);
+  });
+
+  test("after its bytes left the cache, from the store again", async () => {
+    const small = await startApp({ limits: { lookupCacheBytesMax: 3000 } });
+    const records = [];
+    for (let i = 0; i < 5; i++) records.push(await created(small));
+    for (const { address, body } of [...records, ...records]) {
+      const response = await small.app.inject({ url: `/v1/address/${address}` });
+      assert.equal(response.body, body);
+    }
+    await small.close();
+  });
+});
+
+describe("GET /v1/chains", () => {
+  test("answers the factory and the listed chains alone, as spec §2.4 has them", async () => {
+    const response = await service.app.inject({ url: "/v1/chains" });
+    assert.equal(response.statusCode, 200);
+    assert.equal(response.headers["access-control-allow-origin"], "*");
+    const { factory, chains } = service.parts;
+    const [{ chainId, name, tokens }] = chains.listed() as [ReturnType<typeof chains.listed>[0]];
+    assert.deepEqual(response.json(), { factory, chains: [{ chainId, name, tokens }] });
+  });
+});

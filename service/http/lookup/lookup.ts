@@ -1,0 +1,63 @@
+// GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
+
+import type { FastifyReply } from "fastify";
+import { budget } from "../budget.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import type { Route } from "../routes.ts";
+import { byteCache } from "./byte-cache.ts";
+import type { Verifier } from "./verifier.ts";
+
+export function lookup(parts: Parts, verifier: Verifier): Route {
+  const { limits, metrics } = parts;
+  const verified = byteCache<string>(limits.lookupCacheBytesMax);
+
+  const find = async (digits: string): Promise<string> => {
+    // Text, not bytes: Node sends it in one piece with the head.
+    const body = await verifier.textOf(Buffer.from(digits, "hex"));
+    if (!body) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+    verified.set(digits, body, memoryBytes(body));
+    return body;
+  };
+
+  return {
+    before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
+    handler(request, reply) {
+      const digits = addressDigits((request.params as { address?: string }).address);
+      const tags = request.headers["if-none-match"];
+      const held = verified.get(digits);
+      if (held) return send(digits, held, tags, reply);
+      return find(digits).then((found) => send(digits, found, tags, reply));
+    },
+  };
+}
+
+/** V8 keeps a character in one byte where all are Latin-1, and in two otherwise. */
+const memoryBytes = (text: string) =>
+  Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
+
+/** The 40 digits in lower case: any letter case names the same address. */
+export function addressDigits(text: string | undefined): string {
+  if (text !== undefined && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.slice(2).toLowerCase();
+  const path = ["address"];
+  const message = "expected an address: 0x and 40 hex digits";
+  throw new Refusal("invalid_request", message, {
+    issues: [{ path, code: "malformed_address", message }],
+  });
+}
+
+/** The body of an address never changes, so the address itself is a strong validator. */
+function send(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
+  const etag = `"${digits}"`;
+  reply.header("cache-control", "public, max-age=31536000, immutable");
+  reply.header("etag", etag);
+  if (tags !== undefined && isAmong(etag, tags)) return reply.code(304).send();
+  reply.header("content-type", "application/json; charset=utf-8");
+  return reply.send(body);
+}
+
+/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. Our tags hold no comma. */
+function isAmong(etag: string, ifNoneMatch: string): boolean {
+  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes(etag) || tags.includes("*");
+}

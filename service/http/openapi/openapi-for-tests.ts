@@ -1,0 +1,119 @@
+// spec/openapi.json as a judge of answers: status, headers and body of each, and nothing besides.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+type Schema = Record<string, unknown>;
+type Reference = { $ref: string };
+type Header = { required?: boolean; schema: Schema };
+type Answer = {
+  headers?: Record<string, Header | Reference>;
+  content?: Record<string, { schema: Schema }>;
+};
+type Operation = { responses: Record<string, Answer | Reference> };
+type Document = {
+  paths: Record<string, Partial<Record<"get" | "post", Operation>>>;
+  components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
+};
+
+/** What is judged of an answer; header names in lower case. */
+export type Answered = {
+  statusCode: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  body: string;
+};
+
+const text = readFileSync(new URL("../../../spec/openapi.json", import.meta.url), "utf8");
+export const document: Document = JSON.parse(text);
+
+/** Beyond the document's own, which lets clients meet new fields, no answer may have others. */
+const closed: Document = JSON.parse(text);
+for (const schema of Object.values(closed.components.schemas)) close(schema);
+const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(closed, "api");
+
+/** Of Node and of HTTP itself. */
+const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
+
+/** @throws where `answered` is not what the document says of `path` and `method` */
+export function judge(answered: Answered, path: string, method: "get" | "post"): void {
+  const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/responses/${answered.statusCode}`;
+  const described = document.paths[path]?.[method]?.responses[answered.statusCode];
+  assert.ok(described, `${method} ${path} is not said to answer ${answered.statusCode}`);
+  judgeBy(answered, described, pointer);
+}
+
+/** As {@link judge}, for answers that no operation owns: a preflight, an unknown path … */
+export function judgeAs(answered: Answered, name: string): void {
+  const described = document.components.responses[name];
+  assert.ok(described, `no response is called ${name}`);
+  judgeBy(answered, described, `/components/responses/${name}`);
+}
+
+/** @param value the data of a `status` event */
+export function judgeStatus(value: unknown): void {
+  const isRight = ajv.validate({ $ref: "api#/components/schemas/Status" }, value);
+  assert.ok(isRight, `${ajv.errorsText()} in ${JSON.stringify(value)}`);
+}
+
+function judgeBy(answered: Answered, described: Answer | Reference, pointer: string): void {
+  const at = "$ref" in described ? described.$ref.slice(1) : pointer;
+  const { headers = {}, content } = "$ref" in described ? resolve<Answer>(described) : described;
+  const names = new Map(Object.keys(headers).map((name) => [name.toLowerCase(), name]));
+  for (const [name, value] of Object.entries(answered.headers)) {
+    if (unjudged.includes(name) || name === "content-type") continue;
+    assert.ok(names.has(name), `${at} describes no header ${name}`);
+    const header = headers[names.get(name)!]!;
+    const { schema } = "$ref" in header ? resolve<Header>(header) : header;
+    assert.ok(ajv.validate(schema, String(value)), `${at}: ${name} is ${value}`);
+  }
+  for (const [lower, name] of names) {
+    const header = headers[name]!;
+    const { required } = "$ref" in header ? resolve<Header>(header) : header;
+    assert.ok(!required || answered.headers[lower] !== undefined, `${at}: no header ${name}`);
+  }
+  const [type] = String(answered.headers["content-type"] ?? "").split(";");
+  assert.deepEqual(type ? [type] : [], Object.keys(content ?? {}), `${at}: content type`);
+  if (type !== "application/json" || answered.body === "") return;
+  const $ref = `api#${escaped(at)}/content/application~1json/schema`;
+  const isRight = ajv.validate({ $ref }, JSON.parse(answered.body));
+  assert.ok(isRight, `${at}: ${ajv.errorsText()} in ${answered.body}`);
+}
+
+/** Braces stand in templates of paths, and not in URIs. */
+const escaped = (pointer: string) => pointer.replaceAll("{", "%7B").replaceAll("}", "%7D");
+
+function resolve<Found>({ $ref }: Reference): Found {
+  let found: unknown = document;
+  for (const key of $ref.slice(2).split("/")) found = (found as Schema)[key];
+  return found as Found;
+}
+
+function close(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  if ("properties" in schema) Object.assign(schema, { additionalProperties: false });
+  for (const inner of Object.values(schema)) close(inner);
+}
+
+/** Every error code that an operation's answer may carry, as in "404 not_found". */
+export function documentedCodes(): Set<string> {
+  const found = new Set<string>();
+  for (const { get, post } of Object.values(document.paths)) {
+    for (const responses of [get?.responses, post?.responses]) {
+      for (const [status, answer] of Object.entries(responses ?? {})) {
+        if (!("$ref" in answer)) continue;
+        for (const code of codesOf(resolve(answer))) found.add(`${status} ${code}`);
+      }
+    }
+  }
+  return found;
+}
+
+type Narrowed = { allOf?: { properties?: { error: { properties: { code: Schema } } } }[] };
+
+/** A refusal's schema is that of every error, and what its code is. */
+export function codesOf({ content }: Answer): unknown[] {
+  const { allOf = [] } = (content?.["application/json"]?.schema ?? {}) as Narrowed;
+  const { const: one, enum: some } = allOf[1]?.properties?.error.properties.code ?? {};
+  return one === undefined ? ((some ?? []) as unknown[]) : [one];
+}

@@ -1,0 +1,304 @@
+// spec/openapi.json and the API say the same: routes, answers, error codes.
+
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import type { InjectOptions } from "fastify";
+import { findCredentials } from "../../accounts/account.ts";
+import { addOrigin } from "../../accounts/origin-list.ts";
+import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
+import { UnavailableError } from "../../store/store.ts";
+import { bodyBytesMax, buildApp } from "../app.ts";
+import { exchange, newIntent, startApp, type TestApp, testChains } from "../app-for-tests.ts";
+import { statuses } from "../errors.ts";
+import { createMetrics } from "../metrics.ts";
+import {
+  codesOf,
+  document,
+  documentedCodes,
+  judge,
+  judgeAs,
+  judgeStatus,
+} from "./openapi-for-tests.ts";
+
+const origin = "https://shop.example.com";
+const strange = `0x${"1".repeat(40)}`;
+const call = { function: "visit()", args: [] };
+const constant = ["/chains", "/openapi.json"];
+const answered = new Set<string>();
+let world: World;
+let service: TestApp;
+let address = strange;
+
+before(async () => {
+  world = await startWorld(1);
+  service = await startApp({ chains: { ...testChains, clientOf: () => world.chain.client } });
+});
+after(async () => {
+  await service.close();
+  await world.stop();
+});
+
+/** Judges the answer to `request`, which must have `status`. */
+async function expect(
+  status: number,
+  path: string,
+  request: InjectOptions & { url?: string },
+  to = service,
+) {
+  const method = request.method === "POST" ? "post" : "get";
+  const response = await to.app.inject({
+    url: `/v1${path.replace("{address}", address)}`,
+    ...request,
+  });
+  assert.equal(response.statusCode, status, response.body);
+  judge(response, path, method);
+  answered.add(`${method} ${path} ${status}`);
+  return response;
+}
+
+/** A create with a key of its own: nobody's limit is in the way. */
+async function create(
+  status: number,
+  more: { headers?: Record<string, string>; payload?: string | Buffer } = {},
+  to = service,
+) {
+  const { apiKey } = await to.newKey();
+  const headers = { "content-type": "application/json", authorization: `Bearer ${apiKey}` };
+  return expect(
+    status,
+    "/address/create",
+    {
+      method: "POST",
+      headers: { ...headers, ...more.headers },
+      payload: more.payload ?? JSON.stringify(newIntent()),
+    },
+    to,
+  );
+}
+
+test("every route under /v1 is in the document with its methods, and nothing else is", async () => {
+  const mounted = new Set<string>();
+  const app = buildApp({ ...service.parts, metrics: createMetrics() });
+  app.addHook("onRoute", ({ url }) => {
+    if (url.startsWith("/v1")) mounted.add(url.slice(3).replace(/:(\w+)/g, "{$1}"));
+  });
+  await app.ready();
+  assert.deepEqual(mounted, new Set(Object.keys(document.paths)));
+  for (const [path, { get, post }] of Object.entries(document.paths)) {
+    const response = await app.inject({ method: "OPTIONS", url: `/v1${path}` });
+    judgeAs(response, "Preflight");
+    // What is no address is looked up as one, and refused as such.
+    const hasGet = get || path === "/address/create";
+    const methods = [...(post ? ["POST"] : []), ...(hasGet ? ["GET", "HEAD"] : []), "OPTIONS"];
+    assert.equal(response.headers.allow, methods.join(", "), path);
+  }
+  await app.close();
+});
+
+describe("answers are as described, no header and no field besides", () => {
+  test("403 and 401 without a credential that may be used here", async () => {
+    const { apiKey } = await service.newKey();
+    const { clientId } = await newClientId(service);
+    const authorization = `Bearer ${apiKey}`;
+    const refused: [number, string, Record<string, string>][] = [
+      [401, "unauthorized", {}],
+      [401, "unauthorized", { authorization: `Bearer svc_sk_${"0".repeat(64)}` }],
+      [400, "invalid_request", { authorization, "x-client-id": clientId }],
+      [403, "api_key_in_browser", { authorization, origin }],
+      [403, "origin_required", { "x-client-id": clientId }],
+      [403, "origin_not_allowed", { "x-client-id": clientId, origin: "https://evil.example.com" }],
+    ];
+    for (const [status, code, headers] of refused) {
+      const request = { method: "POST", headers, payload: "{}" } as const;
+      const response = await expect(status, "/address/create", request);
+      assert.equal(response.json().error.code, code);
+    }
+  });
+
+  test("400, 413, 415, 429 and 431 to a create that may not be", async () => {
+    await create(400, { payload: "{" });
+    const fields = Object.keys(newIntent());
+    await create(400, { payload: JSON.stringify(Object.fromEntries(fields.map((f) => [f, 0]))) });
+    await create(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
+    await create(415, { headers: { "content-type": "text/plain" } });
+    const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
+    await create(431, { headers: many });
+    const { clientId } = await newClientId(service);
+    const headers = { "x-client-id": clientId, origin, "content-type": "application/json" };
+    const request = { method: "POST", url: "/v1/address/create", headers, payload: "{}" } as const;
+    await Promise.all(Array.from({ length: 100 }, () => service.app.inject(request)));
+    await expect(429, "/address/create", request);
+  });
+
+  test("200 to a create by either credential, and 200, 304 and 404 on look-up", async () => {
+    const created = await create(200);
+    const { clientId } = await newClientId(service);
+    const headers = { "x-client-id": clientId, origin };
+    await expect(200, "/address/create", {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      payload: JSON.stringify(newIntent()),
+    });
+    address = created.json().address;
+    const { etag } = (await expect(200, "/address/{address}", {})).headers;
+    await expect(304, "/address/{address}", { headers: { "if-none-match": String(etag) } });
+    await expect(200, "/address/{address}", { method: "HEAD" });
+    await expect(200, "/chains", {});
+    assert.deepEqual((await expect(200, "/openapi.json", {})).json(), document);
+  });
+
+  test("200 to a status through the life of an address, 503 where its chain is away", async () => {
+    const record = await held(await world.newRecord());
+    const until = async (isThere: (status: AddressStatus) => boolean) => {
+      // A reading is shared for as long as the head is taken to be the same.
+      for (;;) {
+        const status = (await expect(200, "/address/{address}/status", {})).json();
+        if (isThere(status)) return;
+      }
+    };
+    await until(({ state }) => state === "unfunded");
+    await world.pay(record.address, 100n);
+    await until(({ state }) => state === "funded");
+    await world.execute(record);
+    await world.pay(record.address, 5n);
+    await until(({ execution, recoverable }) => execution !== null && recoverable.length > 0);
+    await world.recover(record, [world.token]);
+    await until(({ recoveries }) => recoveries.length > 0);
+    const cut = await startApp();
+    await held(await world.newRecord(), cut);
+    await expect(503, "/address/{address}/status", {}, cut);
+    await cut.close();
+  });
+
+  test("200 to a simulation, whatever its outcome, and 503 where its chain is away", async () => {
+    const simulated = async () =>
+      (await expect(200, "/address/{address}/simulation", {})).json().outcome;
+    await held(await world.newRecord());
+    assert.equal(await simulated(), "succeeds");
+    await held(await world.newRecord({ calls: [{ ...call, target: strange as Hex }] }));
+    assert.equal(await simulated(), "fails");
+    const done = await held(await world.newRecord());
+    await world.pay(done.address, 100n);
+    await world.execute(done);
+    while ((await simulated()) !== "impossible");
+    const cut = await startApp();
+    await held(await world.newRecord(), cut);
+    await expect(503, "/address/{address}/simulation", {}, cut);
+    await cut.close();
+  });
+
+  test("200 to a stream of events, the first of which is the present status", async () => {
+    await held(await world.newRecord());
+    const base = await service.app.listen({ host: "127.0.0.1", port: 0 });
+    const response = await fetch(`${base}/v1/address/${address}/events`);
+    const headers = Object.fromEntries(response.headers);
+    judge({ statusCode: response.status, headers, body: "" }, "/address/{address}/events", "get");
+    answered.add("get /address/{address}/events 200");
+    let text = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes("event: status") && text.endsWith("\n\n")) break;
+    }
+    judgeStatus(JSON.parse(/^data: (.*)$/m.exec(text)![1]!));
+  });
+
+  test("400, 404 and 431 of whatever is asked about an address", async () => {
+    const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
+    for (const path of Object.keys(document.paths)) {
+      if (!path.includes("{address}")) continue;
+      await expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
+      await expect(404, path, { url: `/v1${path.replace("{address}", strange)}` });
+      await expect(431, path, { headers: many });
+    }
+    for (const path of constant) await expect(431, path, { headers: many });
+  });
+
+  test("500 where a record is not what it was, 503 where the store does not answer", async () => {
+    const failing = await startApp();
+    const { store } = failing.parts;
+    const paths = Object.keys(document.paths).filter((path) => path.includes("{address}"));
+    store.findTerms = async () => new Uint8Array(32);
+    store.saveRecord = () => Promise.reject(new Error("a fault"));
+    for (const path of paths) await expect(500, path, {}, failing);
+    await create(500, {}, failing);
+    store.findTerms = () => Promise.reject(new UnavailableError("away"));
+    store.saveRecord = store.findTerms as never;
+    for (const path of paths) await expect(503, path, {}, failing);
+    await create(503, {}, failing);
+    await failing.close();
+  });
+
+  test("404 of an unknown path, 405 with what the path takes", async () => {
+    judgeAs(await service.app.inject({ url: "/v1/nothing" }), "UnknownPath");
+    judgeAs(await service.app.inject({ method: "PUT", url: "/v1/chains" }), "MethodNotAllowed");
+  });
+
+  test("400, 417 and 431 of what never becomes a request", async () => {
+    const long = `GET /v1/chains HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
+    const expecting = "GET /v1/chains HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n";
+    judgeAs(await raw(service, "NONSENSE\r\n\r\n"), "NotHttp");
+    judgeAs(await raw(service, long), "HeadersOverflow");
+    judgeAs(await raw(service, expecting), "ExpectationFailed");
+  });
+
+  test("each status that the document gives an operation was seen above", () => {
+    // What is in memory does not fail.
+    for (const path of constant) answered.add(`get ${path} 500`);
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const method of ["get", "post"] as const) {
+        for (const status of Object.keys(operations[method]?.responses ?? {})) {
+          assert.ok(answered.has(`${method} ${path} ${status}`), `${method} ${path} ${status}`);
+        }
+      }
+    }
+  });
+});
+
+test("every error code of the API is in the document, with the status the table gives it", () => {
+  const dashboardOnly = new Set(
+    `forbidden conflict invalid_email invalid_password password_too_short password_too_long
+    invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
+  );
+  const unowned = { MethodNotAllowed: 405, RequestTimeout: 408, ExpectationFailed: 417 };
+  const found = documentedCodes();
+  for (const [name, status] of Object.entries(unowned)) {
+    for (const code of codesOf(document.components.responses[name]!))
+      found.add(`${status} ${code}`);
+  }
+  const table = Object.entries(statuses).filter(([code]) => !dashboardOnly.has(code));
+  assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
+});
+
+/** Makes `held` the record that is asked about. */
+async function held(record: AddressRecord, { parts }: TestApp = service) {
+  const [key, terms] = [record.address, record.terms].map((hex) =>
+    Buffer.from(hex.slice(2), "hex"),
+  );
+  const owner = { accountId: "acc_0123456789abcdef01234567", createdAtMs: Date.now() };
+  await parts.store.saveRecord({ address: key!, terms: terms!, ...owner });
+  address = record.address;
+  return record;
+}
+
+async function newClientId({ newKey, parts: { store } }: TestApp) {
+  const { accountId } = await newKey();
+  await addOrigin(store.db, accountId, origin, { atMs: Date.now() });
+  const { clientId } = await findCredentials(store.db, accountId);
+  return { clientId: clientId!.client_id };
+}
+
+/** The answer to bytes that no HTTP client would send. */
+async function raw({ app }: TestApp, bytes: string) {
+  const { port } = app.addresses()[0] as AddressInfo;
+  const text = await exchange(port, bytes);
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  const [first = "", ...lines] = head.split("\r\n");
+  const headers = lines.map((line) => {
+    const [name = "", value] = line.split(": ");
+    return [name.toLowerCase(), value];
+  });
+  return { statusCode: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), body };
+}

@@ -1,0 +1,35 @@
+// The service on a chain of its own, for tests of status and events.
+
+import { type AddressRecord, fromHex } from "executable-address";
+import { parseChains } from "../../chain/chains.ts";
+import { createClient } from "../../chain/client.ts";
+import type { Chains } from "../../chain/registry.ts";
+import type { World } from "../../chain/status/world-for-tests.ts";
+import type { TestApp } from "../app-for-tests.ts";
+
+/** The world's chain, listed; asked at `rpcUrl`, which may be another's or nobody's. */
+export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {
+  const { chainId } = chain;
+  const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
+  const known = parseChains([{ chainId, name: "Local", rpcUrls: [rpcUrl], tokens }], "the test");
+  const client = createClient(known[0]!);
+  return {
+    known,
+    listed: () => known,
+    find: (id) => known.find((each) => each.chainId === id),
+    isListed: (id) => id === chainId,
+    clientOf: () => client,
+    close: () => {},
+  };
+}
+
+/** As create would have. */
+export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
+  await parts.store.saveRecord({
+    address: fromHex(record.address),
+    terms: fromHex(record.terms),
+    accountId: "acc_0123456789abcdef01234567",
+    createdAtMs: Date.now(),
+  });
+  return record;
+}

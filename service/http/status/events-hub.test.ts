@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { PassThrough, Writable } from "node:stream";
+import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import type { ServiceStatus } from "executable-address/status";
+import type { Subject } from "../../chain/status/status.ts";
+import { openEventHub } from "./events-hub.ts";
+import type { Statuses } from "./source.ts";
+
+const subject = (digit: string) =>
+  ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as Subject;
+
+/** A chain whose one address holds `balance`, counting how often it is asked. */
+function counted() {
+  const asked = { heads: 0, reads: 0 };
+  let balance = 0;
+  const statuses: Pick<Statuses, "head" | "read" | "readAt"> = {
+    async head() {
+      asked.heads++;
+      return `0x${balance}`;
+    },
+    readAt: async (_, number) => ({ block: { number }, balance: `${number}` }) as ServiceStatus,
+    async read() {
+      asked.reads++;
+      return { block: { number: balance }, balance: `${balance}` } as ServiceStatus;
+    },
+  };
+  return { asked, statuses, pay: () => balance++ };
+}
+
+beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval"] }));
+afterEach(() => mock.timers.reset());
+
+/** Lets so much time go by, and whatever it sets off come to rest. */
+async function pass(ms: number): Promise<void> {
+  for (let i = 0; i < ms; i++) {
+    mock.timers.tick(1);
+    await new Promise(setImmediate);
+  }
+}
+
+const limits = { pollMs: 5, heartbeatMs: 10, lingerMs: 50 };
+
+describe("the streams of one server", () => {
+  test("share one look at the chain and one reading of their address", async () => {
+    const { asked, statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const outs = Array.from({ length: 100 }, () => new PassThrough());
+    for (const out of outs) hub.open(subject("a"), undefined, out as never);
+    await pass(50);
+    assert.equal(asked.reads, 2, "when the first stream opened, and at the first head");
+    pay();
+    await pass(50);
+    assert.equal(asked.reads, 3);
+    assert.ok(outs.every((out) => String(out.read()).split("event: status").length === 3));
+    assert.equal(asked.heads, 20, "one each 5 ms, however many streams");
+    hub.close();
+  });
+
+  test("are told what was true at the blocks between two looks", async () => {
+    const { statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const out = new PassThrough();
+    hub.open(subject("a"), undefined, out as never);
+    await pass(20);
+    for (let i = 0; i < 3; i++) pay();
+    await pass(50);
+    const balances = [...String(out.read()).matchAll(/"balance":"(\d)"/g)].map((m) => m[1]);
+    assert.deepEqual(balances, ["0", "1", "2", "3"]);
+    hub.close();
+  });
+
+  test("stop costing anything when the last one is gone", async () => {
+    const { asked, statuses } = counted();
+    const hub = openEventHub(statuses, limits);
+    const leave = hub.open(subject("a"), undefined, new PassThrough() as never);
+    await pass(20);
+    leave();
+    await pass(100);
+    const { heads } = asked;
+    await pass(50);
+    assert.deepEqual([asked.heads, hub.streams()], [heads, 0]);
+    hub.close();
+  });
+
+  test("are cut off one by one when their reader takes nothing for three heartbeats", async () => {
+    const { statuses } = counted();
+    const hub = openEventHub(statuses, limits);
+    const stuck = new Writable({ highWaterMark: 1, write: () => {} });
+    stuck.on("close", hub.open(subject("a"), undefined, stuck as never));
+    const taking = new PassThrough().resume();
+    taking.on("close", hub.open(subject("a"), undefined, taking as never));
+    await pass(100);
+    assert.deepEqual([stuck.destroyed, taking.destroyed, hub.streams()], [true, false, 1]);
+    hub.close();
+  });
+
+  test("hold nothing back for a slow reader but its place, and go on from there", async () => {
+    const { statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
+    const slow = new PassThrough({ highWaterMark: 1 });
+    hub.open(subject("a"), undefined, slow as never);
+    await pass(20);
+    for (let i = 0; i < 3; i++) {
+      pay();
+      await pass(20);
+    }
+    assert.ok(slow.writableLength + slow.readableLength < 300, "one frame at most");
+    let text = "";
+    slow.on("data", (chunk) => {
+      text += chunk;
+    });
+    await pass(50);
+    const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
+    assert.deepEqual(balances, ["0", "1", "2", "3"]);
+    hub.close();
+  });
+});

@@ -1,0 +1,105 @@
+// Statuses as the service tells them: whose, from which chain, and what the executor has in flight.
+
+import { formatAddress } from "executable-address";
+import type { ServiceStatus } from "executable-address/status";
+import type { FastifyRequest } from "fastify";
+import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
+import { openStatusReader } from "../../chain/status/reader.ts";
+import type { Subject } from "../../chain/status/status.ts";
+import { StatusUnavailable } from "../../chain/status/unavailable.ts";
+import { Refusal } from "../errors.ts";
+import { addressDigits } from "../lookup/lookup.ts";
+import { verifiedIntent } from "../lookup/verified.ts";
+import type { Parts } from "../parts.ts";
+import { openJobs } from "./executor.ts";
+import { openWake } from "./wake.ts";
+
+export type Statuses = {
+  /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
+  findSubject(request: FastifyRequest): Promise<Subject>;
+  /**
+   * At the newest block; what money it shows, the executor is told of.
+   * @throws {Refusal} `chain_unavailable`
+   */
+  read(subject: Subject): Promise<ServiceStatus>;
+  /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
+  readAt(subject: Subject, number: number): Promise<ServiceStatus>;
+  /** The hash of the newest block of a chain. @throws {Refusal} `chain_unavailable` */
+  head(chainId: number): Promise<string>;
+};
+
+export function openStatuses(parts: Parts): Statuses {
+  const { store, chains, keccak } = parts;
+  const findJob = openJobs(store);
+  const wake = openWake(parts);
+  const readerOf = perChain(parts, openStatusReader);
+  const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
+
+  return {
+    async findSubject(request) {
+      const digits = addressDigits((request.params as { address?: string }).address);
+      const address = Buffer.from(digits, "hex");
+      const terms = await store.findTerms(address);
+      if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+      const intent = verifiedIntent(address, terms, parts);
+      return { address: formatAddress(address, keccak), intent };
+    },
+    async read(subject) {
+      const { chainId } = subject.intent;
+      const status = await readerOf(chainId)
+        .read(subject)
+        .catch((error) => refuseUnread(chainId, error));
+      const job = await findJob(subject);
+      const present = (await wake(status, job)) ? await findJob(subject) : job;
+      return { ...status, executor: present?.progress ?? null, explorer: explorerOf(chainId) };
+    },
+    async readAt(subject, number) {
+      const { chainId } = subject.intent;
+      const status = await readerOf(chainId)
+        .readAt(subject, number)
+        .catch((error) => refuseUnread(chainId, error));
+      // What the executor keeps is of now, not of that block.
+      return { ...status, executor: null, explorer: explorerOf(chainId) };
+    },
+    async head(chainId) {
+      const head = readerOf(chainId).head();
+      return (await head.catch((error) => refuseUnread(chainId, error))).hash;
+    },
+  };
+}
+
+/** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
+export function refuseUnread(chainId: number, error: unknown): never {
+  if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
+  throw error;
+}
+
+/** What the node said is the operator's to read, in the log; it may name the node. */
+function unavailable(chainId: number, cause: unknown): Refusal {
+  const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
+  const refusal = new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
+  refusal.cause = cause;
+  return refusal;
+}
+
+/**
+ * What `open` makes of a chain, made when it is first asked for.
+ * @throws {Refusal} `chain_unavailable`
+ */
+export function perChain<Opened>(
+  { chains, factory }: Pick<Parts, "chains" | "factory">,
+  open: (chain: SimulatedChain) => Opened,
+): (chainId: number) => Opened {
+  const opened = new Map<number, Opened>();
+  return (chainId) => {
+    const known = opened.get(chainId);
+    if (known) return known;
+    const chain = chains.find(chainId);
+    // Its addresses are for good, and its RPC may have been taken out of the file.
+    if (!chain) throw unavailable(chainId, "it is not configured");
+    const { tokens } = chain;
+    const fresh = open({ chainId, factory, client: chains.clientOf(chainId), tokens });
+    opened.set(chainId, fresh);
+    return fresh;
+  };
+}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { readStatus } from "executable-address/status";
+import { headMsMax } from "../../chain/status/shared-head.ts";
+import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
+import { startApp, type TestApp } from "../app-for-tests.ts";
+import { chainsAt, keepRecord } from "./app-for-tests.ts";
+
+let world: World;
+let server: TestApp;
+
+const get = (path: string, from = server) =>
+  from.app.inject({ method: "GET", url: `/v1/address/${path}` });
+
+before(async () => {
+  world = await startWorld();
+  server = await startApp({ chains: chainsAt(world) });
+});
+after(async () => {
+  await server.close();
+  await world.stop();
+});
+
+describe("GET /v1/address/{address}/status", () => {
+  test("400 invalid_request for what is not an address", async () => {
+    const answer = await get("0x12/status");
+    assert.equal(answer.statusCode, 400);
+    assert.equal(answer.json().error.code, "invalid_request");
+  });
+
+  test("404 not_found, issues empty, where no intent is held", async () => {
+    const answer = await get(`0x${"5a".repeat(20)}/status`);
+    assert.equal(answer.statusCode, 404);
+    assert.deepEqual([answer.json().error.code, answer.json().error.issues], ["not_found", []]);
+    assert.equal(answer.headers["cache-control"], "no-store");
+  });
+
+  test("503 chain_unavailable with Retry-After when the chain's RPC is down", async () => {
+    const record = await world.newRecord();
+    const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
+    await keepRecord(cut, record);
+    const answer = await get(`${record.address}/status`, cut);
+    assert.equal(answer.statusCode, 503);
+    assert.equal(answer.json().error.code, "chain_unavailable");
+    assert.equal(answer.headers["retry-after"], "2");
+    assert.equal(answer.headers["access-control-allow-origin"], "*");
+    assert.doesNotMatch(answer.body, /127\.0\.0\.1/);
+    await cut.close();
+  });
+
+  test("503 chain_unavailable when the RPC serves another chain", async () => {
+    const record = await world.newRecord();
+    const other = await startWorld(1);
+    const misled = await startApp({ chains: chainsAt(world, other.rpcUrl) });
+    await keepRecord(misled, record);
+    const answer = await get(`${record.address}/status`, misled);
+    assert.equal(answer.json().error.code, "chain_unavailable");
+    assert.match(misled.logged.join(), /wanted a node of chain 31337, found 1/);
+    await misled.close();
+    await other.stop();
+  });
+
+  test("405 for a write", async () => {
+    const url = `/v1/address/0x${"5a".repeat(20)}/status`;
+    assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
+  });
+
+  test("what the library reads from the chain itself, the executor's news apart", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    await world.pay(record.address, 40n);
+    const answer = await get(`${record.address}/status`);
+    const { executor, explorer, ...status } = answer.json();
+    assert.equal(answer.statusCode, 200);
+    assert.equal(status.state, "partially_funded");
+    assert.deepEqual([executor, explorer], [null, null]);
+    assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
+  });
+
+  test("where people look at the chain, if its operator says so", async () => {
+    const chains = chainsAt(world);
+    const explorer = "https://explorer.example";
+    const find = (chainId: number) => ({ ...chains.find(chainId)!, explorer });
+    const explored = await startApp({ chains: { ...chains, find } });
+    const record = await keepRecord(explored, await world.newRecord());
+    assert.equal((await get(`${record.address}/status`, explored)).json().explorer, explorer);
+    await explored.close();
+  });
+
+  test("what the executor has waiting for the address, while it has", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const job = {
+      chain_id: 31_337,
+      address: Buffer.from(record.address.slice(2), "hex"),
+      due_at: 1,
+      not_before: 0,
+      purpose_id: null,
+      failures: 2,
+      paid_failures: 0,
+      recovery_failures: 0,
+      state: "waiting" as const,
+      reason: "backoff",
+      detected_at: 1,
+      detected_block: 1,
+    };
+    const { db } = server.parts.store;
+    await db.insertInto("executor_jobs").values(job).execute();
+    const { executor } = (await get(`${record.address}/status`)).json();
+    assert.deepEqual(executor, {
+      purpose: null,
+      phase: "waiting",
+      transactionHash: null,
+      attempts: 2,
+      reason: "backoff",
+    });
+    await db.updateTable("executor_jobs").set({ state: "idle" }).execute();
+    assert.equal((await get(`${record.address}/status`)).json().executor, null);
+  });
+
+  test("the same in any letter case, not stored by anybody, open to any page", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const answer = await get(`${record.address.toLowerCase()}/status`);
+    assert.equal(answer.json().address, record.address);
+    assert.equal(answer.headers["cache-control"], "no-store");
+    assert.equal(answer.headers["access-control-allow-origin"], "*");
+  });
+
+  test("1,000 readers of one address cost one reading of a block", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const client = server.parts.chains.clientOf(31_337);
+    const calls: string[] = [];
+    const request = client.request;
+    client.request = ((args: { method: string }) => {
+      calls.push(args.method);
+      return request(args as never);
+    }) as never;
+    const began = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 1000 }, () => get(`${record.address}/status`)),
+    );
+    const headsMax = 1 + (performance.now() - began) / headMsMax;
+    client.request = request;
+    assert.ok(answers.every((answer) => answer.statusCode === 200));
+    const blockMethod = "eth_getBlockByNumber";
+    assert.deepEqual(
+      calls.filter((method) => method !== blockMethod),
+      ["eth_call"],
+    );
+    // Once more to confirm the block that was read.
+    const blocks = calls.filter((method) => method === blockMethod).length;
+    assert.ok(blocks <= headsMax + 1, `${blocks} blocks, ${headsMax} heads`);
+  });
+});
