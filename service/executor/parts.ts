@@ -2,14 +2,14 @@
 // itself, so that a simulator can give it a world that repeats from a seed.
 
 import type { Hex } from "executable-address";
-import type { DecisionPolicy } from "./decide.ts";
-import type { FeePolicy } from "./fees.ts";
+import type { Rpc } from "../chain/rpc/json-rpc.ts";
+import type { Network, NetworkEvent, View } from "../chain/rpc/network.ts";
+import type { DecisionPolicy } from "./jobs/decide.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Place, Span } from "./ledger/looks.ts";
 import type { Purpose } from "./ledger/purposes.ts";
-import type { Network, NetworkEvent, View } from "./network.ts";
-import type { Rpc } from "./rpc.ts";
+import type { FeePolicy } from "./transactions/fees.ts";
 
 /** An EIP-1559 transaction without value. */
 export type UnsignedTransaction = {

@@ -2,15 +2,15 @@
 // what is final, keep what is on its way moving, start what is due, then look at new records. Each
 // step leaves the ledger such that being killed after it loses nothing.
 
+import { openNetwork } from "../chain/rpc/network.ts";
 import { holdLease } from "./hold-lease.ts";
-import { freshLooks, lookAtNew } from "./look.ts";
-import { openNetwork } from "./network.ts";
+import { work } from "./jobs/work.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
-import { openPurse, readNonce } from "./send.ts";
-import { settle } from "./settle.ts";
-import { sweep } from "./sweep.ts";
-import { upkeep } from "./upkeep.ts";
-import { work } from "./work.ts";
+import { freshLooks, lookAtNew } from "./payments/look.ts";
+import { sweep } from "./payments/sweep.ts";
+import { openPurse, readNonce } from "./transactions/send.ts";
+import { settle } from "./transactions/settle.ts";
+import { upkeep } from "./transactions/upkeep.ts";
 
 const firstRangeBlocks = 500;
 

@@ -7,14 +7,14 @@ import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
+import { httpRpc } from "../chain/rpc/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { logEvent } from "./log.ts";
 import { countEvents } from "./metrics.ts";
 import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
-import { httpRpc } from "./rpc-http.ts";
 import { run } from "./run.ts";
-import { type KeySource, openSigner } from "./signer.ts";
+import { type KeySource, openSigner } from "./transactions/signer.ts";
 
 export type ExecutorConfig = KeySource & {
   executorPollMs: number;

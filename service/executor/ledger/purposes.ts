@@ -6,7 +6,7 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { PurposeKind } from "../../store/migrations/003-executor.ts";
 import type { Tables } from "../../store/tables.ts";
-import type { Fee } from "../fees.ts";
+import type { Fee } from "../transactions/fees.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** `raw` as signed; times in seconds of the chain's clock. */

@@ -3,7 +3,7 @@
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
-import type { Outcome } from "../receipt.ts";
+import type { Outcome } from "../transactions/receipt.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 

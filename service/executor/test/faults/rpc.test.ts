@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { httpRpc } from "../../rpc-http.ts";
+import { httpRpc } from "../../../chain/rpc/endpoint.ts";
 import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
 import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
 import { type Misbehaviour, startProxy } from "./rpc-proxy-for-tests.ts";

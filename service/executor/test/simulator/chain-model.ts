@@ -2,9 +2,9 @@
 
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
+import type { Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
 import type { UnsignedTransaction } from "../../parts.ts";
-import type { Log } from "../../receipt.ts";
-import type { Block as ToldBlock } from "../../rpc.ts";
+import type { Log } from "../../transactions/receipt.ts";
 import {
   cloneState,
   type Env,

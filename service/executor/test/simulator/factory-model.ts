@@ -8,8 +8,8 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import { nativeCoin } from "../../calldata.ts";
-import type { Log } from "../../receipt.ts";
+import { nativeCoin } from "../../jobs/calldata.ts";
+import type { Log } from "../../transactions/receipt.ts";
 
 /** How the calls of an intent behave: `poison` passes every simulation and fails on chain. */
 export type Behaviour = "runs" | "reverts" | "mends" | "poison";

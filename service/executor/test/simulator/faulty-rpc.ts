@@ -1,7 +1,12 @@
 // An endpoint that is not always itself. Faults come in spells, each of its own kind.
 
 import type { Hex } from "executable-address";
-import { type Rpc, type RpcAnswer, type RpcCall, RpcUnavailable } from "../../rpc.ts";
+import {
+  type Rpc,
+  type RpcAnswer,
+  type RpcCall,
+  RpcUnavailable,
+} from "../../../chain/rpc/json-rpc.ts";
 import type { ChainModel } from "./chain-model.ts";
 import { answer, falsified } from "./node-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";

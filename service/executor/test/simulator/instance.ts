@@ -3,10 +3,10 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
+import type { Rpc } from "../../../chain/rpc/json-rpc.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { defaultTuning, type ExecutorEvent, type Parts } from "../../parts.ts";
-import type { Rpc } from "../../rpc.ts";
 import { run } from "../../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";

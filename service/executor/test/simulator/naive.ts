@@ -4,8 +4,8 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
-import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../calldata.ts";
-import { quantity, type Rpc, resultOf } from "../../rpc.ts";
+import { quantity, type Rpc, resultOf } from "../../../chain/rpc/json-rpc.ts";
+import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../jobs/calldata.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { VaultModel } from "./factory-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";

@@ -1,8 +1,8 @@
 // JSON-RPC over the chain model: what an honest node at some head answers.
 
 import type { Hex } from "executable-address";
+import type { RpcAnswer, RpcCall } from "../../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../../chain/status/probe.ts";
-import type { RpcAnswer, RpcCall } from "../../rpc.ts";
 import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 

@@ -1,9 +1,9 @@
 // Which executions go together in one transaction, and how much gas it is given.
 
 import type { Hex } from "executable-address";
+import type { Tuning } from "../parts.ts";
 import { byteLength } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
-import type { Tuning } from "./parts.ts";
 
 /** An execution that was simulated alone, and the gas it took as a transaction of its own. */
 export type Ready = { item: Examined; gas: number };

@@ -2,16 +2,16 @@
 // is set aside with a time of its own, so it takes nothing from the others but its look.
 
 import { keccak256 } from "viem";
+import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { dayOf } from "../ledger/settlements.ts";
+import type { Pass } from "../parts.ts";
+import { canAfford, nextNonce, type Order, type Purse, send } from "../transactions/send.ts";
 import { backoffSeconds } from "./backoff.ts";
 import { type Batch, batchesOf, type Ready, recoverGas } from "./batch.ts";
 import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
 import { type Decision, decide, type Fees } from "./decide.ts";
 import { type Examined, examine } from "./examine.ts";
-import type { Job, JobUpdate } from "./ledger/jobs.ts";
-import { dayOf } from "./ledger/settlements.ts";
-import type { Pass } from "./parts.ts";
-import { hexData, resultOf } from "./rpc.ts";
-import { canAfford, nextNonce, type Order, type Purse, send } from "./send.ts";
 import { simulateExecutions, simulateRecovery } from "./simulate.ts";
 
 /** When a node could not say what would happen. */

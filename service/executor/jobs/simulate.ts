@@ -1,11 +1,11 @@
 // Asking a node what would happen, before anything is paid for it.
 
 import type { Hex } from "executable-address";
-import { explainRevert } from "../chain/simulation/revert.ts";
+import { isRevert, quantity, type RpcAnswer, type RpcError } from "../../chain/rpc/json-rpc.ts";
+import { explainRevert } from "../../chain/simulation/revert.ts";
+import type { Pass } from "../parts.ts";
 import { executeCalldata, nativeCoin, transferCalldata } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
-import type { Pass } from "./parts.ts";
-import { isRevert, quantity, type RpcAnswer, type RpcError } from "./rpc.ts";
 
 /** `unknown`: the node could not say, which is nobody's failure. */
 export type Simulation =

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex, toHex } from "executable-address";
-import { probeData } from "../chain/status/probe.ts";
-import { openStore } from "../store/open.ts";
-import { startPostgres } from "../store/postgres-for-tests.ts";
-import type { Store } from "../store/store.ts";
-import type { Parts } from "./parts.ts";
-import type { Rpc, RpcAnswer, RpcCall } from "./rpc.ts";
-import { fatesOf, saveRecords, until } from "./test/anvil-world-for-tests.ts";
-import { isAtRest, prepare, startCore } from "./test/faults/executor-for-tests.ts";
+import type { Rpc, RpcAnswer, RpcCall } from "../../chain/rpc/json-rpc.ts";
+import { probeData } from "../../chain/status/probe.ts";
+import { openStore } from "../../store/open.ts";
+import { startPostgres } from "../../store/postgres-for-tests.ts";
+import type { Store } from "../../store/store.ts";
+import type { Parts } from "../parts.ts";
+import { fatesOf, saveRecords, until } from "../test/anvil-world-for-tests.ts";
+import { isAtRest, prepare, startCore } from "../test/faults/executor-for-tests.ts";
 
 const { world, store: sqlite } = await prepare({ tickMs: 100 });
 const postgres = await startPostgres();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { RpcAnswer } from "./rpc.ts";
+import type { RpcAnswer } from "../../chain/rpc/json-rpc.ts";
 import { agreeOnReceipt } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({

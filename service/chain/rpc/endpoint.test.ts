@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { RpcUnavailable } from "./rpc.ts";
-import { httpRpc } from "./rpc-http.ts";
+import { httpRpc } from "./endpoint.ts";
+import { RpcUnavailable } from "./json-rpc.ts";
 
 type Call = { id: number; method: string };
 

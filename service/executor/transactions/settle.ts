@@ -3,14 +3,14 @@
 // took a nonce is never guessed: only another transaction found in its place settles that.
 
 import type { Hex } from "executable-address";
-import { backoffSeconds } from "./backoff.ts";
+import { blockOf, hexData, type RpcAnswer, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { blockCall } from "../../chain/rpc/network.ts";
+import { backoffSeconds } from "../jobs/backoff.ts";
+import type { JobUpdate } from "../ledger/jobs.ts";
+import type { Purpose } from "../ledger/purposes.ts";
+import type { Pass } from "../parts.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
-import type { JobUpdate } from "./ledger/jobs.ts";
-import type { Purpose } from "./ledger/purposes.ts";
-import { blockCall } from "./network.ts";
-import type { Pass } from "./parts.ts";
 import { type Outcome, outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
-import { blockOf, hexData, type RpcAnswer, resultOf } from "./rpc.ts";
 
 /** Passes in a row without a receipt before anybody else is suspected. */
 const absentPassesMin = 3;

@@ -12,7 +12,7 @@ import {
   RpcUnavailable,
   resultOf,
   toQuantity,
-} from "./rpc.ts";
+} from "./json-rpc.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
 export type Usable = (answer: RpcAnswer, index: number) => boolean;

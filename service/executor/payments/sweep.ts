@@ -3,12 +3,19 @@
 // and against a log too few each block is read from two endpoints, where there are two.
 
 import type { Hex } from "executable-address";
-import type { SweptBlock } from "./ledger/blocks.ts";
-import type { Sighting } from "./ledger/jobs.ts";
-import { blockCall } from "./network.ts";
-import type { Pass } from "./parts.ts";
-import { logOf } from "./receipt.ts";
-import { blockOf, quantity, type RpcAnswer, RpcUnavailable, resultOf, toQuantity } from "./rpc.ts";
+import {
+  blockOf,
+  quantity,
+  type RpcAnswer,
+  RpcUnavailable,
+  resultOf,
+  toQuantity,
+} from "../../chain/rpc/json-rpc.ts";
+import { blockCall } from "../../chain/rpc/network.ts";
+import type { SweptBlock } from "../ledger/blocks.ts";
+import type { Sighting } from "../ledger/jobs.ts";
+import type { Pass } from "../parts.ts";
+import { logOf } from "../transactions/receipt.ts";
 
 /** `Transfer(address,address,uint256)`, ERC-20. */
 const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

@@ -4,7 +4,7 @@ import { createDecipheriv, scryptSync, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fromHex, type Hex, keccak256 } from "executable-address";
 import { privateKeyToAccount } from "viem/accounts";
-import type { Signer } from "./parts.ts";
+import type { Signer } from "../parts.ts";
 
 export type KeySource = {
   /** `0x` and 64 hex digits. */

@@ -3,8 +3,8 @@
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeEventLog, toEventSelector } from "viem";
-import { explainRevert } from "../chain/simulation/revert.ts";
-import { hexData, quantity, RpcUnavailable } from "./rpc.ts";
+import { hexData, quantity, RpcUnavailable } from "../../chain/rpc/json-rpc.ts";
+import { explainRevert } from "../../chain/simulation/revert.ts";
 
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 

@@ -1,9 +1,9 @@
 // Keeping the sequence of nonces moving: what is not mined is sent again, what is stuck is replaced
 // at its nonce, what a reorg undid is opened again, and a nonce nobody uses is spent on nothing.
 
-import type { Purpose } from "./ledger/purposes.ts";
-import type { Pass } from "./parts.ts";
-import { hexData, resultOf } from "./rpc.ts";
+import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import type { Purpose } from "../ledger/purposes.ts";
+import type { Pass } from "../parts.ts";
 import { broadcast, canAfford, idleGas, type Purse, readNonces, replace, send } from "./send.ts";
 
 /** Each replacement costs more, so only the first few of a stuck queue are touched per pass. */

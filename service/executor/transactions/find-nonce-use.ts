@@ -1,9 +1,9 @@
 // Which transaction of our sender spent a nonce, found in the block that holds it.
 
 import type { Hex } from "executable-address";
-import type { Purpose } from "./ledger/purposes.ts";
-import type { Pass } from "./parts.ts";
-import { hexData, quantity, resultOf, toQuantity } from "./rpc.ts";
+import { hexData, quantity, resultOf, toQuantity } from "../../chain/rpc/json-rpc.ts";
+import type { Purpose } from "../ledger/purposes.ts";
+import type { Pass } from "../parts.ts";
 
 /**
  * @returns its hash, if it is final and every endpoint shows the same; undefined where any call

@@ -3,10 +3,16 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
+import {
+  isAlreadyKnown,
+  isNonceUsed,
+  isUnderpriced,
+  quantity,
+  resultOf,
+} from "../../chain/rpc/json-rpc.ts";
+import type { Purpose } from "../ledger/purposes.ts";
+import type { Pass } from "../parts.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
-import type { Purpose } from "./ledger/purposes.ts";
-import type { Pass } from "./parts.ts";
-import { isAlreadyKnown, isNonceUsed, isUnderpriced, quantity, resultOf } from "./rpc.ts";
 
 /** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
 export const idleGas = 21_000;

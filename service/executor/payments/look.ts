@@ -8,11 +8,11 @@
 // and ends: a walk takes no record in that is much younger than itself.
 
 import type { Hex } from "executable-address";
-import { holdingsIn, probeData, subjectsMax } from "../chain/status/probe.ts";
-import type { JobHint } from "../store/job-hints.ts";
-import { type Created, type Place, startPlace } from "./ledger/looks.ts";
-import type { Looks, Pass, Walk } from "./parts.ts";
-import { hexData, type RpcAnswer, RpcUnavailable, resultOf } from "./rpc.ts";
+import { hexData, type RpcAnswer, RpcUnavailable, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import type { JobHint } from "../../store/job-hints.ts";
+import { type Created, type Place, startPlace } from "../ledger/looks.ts";
+import type { Looks, Pass, Walk } from "../parts.ts";
 
 /**
  * A record is committed within 15 seconds of the time it bears, by its server's clock, or not at

@@ -1,6 +1,6 @@
 // A JSON-RPC endpoint over HTTP.
 
-import { type Rpc, type RpcAnswer, type RpcCall, RpcUnavailable } from "./rpc.ts";
+import { type Rpc, type RpcAnswer, type RpcCall, RpcUnavailable } from "./json-rpc.ts";
 
 /** What public endpoints accept in one batch. */
 const batchSizeMax = 100;

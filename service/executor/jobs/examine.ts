@@ -1,11 +1,17 @@
 // What a vault looks like now, for the decision about it.
 
 import { decodeTerms, deriveAddress, fromHex, type Hex, toHex } from "executable-address";
+import {
+  hexData,
+  quantity,
+  type RpcAnswer,
+  type RpcCall,
+  resultOf,
+} from "../../chain/rpc/json-rpc.ts";
+import type { Job } from "../ledger/jobs.ts";
+import type { Pass } from "../parts.ts";
 import { balanceOfCalldata, nativeCoin } from "./calldata.ts";
 import type { Terms, Vault } from "./decide.ts";
-import type { Job } from "./ledger/jobs.ts";
-import type { Pass } from "./parts.ts";
-import { hexData, quantity, type RpcAnswer, type RpcCall, resultOf } from "./rpc.ts";
 
 export type Examined = { job: Job; terms: Terms; recovery: Hex; vault: Vault };
 
