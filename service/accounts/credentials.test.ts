@@ -1,49 +1,83 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import {
   apiKeyPrefix,
   digestOf,
-  isApiKey,
-  isClientId,
   newAccountId,
   newApiKey,
   newClientId,
+  spellingOf,
 } from "./credentials.ts";
 
 describe("credentials", () => {
   const hex = (digits: number) => "0123456789abcdef".repeat(4).slice(0, digits);
 
-  test("what is not spelled as issued is neither an API key nor a client ID", () => {
+  test("what is not of the form is neither an API key nor a client ID", () => {
+    const key = newApiKey();
     const texts = [
       "",
       "svc_sk_",
-      `svc_sk_${hex(63)}`,
-      `svc_sk_${hex(64)}0`,
-      `svc_sk_${hex(64).toUpperCase()}`,
-      `SVC_SK_${hex(64)}`,
-      ` svc_sk_${hex(64)}`,
-      `svc_sk_${hex(64)}\n`,
+      key.slice(0, -1),
+      `${key}0`,
+      key.toUpperCase(),
+      `svc_sk_${key.slice(7).toUpperCase()}`,
+      ` ${key}`,
+      `${key}\n`,
       `svc_sk_${hex(63)}g`,
       "svc_client_",
       `svc_client_${hex(31)}`,
       `svc_client_${hex(32)}0`,
-      `svc_client_${hex(32).toUpperCase()}`,
-      `svc_client_${hex(32)}\n`,
+      `${newClientId()}\n`,
     ];
     for (const text of texts) {
-      assert.equal(isApiKey(text), false, text);
-      assert.equal(isClientId(text), false, text);
+      assert.equal(spellingOf("apiKey", text), "malformed", text);
+      assert.equal(spellingOf("clientId", text), "malformed", text);
     }
-    assert.equal(isApiKey(newClientId()), false);
-    assert.equal(isClientId(newApiKey()), false);
+    assert.equal(spellingOf("apiKey", newClientId()), "malformed");
+    assert.equal(spellingOf("clientId", newApiKey()), "malformed");
+  });
+
+  test("bad_checksum for a digit changed, two swapped, and what is made up", () => {
+    for (const [kind, issued, prefix] of [
+      ["apiKey", newApiKey(), "svc_sk_"],
+      ["clientId", newClientId(), "svc_client_"],
+    ] as const) {
+      for (let at = prefix.length; at < issued.length; at++) {
+        const other = issued[at] === "0" ? "1" : "0";
+        const typo = issued.slice(0, at) + other + issued.slice(at + 1);
+        assert.equal(spellingOf(kind, typo), "bad_checksum", typo);
+        const pair = issued.slice(at, at + 2);
+        if (pair.length < 2 || pair[0] === pair[1]) continue;
+        const swapped = issued.slice(0, at) + pair[1] + pair[0] + issued.slice(at + 2);
+        assert.equal(spellingOf(kind, swapped), "bad_checksum", swapped);
+      }
+    }
+    const madeUp = Array.from(
+      { length: 10_000 },
+      () => `svc_sk_${randomBytes(32).toString("hex")}`,
+    );
+    assert.ok(madeUp.every((text) => spellingOf("apiKey", text) === "bad_checksum"));
   });
 
   test("an API key is svc_sk_ and 64 hex digits, a client ID svc_client_ and 32", () => {
     assert.match(newApiKey(), /^svc_sk_[0-9a-f]{64}$/);
     assert.match(newClientId(), /^svc_client_[0-9a-f]{32}$/);
     assert.match(newAccountId(), /^acc_[0-9a-f]{24}$/);
-    assert.ok(isApiKey(newApiKey()));
-    assert.ok(isClientId(newClientId()));
+    assert.equal(spellingOf("apiKey", newApiKey()), "valid");
+    assert.equal(spellingOf("clientId", newClientId()), "valid");
+  });
+
+  test("the last 8 digits are CRC-32 of all before: the examples of the docs", () => {
+    // Computed with Python's zlib.crc32; the first has a leading zero.
+    assert.equal(
+      spellingOf(
+        "apiKey",
+        "svc_sk_0123456789abcdef0123456789abcdef0123456789abcdef0123002005f1c354",
+      ),
+      "valid",
+    );
+    assert.equal(spellingOf("clientId", "svc_client_0123456789abcdef012345673636ca68"), "valid");
   });
 
   test("no two are alike", () => {

@@ -177,6 +177,32 @@ describe("POST /v1/address/create and its credential, step by step", () => {
     ]);
   });
 
+  test("4. 401 unauthorized, the store not asked: a wrong checksum, and what to do", async () => {
+    const { apiKey, clientId } = await newAccount();
+    const { store } = service.parts;
+    const { findApiKey, findClientId } = store;
+    let asked = 0;
+    store.findApiKey = store.findClientId = async () => {
+      asked += 1;
+      return undefined;
+    };
+    const typo = (text: string) =>
+      text.slice(0, -9) + (text.at(-9) === "0" ? "1" : "0") + text.slice(-8);
+    try {
+      for (const header of [
+        ["Authorization", `Bearer ${typo(apiKey)}`],
+        ["Authorization", `Bearer svc_sk_${"0".repeat(64)}`],
+        ["X-Client-Id", typo(clientId)],
+      ] as Headers) {
+        const answer = await refuses(401, "unauthorized", [header]);
+        assert.match(answer.body, /checksum that does not match.*rotate/);
+      }
+      assert.equal(asked, 0);
+    } finally {
+      Object.assign(store, { findApiKey, findClientId });
+    }
+  });
+
   test("5. 403 origin_required: a known client ID without Origin", async () => {
     const { clientId } = await newAccount();
     await refuses(403, "origin_required", [["X-Client-Id", clientId]]);

@@ -2,7 +2,7 @@
 // primary store, so that a rotated credential or a removed origin is refused at once everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type CredentialKind, digestOf, isApiKey, isClientId } from "../../accounts/credentials.ts";
+import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
 import { type LimitVerdict, policies } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins.ts";
 import { UnavailableError } from "../../store/store.ts";
@@ -21,7 +21,8 @@ type AuthorizeParts = Pick<Parts, "store" | "accounts" | "now">;
  * 2. neither: 401 `unauthorized`
  * 3. `Authorization: Bearer` and any `Origin`, `null` and empty included: 403 `api_key_in_browser`,
  *    before the key is looked up, so that the answer tells nothing of the key
- * 4. another scheme, a credential not spelled as issued, or an unknown one: 401 `unauthorized`
+ * 4. another scheme, a credential not spelled as issued (checksum included), or an unknown one:
+ *    401 `unauthorized`; the database is asked only about the last of these
  * 5. client ID without `Origin`: 403 `origin_required`
  * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
  * 7. over the credential's limit: 429 `rate_limited`
@@ -73,7 +74,8 @@ async function useApiKey(
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
   if (bearer && origins.length > 0) {
-    if (isApiKey(key)) parts.accounts.usage.seenInBrowser(digestOf(key), parts.now());
+    if (spellingOf("apiKey", key) === "valid")
+      parts.accounts.usage.seenInBrowser(digestOf(key), parts.now());
     throw new Refusal(
       "api_key_in_browser",
       "an API key is for servers only and this request has an Origin: rotate the key, and use " +
@@ -81,7 +83,7 @@ async function useApiKey(
     );
   }
   if (!bearer) throw unauthorized("expected Authorization: Bearer and an API key");
-  if (!isApiKey(key)) throw unauthorized("an API key is svc_sk_ and 64 lower-case hex digits");
+  assertSpelled("apiKey", key);
   const digest = digestOf(key);
   const found = await lookUp(parts.store.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
@@ -96,9 +98,7 @@ async function useClientId(
   reply: FastifyReply,
   parts: AuthorizeParts,
 ): Promise<Caller> {
-  if (!isClientId(clientId)) {
-    throw unauthorized("a client ID is svc_client_ and 32 lower-case hex digits");
-  }
+  assertSpelled("clientId", clientId);
   const digest = digestOf(clientId);
   const found = await lookUp(parts.store.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
@@ -124,6 +124,23 @@ const challenge = { "www-authenticate": 'Bearer realm="executable-address"' };
 
 const unauthorized = (message: string) =>
   new Refusal("unauthorized", message, { headers: challenge });
+
+const wanted = {
+  apiKey: "an API key is svc_sk_ and 64 lower-case hex digits",
+  clientId: "a client ID is svc_client_ and 32 lower-case hex digits",
+};
+
+/** @throws {Refusal} 401 that says what is wrong with the spelling, and nothing of the text */
+function assertSpelled(kind: CredentialKind, text: string): void {
+  const spelling = spellingOf(kind, text);
+  if (spelling === "malformed") throw unauthorized(wanted[kind]);
+  if (spelling === "bad_checksum") {
+    throw unauthorized(
+      `${wanted[kind]}, of which the last 8 are a checksum that does not match here: it is ` +
+        "mistyped; if it is as you were given it, rotate it in the dashboard",
+    );
+  }
+}
 
 /** Whatever the store fails with, who asks is not known: 503, never 500 and never a pass. */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
