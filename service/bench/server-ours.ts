@@ -40,7 +40,7 @@ const chains: Chains = {
   listed: () => known,
   find: (chainId) => known.find((chain) => chain.chainId === chainId),
   isListed: (chainId) => chainId === 1,
-  clientOf: () => {
+  rpcOf: () => {
     throw new Error("no chain is asked");
   },
   close: () => {},
