@@ -13,7 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
   "address/abi": ["address", "address/keccak", "address/intent"],
-  "address/function": ["address", "address/abi"],
+  "address/function": ["address", "address/keccak", "address/abi"],
   "address/intent": ["address", "address/keccak", "address/abi", "address/function"],
   "address/status": ["address", "address/keccak", "address/abi", "address/intent"],
   "address/client": [
