@@ -2,50 +2,42 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import type { ChainRpc } from "./chain-rpc.ts";
-import { CallRefused, hexData, invalidParams, toQuantity } from "./json-rpc.ts";
+import { InvalidParamsRpcError, numberToHex, type PublicClient } from "viem";
 
 /** State as a question assumes it: words of storage, by address and slot. */
 export type StateOverrides = Record<Hex, { stateDiff: Record<Hex, Hex> }>;
 
 /** What the init code `data` answers at `block`, on a chain where `overrides` hold. */
 export async function runAt(
-  rpc: ChainRpc,
+  client: PublicClient,
   block: BlockReference,
   data: Hex,
   overrides?: StateOverrides,
 ): Promise<Hex> {
-  return callAt(rpc, block, { data }, overrides);
+  return callAt(client, block, { data }, overrides);
 }
 
 export async function callAt(
-  rpc: ChainRpc,
+  client: PublicClient,
   block: BlockReference,
   call: { to?: Hex; data: Hex },
   overrides?: StateOverrides,
 ): Promise<Hex> {
   const rest = overrides ? [overrides] : [];
-  const answer = askAt(rpc, block, (at) => ({
-    method: "eth_call",
-    params: [call, at, ...rest],
-  }));
-  return hexData(await answer);
+  return askAt(client, block, (at) => ({ method: "eth_call", params: [call, at, ...rest] }));
 }
 
 /** By hash (EIP-1898); by number on a node that does not know that form. */
-export async function askAt(
-  rpc: ChainRpc,
+export async function askAt<Answer>(
+  client: PublicClient,
   block: BlockReference,
   question: (at: unknown) => { method: string; params: unknown[] },
-): Promise<unknown> {
-  const ask = (at: unknown) => {
-    const { method, params } = question(at);
-    return rpc.request(method, params);
-  };
+): Promise<Answer> {
+  const ask = (at: unknown) => client.request(question(at) as never) as Promise<Answer>;
   try {
     return await ask({ blockHash: block.hash, requireCanonical: true });
   } catch (error) {
-    if (!(error instanceof CallRefused && error.code === invalidParams)) throw error;
-    return ask(toQuantity(block.number));
+    if (!(error instanceof InvalidParamsRpcError)) throw error;
+    return ask(numberToHex(block.number));
   }
 }
