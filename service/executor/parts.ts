@@ -2,7 +2,7 @@
 // itself, so that a simulator can give it a world that repeats from a seed.
 
 import type { Hex } from "executable-address";
-import type { Rpc } from "../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { Network, NetworkEvent, View } from "../chain/rpc/network.ts";
 import type { Place, Span } from "../store/created.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
@@ -118,7 +118,7 @@ export type Parts = {
   /** Keccak-256 of the code that must be there, 32 bytes of hex. */
   factoryCodeHash: Hex;
   ledger: Ledger;
-  rpcs: Rpc[];
+  endpoints: Endpoint[];
   signer: Signer;
   /** Milliseconds from anywhere; only differences are used. */
   clock: () => number;

@@ -1,7 +1,13 @@
 // What a call does, in plain words, and what in an intent a payer should stop at. Only a listed
 // token's own functions are explained: the same name on an unknown contract promises nothing.
 
-import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import {
+  type AddressRecord,
+  type Call,
+  findCautions,
+  type Hex,
+  type Intent,
+} from "executable-address";
 import { formatUnits } from "../ui/amount.ts";
 import type { Chain, Token } from "./chains.ts";
 import { partsOf, signatureOf } from "./function.ts";
@@ -95,7 +101,18 @@ export function hazardsOf(intent: Intent, chains: readonly Chain[], nowSeconds: 
         Check its address before you pay.`,
     });
   }
-  return [...found, ...intent.calls.flatMap((call, index) => hazardsOfCall(call, index, intent))];
+  const ofCalls = intent.calls.flatMap((call, index) => hazardsOfCall(call, index, intent));
+  return [...found, ...misleadingNames(intent), ...ofCalls];
+}
+
+/** What create refuses though it is valid: an address need not be made by a service that asks. */
+function misleadingNames(intent: Intent): Hazard[] {
+  return findCautions(intent).map(({ path, code, message }) => {
+    const which = `Call ${Number(path[1]) + 1}`;
+    return code === "selector_clash"
+      ? { tone: "bad", title: `${which} is another function than it says`, text: message }
+      : { tone: "warn", title: `${which} has a misleading name`, text: message };
+  });
 }
 
 function hazardsOfCall(call: Call, index: number, intent: Intent): Hazard[] {

@@ -3,10 +3,10 @@
 import { formatAddress } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
+import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
 import type { Subject } from "../../chain/status/status.ts";
-import { StatusUnavailable } from "../../chain/status/unavailable.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
 import { verifiedIntent } from "../lookup/verified.ts";
@@ -65,7 +65,7 @@ export function openStatuses(parts: Parts): Statuses {
 
 /** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
 export function refuseUnread(chainId: number, error: unknown): never {
-  if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
+  if (error instanceof ChainUnavailable) throw unavailable(chainId, error);
   throw error;
 }
 
@@ -93,7 +93,7 @@ export function perChain<Opened>(
     // Its addresses are for good, and its RPC may have been taken out of the file.
     if (!chain) throw unavailable(chainId, "it is not configured");
     const { tokens } = chain;
-    const fresh = open({ chainId, factory, client: chains.clientOf(chainId), tokens });
+    const fresh = open({ chainId, factory, rpc: chains.rpcOf(chainId), tokens });
     opened.set(chainId, fresh);
     return fresh;
   };
