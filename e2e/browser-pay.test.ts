@@ -3,81 +3,62 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type AddressRecord, encodeExecution, type Intent, toHex } from "executable-address";
-import { demoToken, factoryAddress } from "executable-address-contracts";
+import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import {
-  demoTokens,
-  localChainId,
-  localWallet,
-  payerAccount,
-  shopAddress,
-} from "../scripts/local-chain.ts";
+import { localChainId, shopAddress } from "../scripts/local-chain.ts";
 import { appearances, assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import {
+  approve,
+  create,
+  createOrder,
+  execute,
+  mint,
+  naively,
+  openFresh,
+  readCode,
+  stranger,
+  token,
+} from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 
-const token = demoTokens[0]!;
 const unlimited = (2n ** 256n - 1n).toString();
-const stranger = "0x5555555555555555555555555555555555555555";
 
 let service: Running;
 let site: string;
 let browser: Browser;
 let honest: AddressRecord;
 let hostile: AddressRecord;
-let unpaid: AddressRecord;
+let partly: AddressRecord;
+let soon: AddressRecord;
+let paid: AddressRecord;
+let stuck: AddressRecord;
+let executed: AddressRecord;
 
-const approve = (amount: string) => ({
-  target: token.address,
-  function: "approve(address spender, uint256 amount)",
-  args: [shopAddress, amount],
-});
-
-async function create(calls: Intent["calls"]): Promise<AddressRecord> {
-  const answer = await fetch(`${service.baseUrl}/address/create`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      authorization: `Bearer ${service.apiKey}`,
-    },
-    body: JSON.stringify({
-      chainId: localChainId,
-      token: token.address,
-      amount: "25000000",
-      calls,
-      expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
-      recovery: stranger,
-    }),
-  });
-  assert.equal(answer.status, 200);
-  return (await answer.json()) as AddressRecord;
-}
-
-/** A fresh page without cookies, as a payer has it. */
-async function open(options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
-  return context.newPage();
-}
+const open = (options?: BrowserContextOptions): Promise<Page> => openFresh(browser, options);
+const atTop = (page: Page) => page.locator(".pay-card").first();
+const showAnyway = (page: Page) => page.getByRole("button", { name: "Show how to pay anyway" });
 
 before(async () => {
   browser = await launchBrowser();
   service = await startService();
   site = new URL(service.baseUrl).origin;
-  const pay = {
-    target: shopAddress,
-    function: "pay(uint256 orderId, uint256 amount)",
-    args: ["1042", "25000000"],
+  const note = {
+    target: stranger,
+    function: "note(string text)",
+    args: ["\u202eytrap tsurt\u202c <img src=x onerror=alert(1)> <b>Verified by your bank</b>"],
   };
-  honest = await create([approve("25000000"), pay]);
-  unpaid = await create([approve("25000000"), pay]);
-  hostile = await create([
-    approve(unlimited),
-    {
-      target: stranger,
-      function: "note(string text)",
-      args: ["\u202eytrap tsurt\u202c <img src=x onerror=alert(1)> <b>Verified by your bank</b>"],
-    },
-  ]);
+  honest = await createOrder(service);
+  hostile = await create(service, [approve(unlimited), note]);
+  partly = await createOrder(service);
+  soon = await createOrder(service, 500);
+  paid = await createOrder(service);
+  stuck = await create(service, [approve("25000000"), note]);
+  executed = await createOrder(service);
+  await mint(service, partly.address, 10_000_000n);
+  await mint(service, paid.address, 25_000_000n);
+  await mint(service, stuck.address, 25_000_000n);
+  await mint(service, executed.address, 30_000_000n);
+  await execute(service, executed);
 });
 
 after(async () => {
@@ -106,7 +87,8 @@ describe("what is not the address's own is never shown", () => {
       await page.goto(`${site}/a/${honest.address}`);
       await page.getByRole("alert").getByText("Do not pay this address").waitFor();
       const text = await page.locator("main").textContent();
-      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|Pay exactly/i);
+      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|asks for/i);
+      assert.equal(await page.locator(".qr").count(), 0);
       await page.context().close();
     });
   }
@@ -127,7 +109,7 @@ describe("what is not the address's own is never shown", () => {
     await page.getByText("The address could not be looked up").waitFor();
     await page.unroute("**/v1/address/**");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("Pay exactly").waitFor();
+    await page.getByText("asks for").waitFor();
     await page.context().close();
   });
 });
@@ -140,7 +122,8 @@ describe("a hostile intent cannot mislead", () => {
     await page.getByText("Call 1 gives an unlimited permission").waitFor();
     await page.getByText("Call 2 contains characters that would not show").waitFor();
     assert.equal(await page.getByText("U+202E", { exact: true }).count(), 1);
-    assert.equal(await page.locator("main img, main b").count(), 0);
+    assert.equal(await page.locator("main img, main b img").count(), 0);
+    assert.equal(await page.locator("main b", { hasText: "Verified" }).count(), 0);
     assert.doesNotMatch((await page.locator("main").textContent()) ?? "", /\u202e/);
     await page.getByText("on a contract this page does not know").waitFor();
     assert.deepEqual(faults, []);
@@ -157,8 +140,126 @@ describe("a hostile intent cannot mislead", () => {
   });
 });
 
+describe("whatever reads the page pays the address itself", () => {
+  const mustShow = (page: Page, amount: string, { address }: AddressRecord) =>
+    page
+      .getByText(`Your wallet must show ${amount} to ${address.slice(0, 6)}…${address.slice(-4)}`)
+      .waitFor();
+  const linkOf = ({ address }: AddressRecord, amount: string) =>
+    `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
+
+  test("waiting for payment: code and text, and the payment link only when chosen", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
+    assert.equal(await readCode(page), honest.address);
+    assert.equal(naively(await readCode(page)), honest.address);
+    assert.equal(naively(await atTop(page).innerText()), honest.address);
+    await mustShow(page, `25 ${token.symbol}`, honest);
+    await page.getByRole("button", { name: "Payment link" }).click();
+    assert.equal(await readCode(page), linkOf(honest, "25000000"));
+    await page.getByText("Only for wallets that read payment links (ERC-681) for Local").waitFor();
+    await mustShow(page, `25 ${token.symbol}`, honest);
+    const link = page.getByRole("link", { name: "Open in a wallet app" });
+    assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
+    await page.context().close();
+  });
+
+  test("partly paid: the headline is what is still to pay, and so is the link", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${partly.address}`);
+    await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
+    await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
+    assert.equal(await readCode(page), partly.address);
+    await mustShow(page, `15 ${token.symbol}`, partly);
+    await page.getByRole("button", { name: "Payment link" }).click();
+    assert.equal(await readCode(page), linkOf(partly, "15000000"));
+    await page.context().close();
+  });
+
+  test("without any server: still the address", async () => {
+    const page = await open();
+    await page.route("**/v1/**", (route) => route.abort());
+    await page.goto(`${site}/a/#terms=${honest.terms}`);
+    assert.equal(await readCode(page), honest.address);
+    assert.equal(naively(await atTop(page).innerText()), honest.address);
+    await page.context().close();
+  });
+
+  const doubtful: [string, () => AddressRecord, string | RegExp][] = [
+    ["a failing test run", () => hostile, /A test run fails: call 2: “no contract is there”/],
+    ["little time left", () => soon, /It expires in [78] min/],
+    ["enough there", () => paid, "It holds enough already"],
+    ["paid and unable to run", () => stuck, "It holds enough already"],
+    ["executed", () => executed, "It has run, and it runs only once"],
+  ];
+  for (const [name, record, text] of doubtful) {
+    test(`${name}: said, and no way to pay before a deliberate press`, async () => {
+      const page = await open();
+      await page.goto(`${site}/a/${record().address}`);
+      await page.getByText(text).waitFor();
+      assert.equal(await page.locator(".qr").count(), 0);
+      assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
+      assert.equal(await page.getByText("Your wallet must show").count(), 0);
+      await showAnyway(page).click();
+      assert.equal(await readCode(page), record().address);
+      await page.getByText(text).waitFor();
+      await page.context().close();
+    });
+  }
+});
+
+describe("what is known, and since when", () => {
+  test("paid and unable to run: why, the day it goes back, and nothing green", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${stuck.address}`);
+    await page.getByText("Paid, cannot run now: call 2: “no contract is there”").waitFor();
+    await page.getByText(/It goes to the recovery address on .* if it has not run/).waitFor();
+    assert.equal(await page.locator(".badge-good, .notice-good").count(), 0);
+    await page.context().close();
+  });
+
+  test("the chain's clock decides, not the payer's", async () => {
+    for (const days of [-400, 400]) {
+      const page = await open();
+      await page.clock.install({ time: Date.now() + days * 86_400_000 });
+      await page.goto(`${site}/a/${honest.address}`);
+      await page.getByText(/Expires in (1 h|5\d min)/).waitFor();
+      assert.equal(await readCode(page), honest.address);
+      await page.context().close();
+    }
+  });
+
+  test("a server that falls silent shows within 30 s, and its return too", async () => {
+    const page = await open();
+    await page.clock.install();
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await page.getByText("No news since").count(), 0);
+    await page.route("**/status", (route) => route.abort());
+    await page.clock.runFor(30_000);
+    await page.getByText(/No news since \d+:\d\d:\d\d/).waitFor();
+    await page.unroute("**/status");
+    await page.clock.runFor(6_000);
+    await page.getByText("No news since").waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
+  test("surplus: how much, and where it can go", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
+    await page.getByText("the address is a contract, and wallets may say so").waitFor();
+    await page.context().close();
+  });
+});
+
 describe("what would happen now", () => {
-  const card = (page: Page) => page.getByRole("region", { name: "What would happen now" });
+  const section = (page: Page) =>
+    page.locator("details", { has: page.getByRole("heading", { name: "What would happen now" }) });
+  const unfold = async (page: Page) => {
+    await section(page).getByRole("heading").click();
+    return section(page);
+  };
   const simulated = "**/v1/address/*/simulation";
 
   test("a server that cannot simulate changes nothing else, and can be asked again", async () => {
@@ -166,11 +267,12 @@ describe("what would happen now", () => {
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
-    await card(page).getByText("It could not be simulated").waitFor();
-    await page.getByText("Pay exactly").waitFor();
+    await page.locator(".qr").waitFor();
+    const card = await unfold(page);
+    await card.getByText("It could not be simulated").waitFor();
     await page.unroute(simulated);
-    await card(page).getByRole("button", { name: "Simulate again" }).click();
-    await card(page).getByText("it would run and change these balances").waitFor();
+    await card.getByRole("button", { name: "Simulate again" }).click();
+    await card.getByText("it would run. Measured changes").waitFor();
     await page.context().close();
   });
 
@@ -181,23 +283,24 @@ describe("what would happen now", () => {
       return route.fulfill({ response: await route.fetch({ url: other }) });
     });
     await page.goto(`${site}/a/${honest.address}`);
-    await card(page).getByText("It could not be simulated").waitFor();
+    await page.locator(".qr").waitFor();
+    await (await unfold(page)).getByText("It could not be simulated").waitFor();
     await page.context().close();
   });
 
-  test("a call that fails is named with its reason, and a hostile reason is inert", async () => {
+  test("a call that fails opens it, with its reason, and a hostile reason is inert", async () => {
     const page = await open();
     const faults = listenForFaults(page);
     await page.goto(`${site}/a/${hostile.address}`);
-    await card(page).getByText("It would not run now").waitFor();
-    await card(page).getByText("Call 2 fails: “no contract is there”").waitFor();
+    await section(page).getByText("Call 2 fails: “no contract is there”").waitFor();
     await page.route(simulated, async (route) => {
       const answer = await (await route.fetch()).json();
       return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
     });
     await page.reload();
-    await card(page).getByText("U+202E", { exact: true }).waitFor();
-    assert.equal(await page.locator("main img, main b").count(), 0);
+    await section(page).getByText("U+202E", { exact: true }).waitFor();
+    assert.equal(await page.locator("main img").count(), 0);
+    assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
     assert.deepEqual(faults, []);
     await page.context().close();
   });
@@ -205,39 +308,27 @@ describe("what would happen now", () => {
   test("before it is paid: the changes, that payment is assumed, and at which block", async () => {
     const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
-    await card(page).getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
-    const rows = await card(page).getByRole("listitem").allTextContents();
-    assert.deepEqual(rows, [
+    await page.locator(".qr").waitFor();
+    const card = await unfold(page);
+    await card.getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
+    assert.deepEqual(await card.getByRole("listitem").allTextContents(), [
       `−25 ${token.symbol}${honest.address} (this very address)`,
       `+25 ${token.symbol}${shopAddress} (the contract of call 2)`,
     ]);
-    await card(page)
-      .getByText(/Simulated by this server's node at block \d+\./)
-      .waitFor();
-    await page.context().close();
-  });
-
-  test("a token that is not listed is shown by its address, in base units", async () => {
-    const page = await open();
-    await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
-    await page.goto(`${site}/a/${honest.address}`);
-    await card(page).getByText("−25,000,000 base units of a token not listed here").waitFor();
+    await card.getByText(/Simulated by this server's node at block \d+\./).waitFor();
     await page.context().close();
   });
 });
 
 describe("an honest one", () => {
-  test("is said in words, by any letter case of its address", async () => {
+  test("is said in words, call by call when unfolded", async () => {
     const page = await open();
-    await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
-    await page.getByText("Checked in your browser").waitFor();
+    await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
+    await page.getByText(`can take up to 25 ${token.symbol}`).waitFor();
+    await page.getByText("Terms match this address").waitFor();
+    await page.getByText("What paying does, call by call").click();
     await page.getByText(`take up to 25 ${token.symbol} from here`).waitFor();
-    const link = page.getByRole("link", { name: "Open in a wallet app" });
-    assert.equal(
-      await link.getAttribute("href"),
-      `ethereum:${token.address}@${localChainId}/transfer?address=${honest.address}&uint256=25000000`,
-    );
     await page.context().close();
   });
 
@@ -245,37 +336,25 @@ describe("an honest one", () => {
     const page = await open();
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    await page.getByText("Checked in your browser").waitFor();
-    await page.getByText(honest.address, { exact: true }).first().waitFor();
+    await page.getByText("Terms match this address").waitFor();
     await page.goto(`${site}/a/#terms=${honest.terms.slice(0, -2)}`);
     await page.getByText("Do not pay this address").waitFor();
     await page.context().close();
   });
 
-  test("is paid by a wallet of the browser and followed live until its calls ran", async () => {
-    const chain = localWallet(service.anvil.rpcUrl, payerAccount);
-    const minted = await chain.writeContract({
-      address: token.address,
-      abi: demoToken.abi,
-      functionName: "mint",
-      args: [payerAccount.address, 25_000_000n],
-    });
-    await chain.waitForTransactionReceipt({ hash: minted });
-
-    const page = await open();
-    await announceWallet(page, service.anvil.rpcUrl);
-    await page.goto(`${site}/a/${honest.address}`);
-    await page.getByText("Waiting for payment").waitFor();
-    await page.getByRole("button", { name: "Pay with Test Wallet" }).click();
-    await page.getByText("Paid, about to run").waitFor();
-    await page.getByText("It is paid").waitFor();
-    await page.getByText("Set off now, it would run").waitFor();
-    assert.equal(await page.getByRole("button", { name: /Pay with/ }).count(), 0);
-
-    const data = toHex(encodeExecution(honest.intent));
-    await chain.sendTransaction({ to: factoryAddress, data });
-    await page.getByText("Done: the calls ran").waitFor();
-    await page.getByText("Nothing any more: the calls ran").waitFor();
+  test("from an exchange: at least so much, and what is typed there can be copied", async () => {
+    const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(`${site}/a/${partly.address}`);
+    await page.getByText("From an exchange").click();
+    await page.getByText(`What arrives must be at least 15 ${token.symbol}.`).waitFor();
+    await page.getByText(`Local (chain id ${localChainId})`).waitFor();
+    const copied = () => page.evaluate("navigator.clipboard.readText()");
+    await page.getByRole("button", { name: "Copy Amount" }).click();
+    await page.getByText("Amount: copied").waitFor();
+    assert.equal(await copied(), "15");
+    await page.getByRole("button", { name: "Copy Token contract" }).click();
+    await page.getByText("Token contract: copied").waitFor();
+    assert.equal(await copied(), token.address);
     await page.context().close();
   });
 });
@@ -284,62 +363,42 @@ describe("an explorer that the operator names", () => {
   test("is linked, for the address and its transaction, unless it is no plain page", async () => {
     const page = await open();
     let explorer = "javascript:alert(1)";
-    const transactionHash = `0x${"ab".repeat(32)}`;
-    const execution = { transactionHash, blockNumber: 7 };
+    let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
-      return route.fulfill({ json: { ...status, state: "executed", execution, explorer } });
+      hash = status.execution.transactionHash;
+      return route.fulfill({ json: { ...status, explorer } });
     });
-    await page.goto(`${site}/a/${unpaid.address}`);
-    await page.getByText(transactionHash).waitFor();
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText("The calls have run").waitFor();
     assert.equal(await page.locator("a[target]").count(), 0);
     explorer = "https://explorer.example";
     await page.reload();
     const link = page.getByRole("link", { name: "This address on explorer.example" });
-    assert.equal(await link.getAttribute("href"), `${explorer}/address/${unpaid.address}`);
-    const transaction = page.getByRole("link", { name: transactionHash });
-    assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${transactionHash}`);
+    assert.equal(await link.getAttribute("href"), `${explorer}/address/${executed.address}`);
+    const transaction = page.getByRole("link", { name: hash }).first();
+    assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${hash}`);
     assert.equal(await transaction.getAttribute("rel"), "noreferrer");
     await assertSound(page, "with an explorer");
     await page.context().close();
   });
 });
 
-/** An EIP-6963 wallet that signs whatever is asked, with the payer's unlocked account. */
-async function announceWallet(page: Page, rpcUrl: string): Promise<void> {
-  await page.exposeFunction("askChain", async (method: string, params: unknown[]) => {
-    if (method === "eth_requestAccounts") return [payerAccount.address];
-    if (method === "wallet_switchEthereumChain") return null;
-    const answer = await fetch(rpcUrl, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    });
-    return ((await answer.json()) as { result: unknown }).result;
-  });
-  await page.addInitScript(`
-    const detail = {
-      info: { uuid: "7e57", name: "Test Wallet", icon: "", rdns: "example.wallet" },
-      provider: { request: ({ method, params = [] }) => askChain(method, params) },
-    };
-    addEventListener("eip6963:requestProvider", () =>
-      dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail })));
-  `);
-}
-
 describe("every state of the page is sound", () => {
   for (const appearance of appearances) {
     const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;
     test(name, async () => {
       const page = await open(appearance);
-      for (const path of [unpaid, honest, hostile]
-        .map(({ address }) => address)
-        .concat(stranger, "0x12")) {
+      const records = [honest, hostile, partly, soon, paid, stuck, executed];
+      const paths = records.map(({ address }) => address as string).concat(stranger, "0x12");
+      for (const path of paths) {
         await page.goto(`${site}/a/${path}`);
         await page.locator("main h1:visible:not(.sr-only)").waitFor();
         await page.locator(".skeleton").first().waitFor({ state: "detached" });
         await assertSound(page, `${path} ${name}`);
+        await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
+        await assertSound(page, `${path} unfolded ${name}`);
       }
       await page.goto(`${site}/a/#terms=0x00`);
       await page.getByText("Do not pay this address").waitFor();

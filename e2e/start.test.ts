@@ -29,9 +29,7 @@ const environment = async (dataDir: string) => ({
 
 /** Starts as `npm start` does and waits for what it prints, or for its end. */
 async function start(env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
-    env,
-  });
+  const child = spawn(process.execPath, [join(root, "scripts/start.js")], { env });
   let said = "";
   await new Promise<void>((next) => {
     child.once("exit", () => next());

@@ -8,21 +8,22 @@ import {
   tupleType,
   typeDepthMax,
 } from "../abi/type.ts";
-import type { Fault } from "../errors.ts";
+import { isReserved } from "./reserved.ts";
 
 /** `names` as terms carry them: `spender,amount`, a tuple's within it as `(to,amount)payments`. */
 export type Grammatical = { name: string; types: AbiType[]; names: string[] };
+export type GrammarFault = { code: string; message: string };
 
 const nameLengthMax = 64;
 const example = '"approve(address spender, uint256 amount)"';
 
-type Cursor = { readonly text: string; at: number; readonly faults: Fault[] };
+type Cursor = { readonly text: string; at: number; readonly faults: GrammarFault[] };
 
 /** Thrown where the grammar cannot go on; the fault is already noted. */
 class Stuck extends Error {}
 
 /** Takes `text` apart, or tells what is wrong: naming faults all, the first fault of form. */
-export function parseGrammar(text: string): Grammatical | Fault[] {
+export function parseGrammar(text: string): Grammatical | GrammarFault[] {
   const cursor: Cursor = { text, at: 0, faults: [] };
   try {
     const name = readName(cursor, "a function name");
@@ -134,6 +135,11 @@ function readName(cursor: Cursor, what: string): string {
   if (name.length > nameLengthMax) {
     const message = `${what} has at most ${nameLengthMax} characters, found ${name.length}`;
     cursor.faults.push({ code: "name_too_long", message });
+  } else if (isReserved(name)) {
+    cursor.faults.push({
+      code: "reserved_word",
+      message: `${name} is a word of Solidity, not ${what}`,
+    });
   }
   return name;
 }

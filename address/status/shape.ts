@@ -28,6 +28,8 @@ export type EventReference = {
   blockNumber: number;
   blockHash: Hex;
   logIndex: number;
+  /** Of the block, in Unix seconds; absent where the node does not tell it with its logs. */
+  timestamp?: number;
 };
 
 /** `held` and `left`: the vault's balance of the intent's token before and after its calls. */

@@ -2,7 +2,6 @@
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
-import { type Holders, openHolders } from "./holders.ts";
 import { type Limiter, memoryLimiter, withLocalFallback } from "./limits.ts";
 import { postgresLimiter } from "./limits-postgres.ts";
 import { findOrDrawSecret } from "./secret.ts";
@@ -10,7 +9,6 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";
 
 export type Accounts = {
-  holders: Holders;
   limiter: Limiter;
   usage: Usage;
   signIn: SignIn;
@@ -33,7 +31,7 @@ export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error:
 
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
 export async function openAccounts(
-  store: Pick<Store, "db" | "dialect" | "readerOf">,
+  store: Pick<Store, "db" | "dialect">,
   { publicUrl, signup, sessionSecret }: AccountsConfig,
   faults: Faults,
 ): Promise<Accounts> {
@@ -44,7 +42,6 @@ export async function openAccounts(
       : memoryLimiter();
   const usage = countUsage(store.db, faults.onUsageFault);
   return {
-    holders: openHolders(store),
     limiter,
     usage,
     signIn: openSignIn(store, { publicUrl, signup, secret }),

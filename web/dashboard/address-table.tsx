@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Hex, Intent } from "executable-address";
-import { formatUnits } from "../ui/amount.ts";
+import { formatUnits } from "executable-address/payment";
 import { CopyButton } from "../ui/copy.tsx";
 import { ShortHex } from "../ui/hex.tsx";
 import { Badge } from "../ui/notice.tsx";

@@ -1,14 +1,19 @@
 // /a/{address} and #terms=0x…: what paying an address does, for whoever is about to pay it.
 
 import { type ReactNode, useEffect, useState } from "react";
+import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { Failed, Loading } from "../ui/states.tsx";
+import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { type Chain, findChains } from "./chains.ts";
-import { Payment } from "./payment-card.tsx";
-import { type Found, findRecord, sourceOf } from "./record.ts";
+import { AboutContext } from "./about.tsx";
+import { type Chain, findChains } from "./intent/chains.ts";
+import { readFacts } from "./intent/facts.ts";
+import { type Found, findRecord, sourceOf } from "./intent/record.ts";
+import { Payment } from "./payment.tsx";
+import { LanguageSelect, Said, useSpeech } from "./words/say.tsx";
 
 export function Page() {
+  const { say } = useSpeech();
   const [found, setFound] = useState<Found>();
   const [chains, setChains] = useState<Chain[]>();
   const [attempt, setAttempt] = useState(0);
@@ -31,13 +36,16 @@ export function Page() {
   }, [attempt]);
 
   return (
-    <div className="mx-auto max-w-2xl px-4 py-5 sm:px-6">
-      <header className="mb-6 flex items-center justify-between">
-        <span className="flex items-center gap-2.5 font-semibold">
-          <img src="/mark.svg" alt="" width="26" height="26" />
-          Executable address
+    <div className="pay-page">
+      <header className="flex items-center justify-between gap-2 print:hidden">
+        <span className="flex items-center gap-2 font-semibold">
+          <img src="/mark.svg" alt="" width="22" height="22" />
+          <span className="max-sm:sr-only">{say("title")}</span>
         </span>
-        <ThemeButton />
+        <span className="flex items-center gap-1">
+          <LanguageSelect />
+          <ThemeButton />
+        </span>
       </header>
       <main>
         <Answer found={found} chains={chains} onRetry={() => setAttempt(attempt + 1)} />
@@ -52,75 +60,75 @@ type AnswerProps = {
   onRetry: () => void;
 };
 
+const facts = readFacts(document.getElementById("facts")?.textContent);
+
 function Answer({ found, chains, onRetry }: AnswerProps) {
+  const { say } = useSpeech();
   if (!found || !chains) {
     return (
-      <div className="card">
-        <h1 className="sr-only">Checking the address</h1>
-        <Loading lines={6} />
+      <div className="card pay-card">
+        <h1 className="sr-only">{say("checking")}</h1>
+        <div className="ask-all">
+          <Loading lines={8} />
+        </div>
       </div>
     );
   }
   switch (found.kind) {
     case "record":
-      return <Payment record={found.record} chains={chains} />;
+      return (
+        <AboutContext value={{ record: found.record, chains, facts }}>
+          <Payment key={found.record.address} />
+        </AboutContext>
+      );
     case "wrong":
       return (
-        <Stop title="Do not pay this address">
-          <p>
-            What was answered for it does not belong to it: worked out again in your browser, the
-            words lead to another address or are no valid intent. Nothing of it is shown.
-          </p>
-          <ul className="mt-3 font-mono text-sm">
+        <div role="alert" className="rounded-2xl border-4 border-danger bg-danger-wash p-6">
+          <h1 className="mb-2 text-danger">{say("wrongTitle")}</h1>
+          <p>{say("wrongText")}</p>
+          <ul className="mt-3 font-mono text-sm" dir="ltr">
             {found.faults.map((fault) => (
               <li key={fault}>{fault}</li>
             ))}
           </ul>
-        </Stop>
+        </div>
       );
     case "missing":
       return (
-        <Plain title="Nothing is known about this address">
-          <p>
-            It may be an ordinary account, or its terms may be held elsewhere. Paying it runs
-            nothing that this page could tell you. If you have its terms, open this page with
-            <code> #terms=0x…</code> at the end of the link.
-          </p>
+        <Plain title={say("missingTitle")}>
+          <Said as="missingText" code={<code dir="ltr">#terms=0x…</code>} />
         </Plain>
       );
     case "malformed":
-      return (
-        <Plain title="This link holds no address">
-          <p>An address is 0x and 40 hex characters. Check that the link is complete.</p>
-        </Plain>
-      );
+      return <Plain title={say("malformedTitle")}>{say("malformedText")}</Plain>;
     case "unreachable":
       return (
-        <>
-          <h1 className="mb-4">The address could not be looked up</h1>
-          <Failed
-            message="The server did not answer. Do not pay before you have seen what paying does."
-            onRetry={onRetry}
-          />
-        </>
+        <Plain title={say("unreachableTitle")} onRetry={onRetry}>
+          {say("unreachableText")}
+        </Plain>
       );
   }
 }
 
-function Stop({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <div role="alert" className="rounded-2xl border-4 border-danger bg-danger-wash p-6">
-      <h1 className="mb-2 text-danger">{title}</h1>
-      {children}
-    </div>
-  );
-}
+type PlainProps = { title: string; children: ReactNode; onRetry?: () => void };
 
-function Plain({ title, children }: { title: string; children: ReactNode }) {
+function Plain({ title, children, onRetry }: PlainProps) {
+  const { say } = useSpeech();
   return (
     <>
       <h1 className="mb-4">{title}</h1>
-      <Notice>{children}</Notice>
+      <Notice
+        tone={onRetry ? "bad" : "plain"}
+        action={
+          onRetry && (
+            <Button small onClick={onRetry}>
+              {say("tryAgain")}
+            </Button>
+          )
+        }
+      >
+        <p>{children}</p>
+      </Notice>
     </>
   );
 }

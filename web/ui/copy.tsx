@@ -1,6 +1,7 @@
 import { useRef, useState } from "react";
 import { Button, type ButtonProps } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+import { useUiWords } from "./words.ts";
 
 type CopyProps = ButtonProps & { text: string; what: string };
 type Outcome = "copied" | "refused";
@@ -11,6 +12,7 @@ const shownMilliseconds = 2500;
  * what lies outside an open dialog is not read out.
  */
 export function CopyButton({ text, what, children, ...button }: CopyProps) {
+  const words = useUiWords();
   const [outcome, setOutcome] = useState<Outcome>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
@@ -29,16 +31,16 @@ export function CopyButton({ text, what, children, ...button }: CopyProps) {
 
   return (
     <>
-      <Button small {...button} aria-label={`Copy ${what}`} onClick={copy}>
+      <Button small {...button} aria-label={words.copyWhat(what)} onClick={copy}>
         <Icon
           name={outcome === "copied" ? "check" : outcome === "refused" ? "cross" : "copy"}
           size={16}
         />
-        {children && (outcome === "copied" ? "Copied" : children)}
+        {children}
       </Button>
       <span role="status" className={outcome === "refused" ? "text-sm text-danger" : "sr-only"}>
-        {outcome === "copied" && `${what} copied`}
-        {outcome === "refused" && "Not allowed here: select it and copy by hand"}
+        {outcome === "copied" && words.whatCopied(what)}
+        {outcome === "refused" && words.copyRefused}
       </span>
     </>
   );

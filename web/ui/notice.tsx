@@ -15,7 +15,12 @@ const inks: Record<Tone, string> = {
   bad: "text-danger",
 };
 
-type NoticeProps = { tone?: Tone; title?: string; children?: ReactNode; action?: ReactNode };
+type NoticeProps = {
+  tone?: Tone;
+  title?: string | undefined;
+  children?: ReactNode;
+  action?: ReactNode;
+};
 
 /** Something to know before going on. `bad` is read out at once. */
 export function Notice({ tone = "plain", title, children, action }: NoticeProps) {

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Notice } from "./notice.tsx";
+import { useUiWords } from "./words.ts";
 
 /** Nothing here yet, why, and what to do about it. */
 export function Empty(props: {
@@ -26,9 +27,10 @@ const widths = ["w-2/3", "w-1/2", "w-3/5", "w-2/5"];
 
 /** The shape of what is on its way. */
 export function Loading({ lines = 3 }: { lines?: number }) {
+  const words = useUiWords();
   return (
     <div role="status" className="space-y-4 p-5">
-      <span className="sr-only">Loading</span>
+      <span className="sr-only">{words.loading}</span>
       {Array.from({ length: lines }, (_, at) => (
         <div key={at.toString()} className={`skeleton h-4 ${widths[at % widths.length]}`} />
       ))}

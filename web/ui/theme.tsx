@@ -1,16 +1,17 @@
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
+import { useUiWords } from "./words.ts";
 
 const themes = ["device", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
 const icons = { device: "device", light: "sun", dark: "moon" } as const;
-const names = { device: "as the device", light: "light", dark: "dark" };
 
 const chosen = (): Theme =>
   themes.find((theme) => theme === document.documentElement.dataset.theme) ?? "device";
 
 /** Goes round: as the device, light, dark. public/theme.js reads the choice before first paint. */
 export function ThemeButton() {
+  const words = useUiWords();
   const [theme, setTheme] = useState<Theme>(chosen);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
   const change = () => {
@@ -27,8 +28,8 @@ export function ThemeButton() {
     <button
       type="button"
       onClick={change}
-      aria-label={`Colours: ${names[theme]}. Change to ${names[next]}`}
-      title={`Colours: ${names[theme]}`}
+      aria-label={words.colours(theme, next)}
+      title={words.colours(theme, next)}
       className="button button-bare button-small"
     >
       <Icon name={icons[theme]} />

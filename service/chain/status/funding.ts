@@ -3,10 +3,18 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { concat, hexToBigInt, keccak256, numberToHex, pad, size, sliceHex } from "viem";
-import { callAt, type StateOverrides } from "../rpc/call-at.ts";
-import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { isRefusal } from "../rpc/json-rpc.ts";
+import {
+  concat,
+  hexToBigInt,
+  keccak256,
+  numberToHex,
+  type PublicClient,
+  pad,
+  size,
+  sliceHex,
+} from "viem";
+import { callAt, type StateOverrides } from "../call-at.ts";
+import { isRefusal } from "./logs.ts";
 
 /** The slot of an owner's balance. */
 type Layout = (owner: Hex) => Hex;
@@ -46,7 +54,7 @@ const firstMark = 0x5eed_0000n;
  * @returns undefined where no layout fits or the node takes no overrides
  */
 export async function fundingOf(
-  rpc: ChainRpc,
+  client: PublicClient,
   block: BlockReference,
   { token, owner, amount }: { token: Hex; owner: Hex; amount: bigint },
 ): Promise<StateOverrides | undefined> {
@@ -58,7 +66,7 @@ export async function fundingOf(
   const data = concat(["0x70a08231", pad(owner)]);
   let answer: Hex;
   try {
-    answer = await callAt(rpc, block, { to: token, data }, marked);
+    answer = await callAt(client, block, { to: token, data }, marked);
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;

@@ -3,15 +3,16 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { numberToHex } from "viem";
 import {
-  blockCall,
-  blockOf,
-  ChainUnavailable,
-  hexData,
+  type ChainAccess,
   isRefusal,
-  toQuantity,
-} from "../rpc/json-rpc.ts";
-import { type ChainAccess, type Range, type Refused, readLogs, type VaultLog } from "./logs.ts";
+  type Range,
+  type Refused,
+  readLogs,
+  type VaultLog,
+} from "./logs.ts";
+import { StatusUnavailable } from "./unavailable.ts";
 
 export type ChainView = {
   chain: ChainAccess;
@@ -37,8 +38,8 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
     },
     async hasCodeAt(address, number) {
       try {
-        const params = [address, toQuantity(number)];
-        return hexData(await chain.rpc.request("eth_getCode", params)) !== "0x";
+        const code = await chain.client.getCode({ address, blockNumber: BigInt(number) });
+        return code !== undefined;
       } catch (error) {
         if (isRefusal(error)) return "refused";
         throw error;
@@ -48,23 +49,22 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
   };
 }
 
-/** @throws {ChainUnavailable} when there is no head to speak of */
+/** @throws {StatusUnavailable} when there is no head to speak of */
 export async function findHead(chain: ChainAccess): Promise<BlockReference> {
   const head = await findBlock(chain, "latest");
-  if (!head) throw new ChainUnavailable(`the node of chain ${chain.chainId} has no block`);
+  if (!head) throw new StatusUnavailable(`the node of chain ${chain.chainId} has no block`);
   return head;
 }
 
 /** The block of that number in the chain as it is now; undefined where there is none. */
 export async function findBlock(
-  { rpc }: ChainAccess,
+  { client }: ChainAccess,
   number: number | "latest",
 ): Promise<BlockReference | undefined> {
-  const { method, params } = blockCall(number);
-  const answer = await rpc.request(method, params);
-  if (answer === null) return undefined;
-  const block = blockOf(answer);
-  return { number: block.number, hash: block.hash, timestamp: block.timestamp };
+  const tag = number === "latest" ? number : numberToHex(number);
+  const block = await client.request({ method: "eth_getBlockByNumber", params: [tag, false] });
+  if (!block?.hash || !block.number) return undefined;
+  return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
 }
 
 type Waiting = { vault: Hex; resolve: (logs: VaultLog[] | Refused) => void; reject: Reject };

@@ -1,7 +1,13 @@
 // What a vault looks like now, for the decision about it.
 
 import { decodeTerms, deriveAddress, fromHex, type Hex, toHex } from "executable-address";
-import { type Answer, type Call, hexData, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import {
+  hexData,
+  quantity,
+  type RpcAnswer,
+  type RpcCall,
+  resultOf,
+} from "../../chain/rpc/json-rpc.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import { balanceOfCalldata, nativeCoin } from "./calldata.ts";
@@ -45,7 +51,7 @@ function tokensOf({ parts }: Pass, { chainId, token }: Terms): Hex[] {
   return [...new Set([...parts.chain.tokens, ...(isHere ? [token] : [])])];
 }
 
-function readsOf(vault: Hex, tokens: readonly Hex[], at: object): Call[] {
+function readsOf(vault: Hex, tokens: readonly Hex[], at: object): RpcCall[] {
   const data = balanceOfCalldata(vault);
   return [
     { method: "eth_getCode", params: [vault, at] },
@@ -55,19 +61,19 @@ function readsOf(vault: Hex, tokens: readonly Hex[], at: object): Call[] {
 }
 
 /** An endpoint that does not have the block is passed over; a token that reverts is an answer. */
-function isUsable(answer: Answer): boolean {
+function isUsable(answer: RpcAnswer): boolean {
   if ("result" in answer) return true;
   return answer.error.code === 3 || /revert/i.test(answer.error.message);
 }
 
 /** Zero for a token that reverts or answers no number: it can neither pay nor return. */
-function balanceIn(answer: Answer | undefined): bigint {
+function balanceIn(answer: RpcAnswer | undefined): bigint {
   if (!answer || "error" in answer) return 0n;
   const data = hexData(answer.result);
   return data.length >= 66 ? BigInt(data.slice(0, 66)) : 0n;
 }
 
-function hasCode(answer: Answer | undefined): boolean {
+function hasCode(answer: RpcAnswer | undefined): boolean {
   return hexData(resultOf(answer)) !== "0x";
 }
 

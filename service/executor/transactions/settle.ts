@@ -3,7 +3,8 @@
 // took a nonce is never guessed: only another transaction found in its place settles that.
 
 import type { Hex } from "executable-address";
-import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { blockOf, hexData, type RpcAnswer, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { blockCall } from "../../chain/rpc/network.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
@@ -41,7 +42,7 @@ export async function settle(
 async function settleOne(
   pass: Pass,
   purpose: Purpose,
-  answers: (Answer[] | undefined)[],
+  answers: (RpcAnswer[] | undefined)[],
 ): Promise<void> {
   const { parts, memory, view } = pass;
   const found = agreeOnReceipt(answers, view.quorum);
@@ -62,7 +63,7 @@ async function settleOne(
  * asked answered, and none has one.
  */
 export function agreeOnReceipt(
-  answers: readonly (Answer[] | undefined)[],
+  answers: readonly (RpcAnswer[] | undefined)[],
   quorum: number,
 ): Receipt | "absent" | "unknown" | "disagreement" {
   const votes = new Map<string, { receipt: Receipt; count: number }>();
@@ -81,7 +82,7 @@ export function agreeOnReceipt(
   return isComplete && answers.length >= quorum ? "absent" : "unknown";
 }
 
-function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {
+function firstReceipt(list: readonly RpcAnswer[]): Receipt | undefined | "unknown" {
   try {
     return list.map((answer) => receiptOf(resultOf(answer))).find((receipt) => receipt);
   } catch {

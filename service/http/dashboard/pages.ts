@@ -26,18 +26,22 @@ const dashboardPaths = [
 ];
 const payPaths = ["/a", "/a/", "/a/:address"];
 
-/** Only what we serve runs, and talks only to us; nobody frames it. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/**
+ * Only what we serve runs, and talks only to us; nobody frames it. The public page shows the icons
+ * that wallets give it, which are data and are asked of nobody: EIP-6963.
+ */
+const policyOf = (path: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    path === "pay.html" ? "img-src 'self' data:" : "img-src 'self'",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 
 /** A file of another kind stops the start: it would be served as nothing in particular. */
 const types: Record<string, string> = {
@@ -62,9 +66,8 @@ export function mountPages(
 ): void {
   const files = new Map<string, File>();
   if (existsSync(directory)) {
-    const common = pageHeaders(publicUrl);
     for (const path of listFiles(directory)) {
-      files.set(`/${path}`, readFile(join(directory, path), path, common));
+      files.set(`/${path}`, readFile(join(directory, path), path, pageHeaders(publicUrl, path)));
     }
   }
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
@@ -122,10 +125,10 @@ function takesGzip(acceptEncoding = ""): boolean {
   });
 }
 
-function pageHeaders(publicUrl: string): Record<string, string> {
+function pageHeaders(publicUrl: string, path: string): Record<string, string> {
   const isSecure = new URL(publicUrl).protocol === "https:";
   return {
-    "content-security-policy": policy,
+    "content-security-policy": policyOf(path),
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",

@@ -3,14 +3,16 @@
 import { formatAddress } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
-import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
 import type { Subject } from "../../chain/status/status.ts";
+import { StatusUnavailable } from "../../chain/status/unavailable.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
 import { verifiedIntent } from "../lookup/verified.ts";
 import type { Parts } from "../parts.ts";
+import { openJobs } from "./executor.ts";
+import { openWake } from "./wake.ts";
 
 export type Statuses = {
   /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
@@ -27,7 +29,9 @@ export type Statuses = {
 };
 
 export function openStatuses(parts: Parts): Statuses {
-  const { store, chains, keccak, desk } = parts;
+  const { store, chains, keccak } = parts;
+  const findJob = openJobs(store);
+  const wake = openWake(parts);
   const readerOf = perChain(parts, openStatusReader);
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
@@ -45,8 +49,9 @@ export function openStatuses(parts: Parts): Statuses {
       const status = await readerOf(chainId)
         .read(subject)
         .catch((error) => refuseUnread(chainId, error));
-      const executor = await desk.progressOf(status);
-      return { ...status, executor, explorer: explorerOf(chainId) };
+      const job = await findJob(subject);
+      const present = (await wake(status, job)) ? await findJob(subject) : job;
+      return { ...status, executor: present?.progress ?? null, explorer: explorerOf(chainId) };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
@@ -65,7 +70,7 @@ export function openStatuses(parts: Parts): Statuses {
 
 /** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
 export function refuseUnread(chainId: number, error: unknown): never {
-  if (error instanceof ChainUnavailable) throw unavailable(chainId, error);
+  if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
   throw error;
 }
 
@@ -93,7 +98,7 @@ export function perChain<Opened>(
     // Its addresses are for good, and its RPC may have been taken out of the file.
     if (!chain) throw unavailable(chainId, "it is not configured");
     const { tokens } = chain;
-    const fresh = open({ chainId, factory, rpc: chains.rpcOf(chainId), tokens });
+    const fresh = open({ chainId, factory, client: chains.clientOf(chainId), tokens });
     opened.set(chainId, fresh);
     return fresh;
   };

@@ -15,7 +15,7 @@ const die = (here: string) => {
 };
 
 function mortal(core: Parts): Parts {
-  const { ledger, signer, endpoints } = core;
+  const { ledger, signer, rpcs } = core;
   return {
     ...core,
     signer: {
@@ -40,7 +40,7 @@ function mortal(core: Parts): Parts {
         return isNew;
       },
     },
-    endpoints: endpoints.map((rpc) => ({
+    rpcs: rpcs.map((rpc) => ({
       ...rpc,
       async ask(calls) {
         const answers = await rpc.ask(calls);

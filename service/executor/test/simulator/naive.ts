@@ -4,8 +4,7 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
-import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { quantity, resultOf } from "../../../chain/rpc/json-rpc.ts";
+import { quantity, type Rpc, resultOf } from "../../../chain/rpc/json-rpc.ts";
 import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../jobs/calldata.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { VaultModel } from "./factory-model.ts";
@@ -18,7 +17,7 @@ const patienceMs = 40_000;
 /** @param crashRate of each pass; what was in memory is gone after one */
 export function keepRunningNaively(
   world: World,
-  rpc: Endpoint,
+  rpc: Rpc,
   scheduler: Scheduler,
   random: Random,
   crashRate: () => number,

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { makeRecord } from "../index.ts";
+import type { Hex } from "../intent/intent.ts";
+import { sample } from "../test/samples.ts";
+import {
+  addressGroups,
+  drawQr,
+  formatUnits,
+  owed,
+  paymentLink,
+  plainUnits,
+  shortAddress,
+  transferCalldata,
+} from "./payment.ts";
+
+const other: Hex = "0x1111111111111111111111111111111111111111";
+const record = makeRecord(sample);
+
+describe("the payment", () => {
+  test("as an ERC-681 link of the token's transfer", () => {
+    assert.equal(
+      paymentLink(record, "25000000"),
+      `ethereum:${sample.token}@${sample.chainId}/transfer?address=${record.address}&uint256=25000000`,
+    );
+  });
+
+  test("as calldata of transfer(address,uint256)", () => {
+    assert.equal(
+      transferCalldata(other, "255"),
+      `0xa9059cbb${"0".repeat(24)}${"1".repeat(40)}${"0".repeat(62)}ff`,
+    );
+  });
+
+  test("asks for what is missing and never for less than nothing", () => {
+    assert.equal(owed("25", "10"), "15");
+    assert.equal(owed("25", "25"), "0");
+    assert.equal(owed("25", "40"), "0");
+  });
+
+  test("an address in ten groups of four, and by its ends", () => {
+    assert.equal(`0x${addressGroups(record.address).join("")}`, record.address);
+    assert.equal(addressGroups(record.address).length, 10);
+    assert.match(shortAddress(record.address), /^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$/);
+  });
+
+  test("a QR code has its quiet zone: no square within four of an edge", () => {
+    const { size, path } = drawQr(record.address);
+    const squares = [...path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(([, x, y]) => [+x!, +y!]);
+    assert.ok(squares.length > 100);
+    assert.ok(squares.flat().every((at) => at >= 4 && at < size - 4));
+  });
+});
+
+describe("base units as a person writes them", () => {
+  const cases: [string, number, string][] = [
+    ["0", 6, "0"],
+    ["1", 6, "0.000001"],
+    ["1500000", 6, "1.5"],
+    ["25000000", 6, "25"],
+    ["1234567890123", 6, "1,234,567.890123"],
+    ["1234", 0, "1,234"],
+    ["1000000000000000000", 18, "1"],
+  ];
+  for (const [amount, decimals, text] of cases) {
+    test(`${amount} with ${decimals} decimals is ${text}`, () =>
+      assert.equal(formatUnits(amount, decimals), text));
+  }
+  test("without grouping where a wallet reads it", () => {
+    assert.equal(plainUnits("1234567890123", 6), "1234567.890123");
+    assert.equal(plainUnits("25000000", 6), "25");
+  });
+
+  test("the largest amount keeps every digit", () => {
+    const largest = (2n ** 256n - 1n).toString();
+    assert.equal(formatUnits(largest, 18).replaceAll(/[,.]/g, ""), largest);
+  });
+});

@@ -1,0 +1,65 @@
+// `executable-address/payment`: how a payment is asked for, as text, as a link, as a QR code and as
+// calldata for a wallet. The page of an address and the element to embed both show by this.
+
+import { encode } from "uqr";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+
+/**
+ * A transfer of `amount` to the address, as ERC-681 has it. Its first address is the token: a
+ * wallet that takes the first address it finds pays the token contract, so this is never the
+ * default.
+ *
+ * @param amount base units, decimal
+ */
+export function paymentLink({ address, intent }: AddressRecord, amount: string): string {
+  return `ethereum:${intent.token}@${intent.chainId}/transfer?address=${address}&uint256=${amount}`;
+}
+
+/** Calldata of the token's `transfer(address to, uint256 amount)`. */
+export function transferCalldata(to: Hex, amount: string): Hex {
+  const word = (hex: string) => hex.padStart(64, "0");
+  const amountHex = BigInt(amount).toString(16);
+  return `0xa9059cbb${word(to.slice(2).toLowerCase())}${word(amountHex)}`;
+}
+
+/** What is still to be paid, in base units: "0" once it is enough. */
+export function owed(amount: string, balance: string): string {
+  const left = BigInt(amount) - BigInt(balance);
+  return (left > 0n ? left : 0n).toString();
+}
+
+/** Base units as a person writes them: "1500000" with 6 decimals is "1.5". Never rounds. */
+export function formatUnits(amount: string, decimals: number): string {
+  const { whole, part } = splitUnits(amount, decimals);
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return part === "" ? grouped : `${grouped}.${part}`;
+}
+
+/** The same without grouping, as a wallet's amount field takes it: "1234.5". */
+export function plainUnits(amount: string, decimals: number): string {
+  const { whole, part } = splitUnits(amount, decimals);
+  return part === "" ? whole : `${whole}.${part}`;
+}
+
+function splitUnits(amount: string, decimals: number) {
+  const digits = amount.padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  return { whole, part: digits.slice(digits.length - decimals).replace(/0+$/, "") };
+}
+
+/** "0xB9BD…99c9": enough to compare with what a wallet shows, never enough to pay by. */
+export const shortAddress = (address: string): string =>
+  `${address.slice(0, 6)}…${address.slice(-4)}`;
+
+/** The 40 characters in ten groups of four, as people compare them. */
+export const addressGroups = (address: string): string[] => address.slice(2).match(/.{4}/g) ?? [];
+
+/**
+ * `text` as a QR code: one path of unit squares in a view box of `size`, with the quiet zone of
+ * four that ISO/IEC 18004 asks for.
+ */
+export function drawQr(text: string): { size: number; path: string } {
+  const { size, data } = encode(text, { ecc: "M", border: 4 });
+  const path = data.flatMap((row, y) => row.flatMap((on, x) => (on ? `M${x} ${y}h1v1h-1z` : [])));
+  return { size, path: path.join("") };
+}

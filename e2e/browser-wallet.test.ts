@@ -1,0 +1,295 @@
+// Paying with a wallet of the browser, from the button to the receipt, with everything that wallets
+// and their people do in between, on a real chain.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import type { Browser, Page } from "playwright-core";
+import { executorAccount, localChainId, payerAccount } from "../scripts/local-chain.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
+import { type Running, startService } from "./service.ts";
+import { announceWallet, ask, type TestWallet } from "./test-wallet.ts";
+
+/** Of the demo chain's accounts: one with demo dollars, and one with none. */
+const rich = payerAccount.address as Hex;
+const poor = executorAccount.address as Hex;
+
+let service: Running;
+let browser: Browser;
+let record: AddressRecord;
+let page: Page;
+let wallet: TestWallet;
+let faults: string[];
+
+const chain = (method: string, ...params: unknown[]) => ask(service.anvil.rpcUrl, method, params);
+const payButton = () => page.getByRole("button", { name: "Pay with Test Wallet" });
+const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const gone = (text: string) => page.getByText(text).first().waitFor({ state: "detached" });
+
+/** A fresh address, opened with a fresh wallet of `account`. */
+async function start(account = rich): Promise<void> {
+  record = await createOrder(service);
+  page = await openFresh(browser);
+  faults = listenForFaults(page);
+  wallet = await announceWallet(page, service.anvil.rpcUrl, account);
+  await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
+  await payButton().waitFor();
+}
+
+async function end(): Promise<void> {
+  assert.deepEqual(faults, []);
+  await page.context().close();
+}
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  await mint(service, rich, 1_000_000_000n);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+describe("nothing is sent, and it says why", () => {
+  const nothingSent = async () => {
+    assert.equal(wallet.sent, undefined);
+    assert.equal(await readCode(page), record.address);
+    await payButton().waitFor();
+  };
+
+  test("the payer declines", async () => {
+    await start();
+    wallet.fault = "rejects";
+    await payButton().click();
+    await says("You declined it in the wallet. Nothing was sent.");
+    await nothingSent();
+    await assertSound(page, "declined");
+    wallet.fault = undefined;
+    await payButton().click();
+    await says("Paid, about to run");
+    await end();
+  });
+
+  test("the wallet stays on another chain although it agreed to change", async () => {
+    await start();
+    Object.assign(wallet, { chainId: 1, fault: "stays" });
+    await payButton().click();
+    await says("The wallet stayed on another chain. Nothing was sent.");
+    await nothingSent();
+    await end();
+  });
+
+  test("the wallet does not know the chain, and nobody can tell it", async () => {
+    await start();
+    Object.assign(wallet, { chainId: 1, knows: new Set([1]) });
+    await payButton().click();
+    await says("The wallet does not know Local. Add it there first. Nothing was sent.");
+    await nothingSent();
+    await end();
+  });
+
+  test("the account holds too little of the token", async () => {
+    await start(poor);
+    await payButton().click();
+    await says(`This account holds 0 ${token.symbol}; 25 ${token.symbol} is needed.`);
+    await nothingSent();
+    await end();
+  });
+
+  test("the account cannot pay the fee", async () => {
+    const broke = "0x00000000000000000000000000000000000b20ce";
+    await mint(service, broke, 25_000_000n);
+    await start(broke);
+    await payButton().click();
+    await says(/This account cannot pay the network fee: it holds 0 and about 0\.\d+ is needed/);
+    await nothingSent();
+    await end();
+  });
+
+  test("somebody else has paid a part meanwhile", async () => {
+    await start();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // A person takes some time over the first question.
+    await page.exposeFunction("waits", () => held);
+    await page.evaluate(`dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: {
+      info: { uuid: "510e", name: "Slow Wallet", icon: "", rdns: "example.slow" },
+      provider: { request: async (asked) => {
+        if (asked.method === "eth_requestAccounts") await waits();
+        const { result, error } = await askWallet({ params: [], ...asked });
+        if (error) throw error;
+        return result;
+      } } } }))`);
+    await page.getByRole("button", { name: "Pay with Slow Wallet" }).click();
+    await says("Confirm in your wallet that this page may ask for a payment");
+    await mint(service, record.address, 5_000_000n);
+    await page.getByRole("heading", { name: `20 ${token.symbol}` }).waitFor();
+    release();
+    await says("What is to pay has changed meanwhile. Look at it again. Nothing was sent.");
+    await nothingSent();
+    await end();
+  });
+});
+
+describe("a payment to its end", () => {
+  test("from another chain to the receipt: asked, sent, mined, paid, executed", async () => {
+    await start();
+    wallet.chainId = 1;
+    const started = Date.now();
+    await payButton().click();
+    await says("Paid, about to run");
+    const seconds = (Date.now() - started) / 1000;
+    assert.equal(wallet.sent?.to, token.address);
+    assert.equal(await page.locator(".qr").count(), 0);
+    const hash = await execute(service, record);
+    await says("The calls have run, all of them and once.");
+    await says(hash);
+    assert.equal(await page.getByText("Expires in").count(), 0);
+    assert.equal(await page.getByText("What would happen now").count(), 0);
+    assert.ok(seconds < 30, `${seconds} s from the press to paid`);
+    await end();
+  });
+
+  test("it may run out of gas: said, and offered again", async () => {
+    await start();
+    wallet.fault = "reverts";
+    await payButton().click();
+    await says(/The payment failed in block \d+\. No token was moved/);
+    assert.equal(await page.locator(".qr").count(), 0);
+    wallet.fault = undefined;
+    await page.getByRole("button", { name: "Pay again" }).click();
+    await payButton().click();
+    await says("Paid, about to run");
+    await end();
+  });
+});
+
+describe("while no block holds it yet", () => {
+  beforeEach(async () => {
+    await start();
+    await chain("evm_setAutomine", false);
+    await payButton().click();
+    await says("A payment is on its way");
+  });
+  /** Mines by itself again, and ends the page. */
+  const finish = async () => {
+    await chain("evm_setAutomine", true);
+    await chain("evm_mine");
+    await end();
+  };
+  const resend = async (change: Record<string, string>) => {
+    const { result } = await chain("eth_getTransactionByHash", wallet.sent!.hash);
+    const { nonce, gas } = result as Record<string, string>;
+    const fees = { maxFeePerGas: "0x2540be4000", maxPriorityFeePerGas: "0x2540be400" };
+    const original = { from: rich, to: wallet.sent!.to, data: wallet.sent!.data };
+    const answer = await chain("eth_sendTransaction", {
+      ...original,
+      nonce,
+      gas,
+      ...fees,
+      ...change,
+    });
+    assert.equal(answer.error, undefined);
+    await chain("evm_mine");
+    return answer.result as Hex;
+  };
+  const nothingOffered = async () => {
+    assert.equal(await page.locator(".qr").count(), 0);
+    assert.equal(await payButton().count(), 0);
+    assert.equal(await page.getByText("Your wallet must show").count(), 0);
+  };
+
+  test("nothing to pay by is shown, also after a reload, until a block holds it", async () => {
+    await nothingOffered();
+    await page.reload();
+    await says("A payment is on its way");
+    await says("Waiting until a block holds it.");
+    await nothingOffered();
+    await assertSound(page, "on its way");
+    await chain("evm_mine");
+    await says("Paid, about to run");
+    await gone("A payment is on its way");
+    await finish();
+  });
+
+  test("sped up in the wallet it is the same payment, also after a reload", async () => {
+    await page.reload();
+    await says("A payment is on its way");
+    await resend({});
+    await says("Paid, about to run");
+    await finish();
+  });
+
+  test("cancelled in the wallet: said, and offered again", async () => {
+    await resend({ to: rich, data: "0x" });
+    await says("The payment was cancelled in the wallet. Nothing was paid.");
+    await nothingOffered();
+    await page.getByRole("button", { name: "Pay again" }).click();
+    await payButton().waitFor();
+    await finish();
+  });
+
+  test("another transaction took its place: said, and offered again", async () => {
+    await resend({ to: poor, data: "0x" });
+    await says("The wallet sent another transaction in its place.");
+    await page.getByRole("button", { name: "Pay again" }).click();
+    await payButton().waitFor();
+    await finish();
+  });
+
+  test("dropped by the network: said after a minute, and offered only by a press", async () => {
+    await page.clock.install();
+    await page.reload();
+    await says("A payment is on its way");
+    await chain("anvil_dropTransaction", wallet.sent!.hash);
+    for (let seconds = 0; seconds < 70; seconds += 5) await page.clock.runFor(5_000);
+    await says("The network does not know the payment any more.");
+    await nothingOffered();
+    await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
+    await payButton().waitFor();
+    await finish();
+  });
+
+  test("the wallet that sent it is gone: only the server can tell, and does", async () => {
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText("The wallet that sent it is not there").waitFor();
+    assert.equal(await other.locator(".qr").count(), 0);
+    await chain("evm_mine");
+    await other.getByText("Paid, about to run").waitFor();
+    await finish();
+  });
+
+  test("the wallet changed to another chain meanwhile: said, until it is back", async () => {
+    wallet.chainId = 1;
+    await says("The wallet is on another chain, so it cannot be asked about this payment.");
+    await nothingOffered();
+    wallet.chainId = localChainId;
+    await chain("evm_mine");
+    await says("Paid, about to run");
+    await finish();
+  });
+});
+
+describe("where there is no wallet", () => {
+  test("apps that open this very page in their own browser are linked", async () => {
+    const page = await openFresh(browser);
+    const url = `${new URL(service.baseUrl).origin}/a/${(await createOrder(service)).address}`;
+    await page.goto(url);
+    const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
+    await page.getByText("No wallet in this browser.").waitFor();
+    const encoded = encodeURIComponent(url);
+    assert.equal(await link("MetaMask"), `https://link.metamask.io/dapp/${url.slice(7)}`);
+    assert.equal(await link("Coinbase Wallet"), `https://go.cb-w.com/dapp?cb_url=${encoded}`);
+    assert.equal(
+      await link("Trust Wallet"),
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encoded}`,
+    );
+    await page.context().close();
+  });
+});

@@ -1,0 +1,125 @@
+// What the tests of the public page share: addresses of the demo shop, money, and a reader of QR
+// codes that sees only pixels.
+
+import assert from "node:assert/strict";
+import {
+  type AddressRecord,
+  encodeExecution,
+  type Hex,
+  type Intent,
+  toHex,
+} from "executable-address";
+import { demoToken, factoryAddress } from "executable-address-contracts";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import decodeQr from "qr/decode.js";
+import {
+  demoTokens,
+  localChainId,
+  localWallet,
+  payerAccount,
+  shopAddress,
+} from "../scripts/local-chain.ts";
+import type { Running } from "./service.ts";
+
+export const token = demoTokens[0]!;
+export const stranger: Hex = "0x5555555555555555555555555555555555555555";
+
+export const approve = (amount: string) => ({
+  target: token.address,
+  function: "approve(address spender, uint256 amount)",
+  args: [shopAddress, amount],
+});
+
+export const pay = (order: string) => ({
+  target: shopAddress,
+  function: "pay(uint256 orderId, uint256 amount)",
+  args: [order, "25000000"],
+});
+
+/** For 25 demo dollars, an hour from now unless told otherwise. */
+export async function create(
+  { baseUrl, apiKey }: Running,
+  calls: Intent["calls"],
+  secondsLeft = 3600,
+): Promise<AddressRecord> {
+  const answer = await fetch(`${baseUrl}/address/create`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      chainId: localChainId,
+      token: token.address,
+      amount: "25000000",
+      calls,
+      expirationTimestamp: Math.floor(Date.now() / 1000) + secondsLeft,
+      recovery: stranger,
+    }),
+  });
+  assert.equal(answer.status, 200);
+  return (await answer.json()) as AddressRecord;
+}
+
+/** An order of the demo shop, each time another address. */
+let orders = 1000;
+export const createOrder = (service: Running, secondsLeft?: number): Promise<AddressRecord> =>
+  create(service, [approve("25000000"), pay(`${orders++}`)], secondsLeft);
+
+const chainOf = ({ anvil }: Running) => localWallet(anvil.rpcUrl, payerAccount);
+
+/** New demo dollars for `to`, which is a payment like any other. */
+export async function mint(service: Running, to: Hex, amount: bigint): Promise<void> {
+  const chain = chainOf(service);
+  const hash = await chain.writeContract({
+    address: token.address,
+    abi: demoToken.abi,
+    functionName: "mint",
+    args: [to, amount],
+  });
+  await chain.waitForTransactionReceipt({ hash });
+}
+
+export async function execute(service: Running, { intent }: AddressRecord): Promise<Hex> {
+  const chain = chainOf(service);
+  const data = toHex(encodeExecution(intent));
+  const hash = await chain.sendTransaction({ to: factoryAddress, data });
+  const { status } = await chain.waitForTransactionReceipt({ hash });
+  assert.equal(status, "success");
+  return hash;
+}
+
+/** A fresh page without cookies, as a payer has it. */
+export async function openFresh(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
+  return context.newPage();
+}
+
+/** What a camera in front of the screen reads: only the pixels of the code that is shown. */
+export async function readCode(page: Page): Promise<string> {
+  const code = page.locator(".qr");
+  await code.first().waitFor();
+  assert.equal(await code.count(), 1, "one code at a time");
+  await code.scrollIntoViewIfNeeded();
+  const png = (await code.screenshot()).toString("base64");
+  // A page of its own decodes the picture: the one under test lets no script in.
+  const screen = await page.context().browser()!.newPage();
+  try {
+    const { width, height, data } = (await screen.evaluate(`(async () => {
+      const picture = new Image();
+      picture.src = "data:image/png;base64,${png}";
+      await picture.decode();
+      const { width, height } = picture;
+      const context = Object.assign(document.createElement("canvas"), { width, height })
+        .getContext("2d");
+      context.drawImage(picture, 0, 0);
+      return { width, height, data: [...context.getImageData(0, 0, width, height).data] };
+    })()`)) as { width: number; height: number; data: number[] };
+    return decodeQr({ width, height, data: Uint8ClampedArray.from(data) });
+  } finally {
+    await screen.close();
+  }
+}
+
+/** A wallet or an exchange that takes the first address it finds. */
+export const naively = (text: string): string | undefined => /0x[0-9a-fA-F]{40}/.exec(text)?.[0];

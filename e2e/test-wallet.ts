@@ -1,0 +1,108 @@
+// A wallet for tests: EIP-6963 and EIP-1193 in the page, and behind it an account of the local
+// chain. What it does wrong is what real wallets and their people do.
+
+import type { Hex } from "executable-address";
+import type { Page } from "playwright-core";
+import { localChainId } from "../scripts/local-chain.ts";
+
+export type Fault =
+  /** Its person declines. */
+  | "rejects"
+  /** Its person has lowered the gas limit, so that the payment fails in its block. */
+  | "reverts"
+  /** It agrees to change the chain and does not. */
+  | "stays";
+
+export type TestWallet = {
+  account: Hex;
+  chainId: number;
+  /** Chains it can change to; any other is 4902. */
+  knows: Set<number>;
+  fault: Fault | undefined;
+  /** What it was asked, oldest first. */
+  asked: string[];
+  /** Of the last transaction. */
+  sent: { hash: Hex; to: Hex; data: Hex } | undefined;
+};
+
+type Asked = { method: string; params: Record<string, unknown>[] };
+type Answer = { result?: unknown; error?: { code: number; message: string } };
+
+const icon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>',
+)}`;
+
+/** Puts a wallet with `account` into every page that `page` loads from here on. */
+export async function announceWallet(
+  page: Page,
+  rpcUrl: string,
+  account: Hex,
+): Promise<TestWallet> {
+  const knows = new Set([1, localChainId]);
+  const wallet: TestWallet = {
+    account,
+    chainId: localChainId,
+    knows,
+    fault: undefined,
+    asked: [],
+    sent: undefined,
+  };
+  await page.exposeFunction("askWallet", (asked: Asked) => answer(wallet, rpcUrl, asked));
+  await page.addInitScript(`
+    const request = async ({ method, params = [] }) => {
+      const { result, error } = await askWallet({ method, params });
+      if (error) throw Object.assign(new Error(error.message), error);
+      return result;
+    };
+    const info = { uuid: "7e57", name: "Test Wallet", icon: ${JSON.stringify(icon)},
+      rdns: "example.wallet" };
+    addEventListener("eip6963:requestProvider", () => dispatchEvent(
+      new CustomEvent("eip6963:announceProvider", { detail: { info, provider: { request } } })));
+  `);
+  return wallet;
+}
+
+async function answer(
+  wallet: TestWallet,
+  rpcUrl: string,
+  { method, params }: Asked,
+): Promise<Answer> {
+  wallet.asked.push(method);
+  switch (method) {
+    case "eth_requestAccounts":
+      return { result: [wallet.account] };
+    case "eth_chainId":
+      return { result: `0x${wallet.chainId.toString(16)}` };
+    case "wallet_switchEthereumChain":
+      return changeChain(wallet, Number(params[0]?.chainId));
+    case "wallet_addEthereumChain":
+      wallet.knows.add(Number(params[0]?.chainId));
+      return changeChain(wallet, Number(params[0]?.chainId));
+    case "eth_sendTransaction": {
+      if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
+      const limit = wallet.fault === "reverts" ? { gas: "0x9000" } : {};
+      const sent = await ask(rpcUrl, method, [{ ...params[0], ...limit }]);
+      const { to, data } = params[0] as { to: Hex; data: Hex };
+      wallet.sent = { hash: sent.result as Hex, to, data };
+      return sent;
+    }
+    default:
+      return ask(rpcUrl, method, params);
+  }
+}
+
+function changeChain(wallet: TestWallet, chainId: number): Answer {
+  if (!wallet.knows.has(chainId)) return { error: { code: 4902, message: "unknown chain" } };
+  if (wallet.fault !== "stays") wallet.chainId = chainId;
+  return { result: null };
+}
+
+/** Of a chain's node, whatever it answers. */
+export async function ask(rpcUrl: string, method: string, params: unknown[]): Promise<Answer> {
+  const answer = await fetch(rpcUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  return (await answer.json()) as Answer;
+}

@@ -1,0 +1,73 @@
+// Which balances a run may have changed: an eth_simulateV1 of it, read for its logs alone. They say
+// where to look and never how much; native coin that moves shows as logs of 0xeeee… there.
+// geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1 and anvil have the method, others not yet.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import {
+  getAddress,
+  hexToBigInt,
+  isHex,
+  type PublicClient,
+  size,
+  sliceHex,
+  zeroAddress,
+} from "viem";
+import { askAt, type StateOverrides } from "./call-at.ts";
+import { callGas, type Pair } from "./simulation/meter.ts";
+import { isRefusal } from "./status/logs.ts";
+
+export type Discovered = {
+  gasUsed: number;
+  /** Those with the most claimed to have moved first; each once. */
+  pairs: Pair[];
+};
+
+/** `Transfer(address,address,uint256)`, of ERC-20 and ERC-721. */
+const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
+
+type Log = { address: Hex; topics: Hex[]; data: Hex };
+type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
+
+/** @returns undefined where the node has no such method, or does not see the run succeed */
+export async function discover(
+  client: PublicClient,
+  block: BlockReference,
+  call: { to: Hex; data: Hex },
+  stateOverrides: StateOverrides = {},
+): Promise<Discovered | undefined> {
+  const calls = [{ to: call.to, input: call.data, gas: `0x${callGas.toString(16)}` }];
+  const payload = { blockStateCalls: [{ stateOverrides, calls }], traceTransfers: true };
+  try {
+    const blocks = await askAt<{ calls: Call[] }[]>(client, block, (at) => ({
+      method: "eth_simulateV1",
+      params: [payload, at],
+    }));
+    const [done] = blocks[0]!.calls;
+    if (Number(done!.status) !== 1) return undefined;
+    return { gasUsed: Number(done!.gasUsed), pairs: pairsOf(done!.logs ?? []) };
+  } catch (error) {
+    // A malformed answer is a node's that does not know the method either.
+    if (isRefusal(error) || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+function pairsOf(logs: readonly Log[]): Pair[] {
+  const found = new Map<string, { pair: Pair; claimed: bigint }>();
+  for (const { address, topics, data } of logs) {
+    if (topics[0] !== transferTopic || topics.length < 3) continue;
+    const token = address.toLowerCase() === nativeLogger ? zeroAddress : getAddress(address);
+    const claimed = isHex(data) && size(data) === 32 ? hexToBigInt(data) : 1n;
+    for (const topic of topics.slice(1, 3)) {
+      const account = getAddress(sliceHex(topic, 12, 32));
+      const key = `${account}${token}`;
+      const known = found.get(key) ?? { pair: { account, token }, claimed: 0n };
+      known.claimed += claimed;
+      found.set(key, known);
+    }
+  }
+  const byClaim = [...found.values()].sort((a, b) => (a.claimed < b.claimed ? 1 : -1));
+  return byClaim.map(({ pair }) => pair);
+}

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Hex, toHex } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import { factoryAddress } from "executable-address-contracts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { openLedger } from "../../executor/ledger/ledger.ts";
+import { startExecutor } from "../../executor/start.ts";
+import { startWorld, testConfig, until } from "../../executor/test/anvil-world-for-tests.ts";
+import { openStore } from "../../store/open.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import type { Store } from "../../store/store.ts";
+import { startApp } from "../app-for-tests.ts";
+import { chainsAt, keepRecord } from "./app-for-tests.ts";
+import { openJobs } from "./executor.ts";
+import { openWake } from "./wake.ts";
+
+const log = pino({ level: "silent" });
+const token: Hex = `0x${"aa".repeat(20)}`;
+const native: Hex = `0x${"00".repeat(20)}`;
+const chainId = 1;
+
+/** Open and unfunded, but for the change. */
+const seen = (address: Hex, change: Partial<AddressStatus> = {}) =>
+  ({
+    address,
+    state: "unfunded",
+    chainId,
+    block: { number: 100, hash: "0x", timestamp: 9_000 },
+    balance: "0",
+    recoverable: [],
+    ...change,
+  }) as unknown as AddressStatus;
+const at = (number: number, timestamp = 9_000): Partial<AddressStatus> => ({
+  block: { number, hash: "0x", timestamp },
+});
+const funded = { state: "funded", balance: "5" } as const;
+
+describe("what a look at a status tells the executor", () => {
+  let postgres: TestPostgres;
+  let stores: Store[];
+  let drawn = 0;
+
+  /** The service as one of two servers has it, and an address nobody knows. */
+  const openOne = (store = stores[0]!) => {
+    const [find, wake] = [openJobs(store), openWake({ store, log })];
+    return {
+      look: async (status: AddressStatus) =>
+        wake(status, await find({ address: status.address, intent: { chainId } } as never)),
+    };
+  };
+  const newAddress = (): Hex => `0x${(++drawn).toString(16).padStart(40, "0")}`;
+  const jobOf = async (address: Hex) => {
+    const rows = await stores[0]!.db.selectFrom("executor_jobs").selectAll().execute();
+    return rows.find((row) => toHex(row.address) === address);
+  };
+  const setJob = async (address: Hex, change: object) => {
+    await stores[0]!.db
+      .updateTable("executor_jobs")
+      .set(change)
+      .where("address", "=", Buffer.from(address.slice(2), "hex"))
+      .execute();
+  };
+
+  before(async () => {
+    postgres = await startPostgres();
+    const open = () => openStore({ dataDirectory: "", databaseUrl: postgres.url });
+    stores = [await open(), await open()];
+  });
+  after(async () => {
+    for (const store of stores) await store.close();
+    await postgres.stop();
+  });
+
+  test("nothing where no executor has ever led the chain", async () => {
+    const address = newAddress();
+    assert.equal(await openOne().look(seen(address, funded)), false);
+    assert.equal(await jobOf(address), undefined);
+    const ledger = openLedger(stores[0]!.db, "postgres");
+    assert.ok(await ledger.takeLease(chainId, "a", undefined));
+  });
+
+  test("nothing of an address that holds nothing, in any state, however often", async () => {
+    const address = newAddress();
+    const { look } = openOne();
+    for (const state of ["unfunded", "executed", "expired", "recovered"] as const) {
+      const told = Array.from({ length: 50 }, () => look(seen(address, { state })));
+      assert.ok((await Promise.all(told)).every((each) => !each));
+    }
+    assert.equal(await jobOf(address), undefined);
+  });
+
+  test("nothing of what the executor has in hand, and nothing is forgotten of it", async () => {
+    const address = newAddress();
+    const { look } = openOne();
+    await look(seen(address, funded));
+    const kept = [
+      { state: "waiting", reason: "CallFailed", due_at: 9_500, not_before: 9_500, failures: 3 },
+      { state: "waiting", reason: "not_worth_its_gas", due_at: 9_600 },
+      { state: "sent", reason: null, due_at: null, purpose_id: "1:0x:0", failures: 3 },
+      { state: "given_up", reason: "recovery_keeps_failing", due_at: null, purpose_id: null },
+    ];
+    for (const change of kept) {
+      await setJob(address, change);
+      const before = await jobOf(address);
+      assert.equal(await look(seen(address, { ...funded, ...at(101, 99_000) })), false);
+      assert.deepEqual(await jobOf(address), before);
+    }
+  });
+
+  test("a node that lies about time and place puts nothing off", async () => {
+    const address = newAddress();
+    await openOne().look(seen(address, { ...funded, ...at(2 ** 50, 2 ** 50) }));
+    assert.equal((await jobOf(address))?.due_at, 0);
+    await setJob(address, { state: "idle", due_at: null });
+    await openOne().look(seen(address, { ...funded, ...at(101) }));
+    assert.equal((await jobOf(address))?.due_at, 0);
+  });
+
+  test("what was not worth its gas is left alone for an hour of the chain", async () => {
+    const address = newAddress();
+    const recoverable = [{ token: native, amount: "1" }];
+    const dust = { state: "executed" as const, recoverable };
+    const { look } = openOne();
+    await look(seen(address, dust));
+    const givenUp = { state: "given_up", reason: "not_worth_its_gas", due_at: null };
+    await setJob(address, givenUp);
+    assert.equal(await look(seen(address, { ...dust, ...at(300, 9_000 + 3_599) })), false);
+    assert.equal((await jobOf(address))?.due_at, null);
+    assert.equal(await look(seen(address, { ...dust, ...at(301, 9_000 + 3_600) })), true);
+    assert.equal((await jobOf(address))?.due_at, 0);
+  });
+
+  test("where the executor found nothing there, it looks once for each block", async () => {
+    const address = newAddress();
+    const { look } = openOne();
+    const rest = { state: "idle", due_at: null };
+    await look(seen(address, funded));
+    await setJob(address, rest);
+    assert.equal(await look(seen(address, funded)), false);
+    assert.equal(await look(seen(address, { ...funded, ...at(101) })), true);
+    assert.equal((await jobOf(address))?.state, "waiting");
+  });
+
+  test("a database that fails costs the status nothing", async () => {
+    const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
+    const wake = openWake({ store: closed, log });
+    await closed.close();
+    assert.equal(await wake(seen(newAddress(), funded), undefined), false);
+  });
+
+  test("money of every kind, once for a thousand looks at two servers", async () => {
+    const kinds: Partial<AddressStatus>[] = [
+      funded,
+      { state: "partially_funded", balance: "1" },
+      { state: "expired", balance: "1", recoverable: [{ token, amount: "1" }] },
+      { state: "executed", recoverable: [{ token: native, amount: "9" }] },
+    ];
+    const servers = stores.map((store) => openOne(store));
+    for (const kind of kinds) {
+      const address = newAddress();
+      await Promise.all(
+        Array.from({ length: 1000 }, (_, i) => servers[i % 2]!.look(seen(address, kind))),
+      );
+      const job = await jobOf(address);
+      assert.deepEqual([job?.state, job?.due_at, job?.detected_block], ["waiting", 0, 100]);
+    }
+  });
+});
+
+describe("API and executor, two processes on one PostgreSQL and one chain", () => {
+  test("native coin alone goes back once somebody looks, and not before", async (context) => {
+    const world = await startWorld();
+    const postgres = await startPostgres();
+    const databaseUrl = postgres.url;
+    const store = await openStore({ dataDirectory: "", databaseUrl });
+    const chains = chainsAt({ ...world, chain: { chainId: 31_337 } } as never);
+    const api = await startApp({ databaseUrl, chains });
+    const executor = startExecutor({
+      store,
+      chains: world.chains(),
+      factory: factoryAddress,
+      config: testConfig,
+      registry: new Registry(),
+      log,
+    });
+    world.startTicking(150);
+    context.after(async () => {
+      await executor.stop();
+      await store.close();
+      await api.close();
+      await postgres.stop();
+      await world.stop();
+    });
+    const look = async () => {
+      const answer = await api.app.inject(`/v1/address/${record.address}/status`);
+      return answer.json();
+    };
+    const record = await keepRecord(api, await world.newRecord());
+    await world.pay([{ to: record.address, amount: record.intent.amount }]);
+    const jobs = () => store.db.selectFrom("executor_jobs").selectAll().execute();
+    await until("it is executed and rests", async () => {
+      const { state } = await look();
+      return state === "executed" && (await jobs())[0]?.state === "idle";
+    });
+    const value = 10n ** 16n;
+    const before = await world.client.getTransactionCount({ address: executor.address });
+    await world.client.setBalance({ address: record.address, value });
+    await world.mine(3);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const after = await world.client.getTransactionCount({ address: executor.address });
+    assert.equal(after, before, "nobody looked");
+    await until("it is back", async () => {
+      await look();
+      return (await world.client.getBalance({ address: record.intent.recovery })) === value;
+    });
+  });
+});

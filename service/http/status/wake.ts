@@ -1,0 +1,66 @@
+// Whoever looks, wakes: a status that shows money the executor does not know of tells it so. It
+// finds payments by their logs, and native coin has none, nor has what was paid before the record
+// was here. Only vaults that hold money make rows, so looking at others costs no more than before.
+
+import type { Hex } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import type { Logger } from "pino";
+import { hintJobs, notWorthItsGas } from "../../store/job-hints.ts";
+import type { Store } from "../../store/store.ts";
+import type { JobNews } from "./executor.ts";
+
+/** @returns whether the executor was told just now */
+export type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
+
+/** How long what was not worth its gas is left alone, however often it is looked at. */
+const worthlessSeconds = 3600;
+
+export function openWake({ store, log }: { store: Pick<Store, "db">; log: Logger }): Wake {
+  const { db } = store;
+  const led = new Set<number>();
+  const waking = new Map<Hex, Promise<boolean>>();
+
+  /** Without an executor, now or ever, nobody would do the work. */
+  const isLed = async (chainId: number) => {
+    if (led.has(chainId)) return true;
+    const lease = await db
+      .selectFrom("executor_leases")
+      .select("chain_id")
+      .where("chain_id", "=", chainId)
+      .executeTakeFirst();
+    if (lease) led.add(chainId);
+    return lease !== undefined;
+  };
+
+  const tell = async ({ address, chainId, block }: AddressStatus): Promise<boolean> => {
+    try {
+      if (!(await isLed(chainId))) return false;
+      await hintJobs(db, chainId, [{ address, block }]);
+      return true;
+    } catch (err) {
+      // The status is true all the same; whoever looks next tells it again.
+      log.warn({ err, address }, "the executor could not be told of money");
+      return false;
+    } finally {
+      waking.delete(address);
+    }
+  };
+
+  return async (status, job) => {
+    if (!isNews(status, job)) return false;
+    const { address } = status;
+    const told = waking.get(address) ?? tell(status);
+    waking.set(address, told);
+    return told;
+  };
+}
+
+/** There is money, and the executor has nothing in hand, or has not looked since. */
+function isNews({ balance, recoverable, block }: AddressStatus, job: JobNews | undefined): boolean {
+  if (balance === "0" && recoverable.length === 0) return false;
+  if (!job) return true;
+  // Its endpoints may contradict ours for as long as they like: one look for each block.
+  if (job.state === "idle") return job.detectedBlock !== block.number;
+  if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
+  return Math.abs(block.timestamp - job.detectedAt) >= worthlessSeconds;
+}

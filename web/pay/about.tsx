@@ -1,0 +1,34 @@
+import type { AddressRecord, Intent } from "executable-address";
+import { createContext, useContext } from "react";
+import type { Chain, Token } from "./intent/chains.ts";
+import type { Facts } from "./intent/facts.ts";
+import { findToken, sayAmount, sayParty } from "./intent/reading.ts";
+import { useSpeech } from "./words/say.tsx";
+
+/** The proved record of this page, and what the server says about it. */
+export type About = {
+  readonly record: AddressRecord;
+  readonly chains: readonly Chain[];
+  readonly facts: Facts;
+};
+
+export const AboutContext = createContext<About | undefined>(undefined);
+
+/** What every part of the page is about, with the ways to say it. */
+export function useAbout() {
+  const about = useContext(AboutContext)!;
+  const { say } = useSpeech();
+  const { record, chains, facts } = about;
+  const { intent } = record;
+  const chain = chains.find(({ chainId }) => chainId === intent.chainId);
+  const token = findToken(intent, chains, intent.token);
+  return {
+    ...about,
+    intent: intent as Intent,
+    token,
+    chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
+    /** Of the intent's token unless another is given. */
+    sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
+    sayParty: (address: string) => sayParty(address, record, facts.labels, say),
+  };
+}

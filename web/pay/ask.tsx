@@ -1,0 +1,118 @@
+// How to pay. The default code and the first address anywhere are the plain address: whatever a
+// wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
+// sent.
+
+import { paymentLink, plainUnits, shortAddress } from "executable-address/payment";
+import { type ReactNode, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Definitions } from "../ui/definition.tsx";
+import { useAbout } from "./about.tsx";
+import { GroupedAddress } from "./intent/address-text.tsx";
+import { QrCode } from "./qr-code.tsx";
+import { Said, useSpeech } from "./words/say.tsx";
+
+type AskProps = { owed: string; wallets: ReactNode };
+
+export function Ask({ owed, wallets }: AskProps) {
+  const { record, chainName, sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const [way, setWay] = useState<"address" | "link">("address");
+  const { address } = record;
+  const link = paymentLink(record, owed);
+  const ways = [
+    ["address", "byAddress"],
+    ["link", "byLink"],
+  ] as const;
+  return (
+    <>
+      <div className="ask-code">
+        {way === "address" ? (
+          <QrCode text={address} label={say("qrOfAddress", { address })} />
+        ) : (
+          <QrCode text={link} label={say("qrOfLink", { chain: chainName })} />
+        )}
+        <div className="ways">
+          {ways.map(([name, word]) => (
+            <Button
+              key={name}
+              look="bare"
+              small
+              aria-pressed={way === name}
+              onClick={() => setWay(name)}
+            >
+              {say(word)}
+            </Button>
+          ))}
+        </div>
+      </div>
+      <div className="ask-words">
+        {way === "link" && (
+          <p className="text-sm text-soft">
+            <Said as="byLinkText" chain={chainName} />{" "}
+            <a href={link} className="link">
+              {say("openInWallet")}
+            </a>
+          </p>
+        )}
+        <div className="flex items-start justify-between gap-1">
+          <GroupedAddress address={address} />
+          <CopyButton look="bare" text={address} what={say("address")} />
+        </div>
+        <p className="must-show">
+          <Said
+            as="walletMustShow"
+            amount={<b>{sayAmount(owed)}</b>}
+            address={
+              <b>
+                <code dir="ltr" className="whitespace-nowrap">
+                  {shortAddress(address)}
+                </code>
+              </b>
+            }
+            chain={<b>{chainName}</b>}
+          />
+        </p>
+        {wallets}
+      </div>
+    </>
+  );
+}
+
+/** What is typed by hand elsewhere. Copied text is as the other side takes it. */
+export function FromAnExchange({ owed }: { owed: string }) {
+  const { intent, token, chainName, sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const plain = plainUnits(owed, token?.decimals ?? 0);
+  return (
+    <>
+      <p className="mb-3">
+        <Said as="exchangeText" amount={<b>{sayAmount(owed)}</b>} />
+      </p>
+      <Definitions
+        items={[
+          [
+            say("amount"),
+            <span key="amount" className="flex items-center gap-2">
+              <bdi dir="ltr">{sayAmount(owed)}</bdi>
+              <CopyButton look="bare" text={plain} what={say("amount")} />
+            </span>,
+          ],
+          [
+            say("network"),
+            <Said key="network" as="networkIs" chain={chainName} id={intent.chainId} />,
+          ],
+          [
+            say("tokenContract"),
+            <span key="token" className="flex items-start gap-2">
+              <code dir="ltr" className="break-all">
+                {intent.token}
+              </code>
+              <CopyButton look="bare" text={intent.token} what={say("tokenContract")} />
+            </span>,
+          ],
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { type ReactNode, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { useAbout } from "./about.tsx";
+import { InertText } from "./intent/inert-text.tsx";
+import { sayMoment, saySpan } from "./live/say-when.ts";
+import type { Doubt, Standing } from "./standing.ts";
+import type { Key } from "./words/languages.ts";
+import { Said, useSpeech } from "./words/say.tsx";
+
+const texts: Record<Doubt, Key> = {
+  executed: "doubtExecuted",
+  expired: "doubtExpired",
+  enough: "doubtEnough",
+  fails: "doubtFails",
+  soon: "doubtSoon",
+};
+
+type DoubtsProps = { standing: Standing; children: ReactNode };
+
+/** Says why paying is not offered; what would offer it comes only after a deliberate press. */
+export function Doubts({ standing, children }: DoubtsProps) {
+  const { intent } = useAbout();
+  const { say, language } = useSpeech();
+  const [shown, setShown] = useState<string>();
+  const { doubts, secondsLeft } = standing;
+  // A new doubt asks again: the press was for those that were read.
+  const present = doubts.join();
+  if (doubts.length === 0) return children;
+  const isShown = shown === present;
+  const isGrave = doubts[0] !== "executed" && doubts[0] !== "enough";
+  return (
+    <>
+      <div className="ask-all">
+        <Notice tone={isGrave ? "warn" : "plain"} title={say("notOffered")}>
+          {doubts.map((doubt) => (
+            <p key={doubt}>
+              <Said
+                as={texts[doubt]}
+                reason={<Reason standing={standing} />}
+                date={sayMoment(intent.expirationTimestamp, language)}
+                time={saySpan(Math.max(0, secondsLeft), say)}
+              />
+            </p>
+          ))}
+          {!isShown && (
+            <Button small className="mt-3" onClick={() => setShown(present)}>
+              {say("payAnyway")}
+            </Button>
+          )}
+        </Notice>
+      </div>
+      {isShown && children}
+    </>
+  );
+}
+
+/** In a contract's or a server's words, so inert; with the call it is of. */
+export function Reason({ standing: { reason, failedCall } }: { standing: Standing }) {
+  const { say } = useSpeech();
+  return (
+    <>
+      {failedCall !== null && <>{say("callFails", { n: failedCall + 1 })}: </>}
+      {reason ? (
+        <>
+          “<InertText text={reason} />”
+        </>
+      ) : (
+        say("noReason")
+      )}
+    </>
+  );
+}

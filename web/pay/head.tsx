@@ -1,0 +1,110 @@
+import type { News } from "executable-address/follow";
+import { plainUnits } from "executable-address/payment";
+import { useEffect } from "react";
+import { Badge } from "../ui/notice.tsx";
+import { useAbout } from "./about.tsx";
+import { SentenceText, ShortParty } from "./intent/address-text.tsx";
+import { sayIntent } from "./intent/reading.ts";
+import { sayClock, sayMoment, saySpan } from "./live/say-when.ts";
+import type { Standing } from "./standing.ts";
+import { Said, useSpeech } from "./words/say.tsx";
+
+type HeadProps = { standing: Standing; news: News };
+
+/** Who asks, for how much, where, what it does and how long there is: the first thing read. */
+export function Head({ standing, news }: HeadProps) {
+  const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const isPartly = standing.state === "partly";
+  const isOver = standing.doubts.some((doubt) => doubt === "executed" || doubt === "expired");
+  const amount = sayAmount(isPartly ? standing.owed : intent.amount);
+  const asked = isOver ? "wasAskedBy" : isPartly ? "stillToPayBy" : "askedBy";
+  const who = facts.asker ?? facts.labels[record.address.toLowerCase()] ?? say("somebody");
+  useEffect(() => {
+    document.title = `${amount} · ${say("title")}`;
+  }, [amount, say]);
+
+  return (
+    <div className="min-w-0">
+      <p className="text-soft">
+        <Said as={asked} who={who} />
+      </p>
+      <h1 className="amount">
+        <bdi dir="ltr">{amount}</bdi>
+      </h1>
+      <p className="font-medium">
+        <Said as="onChain" chain={chainName} />
+        {isPartly && (
+          <span className="font-normal text-soft">
+            {" · "}
+            <Said
+              as="received"
+              received={plainUnits(news.status!.balance, token?.decimals ?? 0)}
+              amount={sayAmount(intent.amount)}
+            />
+          </span>
+        )}
+      </p>
+      {!isOver && (
+        <p className="mt-2 text-soft">
+          <SentenceText sentence={sayIntent(intent, chains, say)} address={ShortParty} />
+        </p>
+      )}
+      <StateLine standing={standing} news={news} />
+    </div>
+  );
+}
+
+const states: Record<Standing["state"], ["plain" | "good" | "warn", Parameters<SayKey>[0]]> = {
+  unknown: ["plain", "stateUnknown"],
+  unfunded: ["plain", "stateUnfunded"],
+  partly: ["warn", "statePartly"],
+  paid: ["good", "statePaid"],
+  stuck: ["warn", "stateStuck"],
+  executed: ["good", "stateExecuted"],
+  expired: ["warn", "stateExpired"],
+  recovered: ["plain", "stateRecovered"],
+};
+type SayKey = ReturnType<typeof useSpeech>["say"];
+
+/** The present state, read out when it changes; how long there is; and since when nothing came. */
+function StateLine({ standing, news }: HeadProps) {
+  const { intent } = useAbout();
+  const { say, language } = useSpeech();
+  const [tone, name] = states[standing.state];
+  const { isSilent, heardAtMs, isUnknown } = news;
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
+      <span role="status">
+        <Badge tone={tone}>{say(name)}</Badge>
+      </span>
+      <TimeLeft standing={standing} news={news} />
+      {standing.state === "expired" && (
+        <span className="text-soft">
+          <Said as="expiredOn" date={sayMoment(intent.expirationTimestamp, language)} />
+        </span>
+      )}
+      {isSilent && !isUnknown && (
+        <span role="alert" className="text-warn">
+          {heardAtMs === undefined ? (
+            say("noNewsYet")
+          ) : (
+            <Said as="noNewsSince" time={sayClock(heardAtMs, language)} />
+          )}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function TimeLeft({ standing: { state, secondsLeft }, news }: HeadProps) {
+  const { say } = useSpeech();
+  const isOver = state === "executed" || state === "expired" || state === "recovered";
+  if (isOver || secondsLeft < 0) return null;
+  return (
+    <span className="text-soft">
+      <Said as="timeLeft" time={saySpan(secondsLeft, say)} />
+      {news.chainSeconds() === undefined && <> ({say("byThisClock")})</>}
+    </span>
+  );
+}

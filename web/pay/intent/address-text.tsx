@@ -1,0 +1,52 @@
+import { addressGroups, shortAddress } from "executable-address/payment";
+import type { ReactNode } from "react";
+import { useAbout } from "../about.tsx";
+import { Said } from "../words/say.tsx";
+import type { Sentence } from "./reading.ts";
+
+/** The 40 characters in groups of four for the eye; copied and read out they are one word. */
+export function GroupedAddress({ address }: { address: string }) {
+  return (
+    <code dir="ltr" className="address-groups">
+      0x
+      {addressGroups(address).map((group, at) => (
+        <span key={at.toString()}>{group}</span>
+      ))}
+    </code>
+  );
+}
+
+/** An address in full, with who it is where the record or the operator tells. */
+export function Party({ address }: { address: string }) {
+  const who = useAbout().sayParty(address);
+  return (
+    <>
+      <code dir="ltr" className="break-all">
+        {address}
+      </code>
+      {who && <span className="font-sans text-soft"> ({who})</span>}
+    </>
+  );
+}
+
+/** Who an address is, or its ends: where the whole one stands nearby. */
+export function ShortParty({ address }: { address: string }) {
+  const who = useAbout().sayParty(address);
+  if (who) return <span title={address}>{who}</span>;
+  return (
+    <code dir="ltr" className="whitespace-nowrap" title={address}>
+      {shortAddress(address)}
+    </code>
+  );
+}
+
+type SentenceProps = { sentence: Sentence; address: (props: { address: string }) => ReactNode };
+
+/** A sentence with its addresses drawn by `address`. */
+export function SentenceText({ sentence: { as, values }, address: Address }: SentenceProps) {
+  const places: Record<string, ReactNode> = {};
+  for (const [name, value] of Object.entries(values)) {
+    places[name] = typeof value === "string" ? value : <Address address={value.address} />;
+  }
+  return <Said as={as} {...places} />;
+}

@@ -1,0 +1,111 @@
+import type { Call } from "executable-address";
+import type { ReactNode } from "react";
+import { useAbout } from "../about.tsx";
+import { Said, useSpeech } from "../words/say.tsx";
+import { Party, SentenceText } from "./address-text.tsx";
+import { Argument } from "./argument.tsx";
+import { partsOf } from "./function.ts";
+import { InertText } from "./inert-text.tsx";
+import { findToken, isSame, sayCall } from "./reading.ts";
+
+/** More are folded: nobody reads 32 calls before paying, and none of them may be missing. */
+const shownMax = 3;
+
+export function Calls() {
+  const { intent } = useAbout();
+  const shown = intent.calls.slice(0, shownMax);
+  const more = intent.calls.slice(shownMax);
+  return (
+    <>
+      <CallList calls={shown} from={1} />
+      {more.length > 0 && (
+        <details className="mt-3">
+          <summary className="font-medium">
+            <Said as="moreCalls" n={more.length} />
+          </summary>
+          <div className="mt-3">
+            <CallList calls={more} from={shownMax + 1} />
+          </div>
+        </details>
+      )}
+    </>
+  );
+}
+
+function CallList({ calls, from }: { calls: readonly Call[]; from: number }) {
+  return (
+    <ol start={from} className="space-y-3">
+      {calls.map((call, index) => (
+        <li key={index.toString()} className="overflow-hidden rounded-xl border border-line">
+          <CallCard call={call} number={from + index} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Words where the page knows them, and always the call itself, decoded in full. */
+function CallCard({ call, number }: { call: Call; number: number }) {
+  const { record, chains, facts } = useAbout();
+  const { say } = useSpeech();
+  const token = findToken(record.intent, chains, call.target);
+  const sentence = sayCall(call, token, say);
+  const { name, parameters } = partsOf(call.function);
+  const label = facts.labels[call.target.toLowerCase()];
+  const code = <code className="font-semibold break-all">{name}</code>;
+  return (
+    <>
+      <div className="flex gap-3 p-4">
+        <span className="size-6 flex-none rounded-full bg-sunken text-center text-sm leading-6">
+          {number}
+        </span>
+        <p className="min-w-0 break-words">
+          {sentence ? (
+            <SentenceText sentence={sentence} address={Party} />
+          ) : token ? (
+            <Said as="callOnToken" name={code} token={token.symbol} />
+          ) : label ? (
+            <Said as="callOnLabel" name={code} label={label} />
+          ) : (
+            <Said as="callOnUnknown" name={code} />
+          )}
+        </p>
+      </div>
+      <dl className="space-y-2 border-t border-line bg-sunken p-4 text-sm">
+        <Entry name={say("function")}>
+          <InertText text={call.function} />
+        </Entry>
+        <Entry name={say("contract")}>
+          <Party address={call.target} />
+        </Entry>
+        {parameters.map((parameter, index) => (
+          <Entry key={parameter.name} name={parameter.name} type={parameter.type}>
+            <Argument
+              type={parameter.type}
+              text={call.args[index] ?? ""}
+              token={token && isAmountOf(call, index) ? token : undefined}
+            />
+          </Entry>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+/** Which argument of a listed token's own functions is an amount of it. */
+const isAmountOf = (call: Call, index: number): boolean => {
+  const at: Record<string, number> = { transfer: 1, approve: 1, transferFrom: 2 };
+  const { name, parameters } = partsOf(call.function);
+  return at[name] === index && isSame(parameters[index]?.type ?? "", "uint256");
+};
+
+function Entry(props: { name: string; type?: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt className="break-words text-soft">
+        {props.name} {props.type && <code dir="ltr">{props.type}</code>}
+      </dt>
+      <dd className="font-mono">{props.children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+// What in an intent a payer should stop at: everything a careful friend would point at before the
+// money leaves.
+
+import type { Intent } from "executable-address";
+import type { Key } from "../words/languages.ts";
+import type { Chain } from "./chains.ts";
+import { partsOf, signatureOf } from "./function.ts";
+import { hasHidden } from "./inert.ts";
+import { findToken, isSame, unlimitedFrom } from "./reading.ts";
+
+/** `call` counts from 1. */
+export type Hazard = { tone: "warn" | "bad"; title: Key; text: Key; call?: number };
+
+export function hazardsOf(intent: Intent, chains: readonly Chain[]): Hazard[] {
+  const found: Hazard[] = findToken(intent, chains, intent.token)
+    ? []
+    : [{ tone: "warn", title: "hazardToken", text: "hazardTokenText" }];
+  return [...found, ...intent.calls.flatMap((_, index) => hazardsOfCall(index, intent))];
+}
+
+function hazardsOfCall(index: number, intent: Intent): Hazard[] {
+  const call = intent.calls[index]!;
+  const found: Hazard[] = [];
+  const at = { call: index + 1 };
+  const signature = signatureOf(partsOf(call.function));
+  const amount = approvedAmount(signature, call.args);
+  if (amount !== undefined && amount >= unlimitedFrom) {
+    found.push({ tone: "bad", title: "hazardUnlimited", text: "hazardUnlimitedText", ...at });
+  } else if (
+    amount !== undefined &&
+    isSame(call.target, intent.token) &&
+    amount > BigInt(intent.amount)
+  ) {
+    found.push({ tone: "warn", title: "hazardMore", text: "hazardMoreText", ...at });
+  }
+  if (signature === "setApprovalForAll(address,bool)" && call.args[1] === "true") {
+    found.push({ tone: "bad", title: "hazardCollection", text: "hazardCollectionText", ...at });
+  }
+  if (call.args.some(hasHidden)) {
+    found.push({ tone: "warn", title: "hazardHidden", text: "hazardHiddenText", ...at });
+  }
+  return found;
+}
+
+const approvedAmount = (signature: string, args: readonly string[]): bigint | undefined => {
+  const at = {
+    "approve(address,uint256)": 1,
+    "increaseAllowance(address,uint256)": 1,
+    "approve(address,address,uint160,uint48)": 2,
+  }[signature];
+  if (at === undefined) return undefined;
+  const amount = BigInt(args[at] ?? "0");
+  // Permit2's allowances are uint160; its largest means no limit.
+  return signature.includes("uint160") && amount >= 2n ** 159n ? unlimitedFrom : amount;
+};

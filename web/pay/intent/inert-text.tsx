@@ -1,0 +1,24 @@
+import { useSpeech } from "../words/say.tsx";
+import { inertPieces } from "./inert.ts";
+
+/** A stranger's text: nothing in it acts, and what would not be seen is written out. */
+export function InertText({ text }: { text: string }) {
+  const { say } = useSpeech();
+  return (
+    <bdi className="wrap-anywhere">
+      {inertPieces(text).map((piece, index) =>
+        piece.hidden ? (
+          <span
+            key={index.toString()}
+            className="rounded bg-warn-wash px-1 text-warn"
+            title={say("wouldNotShow")}
+          >
+            {piece.text}
+          </span>
+        ) : (
+          piece.text
+        ),
+      )}
+    </bdi>
+  );
+}

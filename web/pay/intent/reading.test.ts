@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Call, type Hex, type Intent, makeRecord } from "executable-address";
+import { en, sayWith } from "../words/languages.ts";
+import { type Chain, readChains } from "./chains.ts";
+import { readFacts } from "./facts.ts";
+import { partsOf, signatureOf } from "./function.ts";
+import { hazardsOf } from "./hazards.ts";
+import { sayAmount, sayCall, sayIntent, sayParty } from "./reading.ts";
+import { fieldsOf, itemsOf } from "./value.ts";
+
+const say = sayWith(en);
+
+const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+const other: Hex = "0x1111111111111111111111111111111111111111";
+const usdc = { symbol: "USDC", address: token, decimals: 6 };
+const chains: Chain[] = [{ chainId: 1, name: "Ethereum", tokens: [usdc] }];
+const now = 1_800_000_000;
+const unlimited = (2n ** 256n - 1n).toString();
+
+const intentOf = (...calls: Call[]): Intent => ({
+  token,
+  amount: "25000000",
+  calls,
+  expirationTimestamp: now + 86_400,
+  recovery: other,
+  salt: `0x${"00".repeat(32)}`,
+  chainId: 1,
+});
+const call = (text: string, ...args: string[]): Call => ({ target: token, function: text, args });
+const approve = (amount: string) => call("approve(address spender, uint256 amount)", other, amount);
+const titles = (intent: Intent, listed = chains) =>
+  hazardsOf(intent, listed).map(
+    ({ tone, title, call }) => `${tone}: ${say(title, { n: call ?? 0 })}`,
+  );
+
+describe("what a payer is warned of", () => {
+  test("an unlimited approval", () =>
+    assert.deepEqual(titles(intentOf(approve(unlimited))), [
+      "bad: Call 1 gives an unlimited permission",
+    ]));
+
+  test("an unlimited approval under other parameter names", () =>
+    assert.deepEqual(
+      titles(intentOf(call("approve(address receipt, uint256 orderNumber)", other, unlimited))),
+      ["bad: Call 1 gives an unlimited permission"],
+    ));
+
+  test("an unlimited approval through Permit2", () => {
+    const text = "approve(address token, address spender, uint160 amount, uint48 expiration)";
+    const call: Call = {
+      target: other,
+      function: text,
+      args: [token, other, (2n ** 160n - 1n).toString(), "1"],
+    };
+    assert.deepEqual(titles(intentOf(call)), ["bad: Call 1 gives an unlimited permission"]);
+  });
+
+  test("an approval of more than is paid", () =>
+    assert.deepEqual(titles(intentOf(approve("25000001"))), [
+      "warn: Call 1 permits more than is paid",
+    ]));
+
+  test("a whole collection handed over", () =>
+    assert.deepEqual(
+      titles(intentOf(call("setApprovalForAll(address operator, bool approved)", other, "true"))),
+      ["bad: Call 1 hands over a whole collection"],
+    ));
+
+  test("characters that would not show", () =>
+    assert.deepEqual(titles(intentOf(call("note(string text)", "pay \u202eecila"))), [
+      "warn: Call 1 contains characters that would not show",
+    ]));
+
+  test("a token that is not listed, and a chain that is not", () => {
+    assert.deepEqual(titles({ ...intentOf(approve("1")), token: other }), ["warn: Unknown token"]);
+    assert.deepEqual(titles({ ...intentOf(approve("1")), chainId: 2 }), ["warn: Unknown token"]);
+    assert.deepEqual(titles(intentOf(approve("1")), []), ["warn: Unknown token"]);
+  });
+
+  test("nothing, where all is ordinary", () =>
+    assert.deepEqual(titles(intentOf(approve("25000000"))), []));
+});
+
+describe("what a call does, in words", () => {
+  test("the functions of a listed token", () => {
+    const transfer = call("transfer(address to, uint256 amount)", other, "1500000");
+    assert.deepEqual(sayCall(transfer, usdc, say), {
+      as: "callSends",
+      values: { amount: "1.5 USDC", to: { address: other } },
+    });
+    assert.deepEqual(sayCall(approve(unlimited), usdc, say), {
+      as: "callApproves",
+      values: { spender: { address: other }, amount: "an unlimited amount" },
+    });
+  });
+
+  test("nothing is explained on an unlisted contract or under other types", () => {
+    assert.equal(sayCall(approve("1"), undefined, say), undefined);
+    const odd = call("transfer(address to, uint128 amount)", other, "1");
+    assert.equal(sayCall(odd, usdc, say), undefined);
+  });
+
+  test("amounts of an unknown token stay base units", () => {
+    assert.equal(sayAmount("1500000", undefined, say), "1,500,000 base units");
+    assert.equal(sayAmount("1", usdc, say), "0.000001 USDC");
+  });
+
+  test("parties are named where the record or the operator names them, and nowhere else", () => {
+    const record = makeRecord(intentOf(approve("1")));
+    const shop = "0x2222222222222222222222222222222222222222";
+    const party = (address: string, labels = {}) => sayParty(address, record, labels, say);
+    assert.equal(party(record.address.toLowerCase()), "this very address");
+    assert.equal(party(other), "the recovery address");
+    assert.equal(party(shop), undefined);
+    assert.equal(party(shop, { [shop]: "Shop" }), "Shop");
+    assert.equal(party(other, { [other]: "Bank" }), "the recovery address");
+  });
+});
+
+describe("an intent in one sentence", () => {
+  const sum = (...calls: Call[]) => sayIntent(intentOf(...calls), chains, say);
+  const shop = "0x2222222222222222222222222222222222222222";
+  const pay = { target: other, function: "pay(uint256 order)", args: ["1"] };
+
+  test("one transfer: how much goes to whom", () =>
+    assert.deepEqual(sum(call("transfer(address to, uint256 amount)", shop, "25000000")), {
+      as: "sumTransfer",
+      values: { amount: "25 USDC", party: { address: shop } },
+    }));
+
+  test("an approval and a call of whom it was given to: who may take how much", () =>
+    assert.deepEqual(sum(approve("25000000"), pay), {
+      as: "sumCall",
+      values: { amount: "25 USDC", party: { address: other } },
+    }));
+
+  test("anything else: how many calls run on how many contracts", () => {
+    assert.deepEqual(sum(approve("1"), { ...pay, target: shop }), {
+      as: "sumCalls",
+      values: { calls: "2", contracts: "2" },
+    });
+    assert.deepEqual(sum(...Array(32).fill(pay)), {
+      as: "sumCalls",
+      values: { calls: "32", contracts: "1" },
+    });
+    assert.deepEqual(sum(pay), { as: "sumOneCall", values: { party: { address: other } } });
+  });
+});
+
+describe("arrays and tuples", () => {
+  test("are taken apart by their type, nested ones again", () => {
+    const items = itemsOf("(address to, uint256[] ids)[]", '[["0x1",["1","2"]]]');
+    assert.deepEqual(items, { type: "(address to, uint256[] ids)", values: ['["0x1",["1","2"]]'] });
+    assert.deepEqual(fieldsOf(items!.type, items!.values[0]!), [
+      { type: "address", name: "to", value: "0x1" },
+      { type: "uint256[]", name: "ids", value: '["1","2"]' },
+    ]);
+    assert.equal(itemsOf("string", '["no array"]'), undefined);
+    assert.equal(fieldsOf("(bool a)", "no list"), undefined);
+  });
+});
+
+describe("what the operator says of an address", () => {
+  test("is taken where it can be shown as it stands, and left out otherwise", () => {
+    const shop = "0x2222222222222222222222222222222222222222";
+    const facts = { asker: "A Shop", labels: { [shop]: "Shop" } };
+    assert.deepEqual(readFacts(JSON.stringify(facts)), { ...facts, walletChain: undefined });
+    const wrong = { asker: "Am\u202eazon", labels: { "0x12": "No", [shop]: "" }, walletChain: 7 };
+    const nothing = { asker: undefined, labels: {}, walletChain: undefined };
+    assert.deepEqual(readFacts(JSON.stringify(wrong)), nothing);
+    for (const text of [null, "", "null", "[1", '"text"'])
+      assert.deepEqual(readFacts(text), nothing);
+    const rpc = (rpcUrl: string) =>
+      readFacts(JSON.stringify({ walletChain: { rpcUrl, coin: "ETH" } }));
+    assert.equal(rpc("javascript:alert(1)").walletChain, undefined);
+    assert.deepEqual(rpc("https://rpc.example").walletChain, {
+      rpcUrl: "https://rpc.example",
+      coin: "ETH",
+    });
+  });
+});
+
+describe("the chain list of the server", () => {
+  test("keeps whole entries only: a token that cannot be shown honestly is unknown", () => {
+    const tokens = [
+      usdc,
+      { ...usdc, decimals: -1 },
+      { ...usdc, decimals: 1e9 },
+      { ...usdc, decimals: "6" },
+      { ...usdc, symbol: "US\u202eDC" },
+      { ...usdc, symbol: "" },
+      { ...usdc, symbol: "X".repeat(33) },
+      { ...usdc, address: "0x12" },
+      null,
+    ];
+    const list = { chains: [{ chainId: 1, name: "Ethereum", tokens }, { chainId: "1" }, null] };
+    assert.deepEqual(readChains(list), chains);
+    for (const wrong of [undefined, null, [], { chains: {} }])
+      assert.deepEqual(readChains(wrong), []);
+  });
+});
+
+describe("function strings", () => {
+  test("are split at their outermost commas", () => {
+    const parts = partsOf("f((address to, uint256 amount)[] payments, bytes data)");
+    assert.deepEqual(parts.parameters, [
+      { type: "(address to, uint256 amount)[]", name: "payments" },
+      { type: "bytes", name: "data" },
+    ]);
+    assert.deepEqual(partsOf("ping()"), { name: "ping", parameters: [] });
+    assert.equal(signatureOf(partsOf("a(address b, bool c)")), "a(address,bool)");
+  });
+});

@@ -1,0 +1,117 @@
+// What a call does, in plain words. Only a listed token's own functions are explained: the same
+// name on an unknown contract promises nothing.
+
+import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import { formatUnits } from "executable-address/payment";
+import type { Key, Say } from "../words/languages.ts";
+import type { Chain, Token } from "./chains.ts";
+import { partsOf, signatureOf } from "./function.ts";
+
+/** From here on an approval is meant to have no limit. */
+export const unlimitedFrom = 2n ** 255n;
+
+export const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+export function findToken(
+  intent: Intent,
+  chains: readonly Chain[],
+  address: Hex,
+): Token | undefined {
+  return chains
+    .find(({ chainId }) => chainId === intent.chainId)
+    ?.tokens.find((token) => isSame(token.address, address));
+}
+
+/** "25 USDC" for a listed token; otherwise the bare base units, which cannot mislead. */
+export function sayAmount(amount: string, token: Token | undefined, say: Say): string {
+  if (BigInt(amount) >= unlimitedFrom) return say("unlimitedAmount");
+  if (!token) return say("baseUnits", { amount: formatUnits(amount, 0) });
+  return `${formatUnits(amount, token.decimals)} ${token.symbol}`;
+}
+
+/** Names of contracts, by their addresses in lower case: the operator's word. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** Who an address of a call is, where the record or the operator tells. */
+export function sayParty(
+  address: string,
+  { address: vault, factory, intent }: AddressRecord,
+  labels: Labels,
+  say: Say,
+): string | undefined {
+  if (isSame(address, vault)) return say("partyVault");
+  if (isSame(address, intent.recovery)) return say("partyRecovery");
+  if (isSame(address, intent.token)) return say("partyToken");
+  if (isSame(address, factory)) return say("partyFactory");
+  return labels[address.toLowerCase()];
+}
+
+/**
+ * A sentence of the catalogue, and what stands in its places: words, or an address shown as one.
+ */
+export type Sentence = { as: Key; values: Record<string, string | { address: string }> };
+
+/** A sentence for the functions every token has; undefined for anything else. */
+export function sayCall(call: Call, token: Token | undefined, say: Say): Sentence | undefined {
+  if (!token) return undefined;
+  const [first = "", second = "", third = ""] = call.args;
+  switch (signatureOf(partsOf(call.function))) {
+    case "transfer(address,uint256)":
+      return {
+        as: "callSends",
+        values: { amount: sayAmount(second, token, say), to: { address: first } },
+      };
+    case "approve(address,uint256)":
+      if (second === "0") {
+        return {
+          as: "callRevokes",
+          values: { spender: { address: first }, token: token.symbol },
+        };
+      }
+      return {
+        as: "callApproves",
+        values: { spender: { address: first }, amount: sayAmount(second, token, say) },
+      };
+    case "transferFrom(address,address,uint256)":
+      return {
+        as: "callMoves",
+        values: {
+          amount: sayAmount(third, token, say),
+          from: { address: first },
+          to: { address: second },
+        },
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** The whole intent in one sentence: where the money goes if that is plain, else how much runs. */
+export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {
+  const token = findToken(intent, chains, intent.token);
+  const amountOf = (amount: string) => sayAmount(amount, token, say);
+  const [first, second] = intent.calls;
+  const isOfToken = (call: Call) => token !== undefined && isSame(call.target, intent.token);
+  const signature = signatureOf(partsOf(first!.function));
+  if (intent.calls.length === 1) {
+    if (isOfToken(first!) && signature === "transfer(address,uint256)") {
+      const [to, amount] = first!.args as [string, string];
+      return { as: "sumTransfer", values: { amount: amountOf(amount), party: { address: to } } };
+    }
+    return { as: "sumOneCall", values: { party: { address: first!.target } } };
+  }
+  const isApproval = isOfToken(first!) && signature === "approve(address,uint256)";
+  const isPlainCall =
+    intent.calls.length === 2 && isApproval && isSame(first!.args[0]!, second!.target);
+  if (isPlainCall) {
+    return {
+      as: "sumCall",
+      values: { party: { address: second!.target }, amount: amountOf(first!.args[1]!) },
+    };
+  }
+  const contracts = new Set(intent.calls.map(({ target }) => target.toLowerCase())).size;
+  return {
+    as: "sumCalls",
+    values: { calls: `${intent.calls.length}`, contracts: `${contracts}` },
+  };
+}

@@ -1,0 +1,61 @@
+// What a payer may want to know beyond the payment: where money goes otherwise, and the evidence.
+
+import { CopyButton } from "../../ui/copy.tsx";
+import { Definitions } from "../../ui/definition.tsx";
+import { useAbout } from "../about.tsx";
+import { sayMomentInFull } from "../live/say-when.ts";
+import { Said, useSpeech } from "../words/say.tsx";
+
+const Code = ({ children }: { children: string }) => (
+  <code dir="ltr" className="break-all">
+    {children}
+  </code>
+);
+
+export function Otherwise() {
+  const { intent } = useAbout();
+  const { say, language } = useSpeech();
+  return (
+    <>
+      <p className="mb-3 text-soft">{say("otherwiseText")}</p>
+      <Definitions
+        items={[
+          [say("recoveryAddress"), <Code key="to">{intent.recovery}</Code>],
+          [say("expires"), sayMomentInFull(intent.expirationTimestamp, language)],
+        ]}
+      />
+    </>
+  );
+}
+
+export function Evidence() {
+  const { record, intent } = useAbout();
+  const { say } = useSpeech();
+  return (
+    <>
+      <p className="mb-3 text-soft">{say("checkedText")}</p>
+      <Definitions
+        items={[
+          [say("factory"), <Code key="factory">{record.factory}</Code>],
+          [say("token"), <Code key="token">{intent.token}</Code>],
+          [say("units"), <Code key="amount">{intent.amount}</Code>],
+          [say("chain"), intent.chainId],
+          [say("salt"), <Code key="salt">{intent.salt}</Code>],
+          [
+            say("terms"),
+            <span key="terms" className="flex items-center gap-2">
+              <Said as="bytes" n={(record.terms.length - 2) / 2} />
+              <CopyButton look="bare" text={record.terms} what={say("terms")} />
+            </span>,
+          ],
+          [
+            say("withoutServer"),
+            <a key="link" className="link" href={`/a/#terms=${record.terms}`}>
+              {say("fromTerms")}
+            </a>,
+          ],
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+import type { BalanceChange, Simulation } from "executable-address/client";
+import type { ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Loading } from "../../ui/states.tsx";
+import { useAbout } from "../about.tsx";
+import { InertText } from "../intent/inert-text.tsx";
+import { findToken } from "../intent/reading.ts";
+import { Said, useSpeech } from "../words/say.tsx";
+import { nativeCoin, type Simulated, sayAccount, sayChange } from "./simulation.ts";
+
+type WouldProps = { simulated: Simulated; onRetry: () => void };
+
+/** Beside what the address guarantees, what it would come to now. */
+export function WouldHappen({ simulated, onRetry }: WouldProps) {
+  const { say } = useSpeech();
+  if (simulated.kind === "loading") return <Loading lines={3} />;
+  if (simulated.kind !== "done") {
+    return (
+      <Notice
+        title={say("wouldFailed")}
+        action={
+          <Button small onClick={onRetry}>
+            {say("again")}
+          </Button>
+        }
+      >
+        <p>{say("wouldFailedText")}</p>
+      </Notice>
+    );
+  }
+  const { simulation } = simulated;
+  return (
+    <>
+      <Outcome simulation={simulation} />
+      <p className="mt-4 text-sm text-soft">
+        <Said as="wouldSource" block={simulation.block.number} />
+      </p>
+    </>
+  );
+}
+
+function Outcome({ simulation }: { simulation: Simulation }): ReactNode {
+  const { intent, sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const { outcome, reason, failedCall } = simulation;
+  switch (outcome) {
+    case "succeeds":
+      return <Success simulation={simulation} amount={sayAmount(intent.amount)} />;
+    case "fails":
+      return (
+        <Notice tone="warn" title={say("wouldFails")}>
+          <p>
+            <Said
+              as="wouldFailsText"
+              what={failedCall === null ? say("it") : say("callN", { n: failedCall + 1 })}
+              reason={<InertText text={reason ?? ""} />}
+            />
+          </p>
+        </Notice>
+      );
+    case "impossible":
+      return <p className="text-soft">{say("wouldOver")}</p>;
+    case "unknown":
+      return (
+        <Notice title={say("wouldFailed")}>
+          <p>
+            <InertText text={reason ?? ""} />
+          </p>
+        </Notice>
+      );
+  }
+}
+
+function Success({ simulation, amount }: { simulation: Simulation; amount: string }) {
+  const { say } = useSpeech();
+  const { fundingAssumed, changes, unmeasured, scope } = simulation;
+  return (
+    <>
+      <p className="text-soft">
+        {changes.length === 0 ? (
+          say("wouldNothing")
+        ) : fundingAssumed ? (
+          <Said as="wouldOnce" amount={amount} />
+        ) : (
+          say("wouldNow")
+        )}
+      </p>
+      <ul className="mt-3 divide-y divide-line">
+        {changes.map((change) => (
+          <Change key={change.account + change.token} change={change} />
+        ))}
+      </ul>
+      {unmeasured > 0 && (
+        <p className="mt-3 text-warn">
+          <Said as="wouldUnmeasured" n={unmeasured} />
+        </p>
+      )}
+      {scope !== "transfers" && <p className="mt-3 text-warn">{say("wouldScope")}</p>}
+    </>
+  );
+}
+
+function Change({ change }: { change: BalanceChange }) {
+  const { record, chains, facts } = useAbout();
+  const { say } = useSpeech();
+  const token = findToken(record.intent, chains, change.token);
+  const who = sayAccount(change.account, record, facts.labels, say);
+  return (
+    <li className="py-2.5">
+      <p className="font-semibold break-words tabular-nums">
+        <bdi dir="ltr">{sayChange(change.change, change.token, token, say)}</bdi>
+        {!token && change.token !== nativeCoin && (
+          <span className="font-normal text-soft">
+            {" "}
+            <Said as="ofToken" address={<code className="break-all">{change.token}</code>} />
+          </span>
+        )}
+      </p>
+      <p className="text-sm">
+        <code dir="ltr" className="break-all">
+          {change.account}
+        </code>
+        {who && <span className="text-soft"> ({who})</span>}
+      </p>
+    </li>
+  );
+}

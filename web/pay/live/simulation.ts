@@ -1,0 +1,121 @@
+// What executing would do now, as the server's node computes it: asked for again when the status
+// changes, and shown as the server's word, for nothing of it can be proved here.
+
+import type { AddressRecord, Hex } from "executable-address";
+import type { Simulation } from "executable-address/client";
+import { formatUnits } from "executable-address/payment";
+import type { ServiceStatus } from "executable-address/status";
+import { useEffect, useRef, useState } from "react";
+import type { Token } from "../intent/chains.ts";
+import { type Labels, sayParty } from "../intent/reading.ts";
+import type { Say } from "../words/languages.ts";
+
+export type Simulated =
+  | { kind: "loading" | "unavailable" | "not_held" }
+  | { kind: "done"; simulation: Simulation };
+
+const changesMax = 100;
+/** With no status so far, there is most likely no server either. */
+const patienceMilliseconds = 2_000;
+/** The server may simulate at a block a little older than the one that brought the news. */
+const behindMilliseconds = 500;
+const triesMax = 4;
+
+/** What was simulated last stays until the next is there; `again` asks at once. */
+export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
+  const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
+  const [attempt, setAttempt] = useState(0);
+  const state = status && `${status.state} ${status.balance}`;
+  // Of the status that changed: the one after it, of the same state, is no reason to ask again.
+  const known = useRef({ state, from: 0 });
+  if (known.current.state !== state) known.current = { state, from: status?.block.number ?? 0 };
+  const { from } = known.current;
+  useEffect(() => {
+    const stopping = new AbortController();
+    const ask = async () => {
+      for (let tries = 1; tries <= triesMax; tries++) {
+        const next = await findSimulation(address, stopping.signal);
+        if (stopping.signal.aborted) return;
+        const isBehind = next.kind === "done" && next.simulation.block.number < from;
+        if (!isBehind || tries === triesMax) return setSimulated(next);
+        await new Promise((resolve) => setTimeout(resolve, behindMilliseconds));
+      }
+    };
+    const wait = state === undefined && attempt === 0 ? patienceMilliseconds : 0;
+    const timer = setTimeout(ask, wait);
+    return () => {
+      stopping.abort();
+      clearTimeout(timer);
+    };
+  }, [address, state, from, attempt]);
+  return { simulated, again: () => setAttempt(attempt + 1) };
+}
+
+async function findSimulation(address: Hex, signal: AbortSignal): Promise<Simulated> {
+  const path = `/v1/address/${address}/simulation`;
+  const answer = await fetch(path, { signal }).catch(() => undefined);
+  if (answer?.status === 404) return { kind: "not_held" };
+  const text = answer?.ok ? await answer.text().catch(() => "") : "";
+  const simulation = readSimulation(text, address);
+  return simulation ? { kind: "done", simulation } : { kind: "unavailable" };
+}
+
+const outcomes = ["succeeds", "fails", "impossible", "unknown"];
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isAddress = (value: unknown) => /^0x[0-9a-fA-F]{40}$/.test(String(value));
+
+/** Undefined for anything this page could not show, and for another address's. */
+export function readSimulation(text: string, address: Hex): Simulation | undefined {
+  try {
+    const found: Simulation = JSON.parse(text);
+    const { outcome, block, reason, failedCall, changes, unmeasured } = found;
+    const isWhole =
+      found.address.toLowerCase() === address.toLowerCase() &&
+      outcomes.includes(outcome) &&
+      isCount(block.number) &&
+      isCount(unmeasured) &&
+      (reason === null || typeof reason === "string") &&
+      (failedCall === null || isCount(failedCall)) &&
+      changes.length <= changesMax &&
+      changes.every(
+        ({ account, token, change }) =>
+          isAddress(account) && isAddress(token) && /^-?[1-9][0-9]{0,77}$/.test(change),
+      );
+    return isWhole ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The zero address stands for it where tokens are named. */
+export const nativeCoin = `0x${"0".repeat(40)}`;
+const nativeDecimals = 18;
+
+/** "+25 USDC"; of a token that is not listed, bare base units, which cannot mislead. */
+export function sayChange(
+  change: string,
+  address: Hex,
+  token: Token | undefined,
+  say: Say,
+): string {
+  const amount = change.replace("-", "");
+  const sign = change.startsWith("-") ? "−" : "+";
+  if (token) return `${sign}${formatUnits(amount, token.decimals)} ${token.symbol}`;
+  if (address === nativeCoin)
+    return `${sign}${formatUnits(amount, nativeDecimals)} ${say("nativeCoin")}`;
+  return `${sign}${say("baseUnits", { amount: formatUnits(amount, 0) })}`;
+}
+
+/** Who an account is to the intent, by the proved record and the operator's labels. */
+export function sayAccount(
+  account: Hex,
+  record: AddressRecord,
+  labels: Labels,
+  say: Say,
+): string | undefined {
+  const at = record.intent.calls.findIndex(
+    ({ target }) => target.toLowerCase() === account.toLowerCase(),
+  );
+  const call = at < 0 ? undefined : say("partyCall", { n: at + 1 });
+  return sayParty(account, record, labels, say) ?? call;
+}

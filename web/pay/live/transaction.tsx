@@ -1,0 +1,28 @@
+import type { ReactNode } from "react";
+import { useSpeech } from "../words/say.tsx";
+import { explorerLink } from "./explorer.ts";
+
+type TransactionProps = { hash: string; explorer: string | null | undefined };
+
+/** In full, and linked where the operator names an explorer. */
+export function Transaction({ hash, explorer }: TransactionProps) {
+  return (
+    <Explored link={explorerLink(explorer, "tx", hash)}>
+      <code dir="ltr" className="break-all">
+        {hash}
+      </code>
+    </Explored>
+  );
+}
+
+/** Opens apart, so that the page stays, and without telling the explorer where from. */
+export function Explored({ link, children }: { link: string | undefined; children: ReactNode }) {
+  const { say } = useSpeech();
+  if (!link) return children;
+  return (
+    <a className="link" href={link} target="_blank" rel="noreferrer">
+      {children}
+      <span className="sr-only"> ({say("newTab")})</span>
+    </a>
+  );
+}

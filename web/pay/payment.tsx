@@ -1,0 +1,163 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { Badge, Notice } from "../ui/notice.tsx";
+import { Loading } from "../ui/states.tsx";
+import { useAbout } from "./about.tsx";
+import { Ask, FromAnExchange } from "./ask.tsx";
+import { Doubts, Reason } from "./doubts.tsx";
+import { Head } from "./head.tsx";
+import { Calls } from "./intent/calls.tsx";
+import { hazardsOf } from "./intent/hazards.ts";
+import { Evidence, Otherwise } from "./intent/small-print.tsx";
+import { useNews, useTick } from "./live/news.ts";
+import { sayMoment } from "./live/say-when.ts";
+import { useSimulation } from "./live/simulation.ts";
+import { WouldHappen } from "./live/simulation-card.tsx";
+import { OtherMoney, Receipt } from "./receipt.tsx";
+import { ReturnTo } from "./return-to.tsx";
+import { type Standing, standingOf } from "./standing.ts";
+import { OnItsWay } from "./wallet/on-its-way.tsx";
+import { WalletPanel } from "./wallet/panel.tsx";
+import { usePayment } from "./wallet/use-payment.ts";
+import { Said, useSpeech } from "./words/say.tsx";
+
+/** A code that is taken away again a moment later would be scanned: so long it is waited. */
+const patienceMilliseconds = 3_000;
+const tickMilliseconds = 1_000;
+
+/** A verified record: one card to pay by, and folded below it everything else. */
+export function Payment() {
+  const { record, intent, chains, facts, chainName } = useAbout();
+  const { say } = useSpeech();
+  useTick(tickMilliseconds);
+  const news = useNews(record.address);
+  const { simulated, again } = useSimulation(record.address, news.status);
+  const isPatient = usePatience();
+  const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
+  const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
+  const isFinal = ["executed", "expired", "recovered"].includes(standing.state);
+  const { owed } = standing;
+  const payment = usePayment({ record, owed, chainName, walletChain: facts.walletChain });
+  const hazards = hazardsOf(intent, chains);
+  const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
+
+  const ask = <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />;
+
+  return (
+    <div className="space-y-3">
+      {hazards.map(({ tone, title, text, call }) => (
+        <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
+          <p>{say(text)}</p>
+        </Notice>
+      ))}
+      <section className="card pay-card">
+        <div className="ask-head">
+          <Head standing={standing} news={news} />
+        </div>
+        {payment.kept ? (
+          <OnItsWay kept={payment.kept} fate={payment.fate} news={news} forget={payment.forget} />
+        ) : !isKnown && isPatient ? (
+          <div className="ask-all">
+            <p className="sr-only">{say("checkingRun")}</p>
+            <Loading lines={5} />
+          </div>
+        ) : (
+          <Body standing={standing} receipt={isFinal && <Receipt {...{ standing, news }} />}>
+            {ask}
+          </Body>
+        )}
+      </section>
+      <ReturnTo isFinal={isFinal} />
+      {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
+        <Folded title={say("otherMoney")} isOpen>
+          <OtherMoney status={news.status} />
+        </Folded>
+      )}
+      <Folded
+        title={say("doesTitle")}
+        isOpen={hazards.length > 0}
+        aside={<Badge>{say("termsMatch")}</Badge>}
+      >
+        <p className="mb-4 text-soft">{say("doesText")}</p>
+        <Calls />
+      </Folded>
+      {!isFinal && simulated.kind !== "not_held" && (
+        <Folded title={say("wouldTitle")} isOpen={simulation?.outcome === "fails"}>
+          <WouldHappen simulated={simulated} onRetry={again} />
+        </Folded>
+      )}
+      {!isFinal && standing.owed !== "0" && (
+        <Folded title={say("exchangeTitle")}>
+          <FromAnExchange owed={owed} />
+        </Folded>
+      )}
+      <Folded title={say("otherwiseTitle")}>
+        <Otherwise />
+      </Folded>
+      <Folded title={say("lateTitle")} isOpen={standing.state === "executed"}>
+        <p>{say("lateText")}</p>
+        {standing.state === "executed" && (
+          <div className="pay-card !px-0">
+            <Doubts standing={standing}>{ask}</Doubts>
+          </div>
+        )}
+      </Folded>
+      <Folded title={say("checkedTitle")}>
+        <Evidence />
+      </Folded>
+    </div>
+  );
+}
+
+type BodyProps = { standing: Standing; receipt: ReactNode; children: ReactNode };
+
+/** What the card holds below its head: the outcome, or how to pay, behind its doubts. */
+function Body({ standing, receipt, children }: BodyProps) {
+  const { intent } = useAbout();
+  const { say, language } = useSpeech();
+  const { state } = standing;
+  return (
+    <>
+      {state === "paid" && <p className="ask-all text-soft">{say("paidText")}</p>}
+      {state === "stuck" && (
+        <div className="ask-all">
+          <Notice tone="warn">
+            <p>
+              <Said
+                as="stuckText"
+                reason={<Reason standing={standing} />}
+                date={sayMoment(intent.expirationTimestamp, language)}
+              />
+            </p>
+          </Notice>
+        </div>
+      )}
+      {receipt}
+      {/* A receipt stays one: where late payers look, it says what paying again would do. */}
+      {state !== "executed" && <Doubts standing={standing}>{children}</Doubts>}
+    </>
+  );
+}
+
+type FoldedProps = { title: string; isOpen?: boolean; aside?: ReactNode; children: ReactNode };
+
+/** Opens by itself when what is in it becomes something to be seen. */
+function Folded({ title, isOpen = false, aside, children }: FoldedProps) {
+  return (
+    <details className="card folded" open={isOpen}>
+      <summary>
+        <h2>{title}</h2>
+        {aside}
+      </summary>
+      <div className="pt-3">{children}</div>
+    </details>
+  );
+}
+
+function usePatience(): boolean {
+  const [isPatient, setPatient] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setPatient(false), patienceMilliseconds);
+    return () => clearTimeout(timer);
+  }, []);
+  return isPatient;
+}

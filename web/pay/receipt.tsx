@@ -1,0 +1,147 @@
+// What became of it: in place of every way to pay once the calls have run, or can no longer run.
+
+import type { News } from "executable-address/follow";
+import type { ServiceStatus } from "executable-address/status";
+import { useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Definitions } from "../ui/definition.tsx";
+import { useAbout } from "./about.tsx";
+import { Party } from "./intent/address-text.tsx";
+import { findToken } from "./intent/reading.ts";
+import { explorerLink } from "./live/explorer.ts";
+import { sayMomentInFull } from "./live/say-when.ts";
+import { nativeCoin } from "./live/simulation.ts";
+import { Explored, Transaction } from "./live/transaction.tsx";
+import type { Standing } from "./standing.ts";
+import { Said, useSpeech } from "./words/say.tsx";
+
+const texts = {
+  executed: "executedText",
+  expired: "expiredText",
+  recovered: "recoveredText",
+} as const;
+
+export function Receipt({ standing, news }: { standing: Standing; news: News }) {
+  const { record, facts, chainName, sayAmount, intent } = useAbout();
+  const { say, language } = useSpeech();
+  const state = standing.state as keyof typeof texts;
+  const { status } = news;
+  const event = status?.execution ?? status?.recoveries.at(-1);
+  const explorer = explorerLink(status?.explorer, "address", record.address);
+  return (
+    <div className="ask-all">
+      <p className="mb-3">{say(texts[state])}</p>
+      <Definitions
+        items={[
+          ...(status?.execution
+            ? [[say("paidBy"), <bdi key="paid">{sayAmount(intent.amount)}</bdi>] as const]
+            : []),
+          [say("to"), <Party key="to" address={record.address} />],
+          ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
+          [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
+          ...(event
+            ? [
+                [
+                  say("when"),
+                  <span key="when">
+                    {event.timestamp !== undefined && (
+                      <>
+                        <time dateTime={new Date(event.timestamp * 1000).toISOString()}>
+                          {sayMomentInFull(event.timestamp, language)}
+                        </time>
+                        {", "}
+                      </>
+                    )}
+                    <Said as="inBlock" block={event.blockNumber} />
+                  </span>,
+                ] as const,
+                [
+                  say("transaction"),
+                  <Transaction key="tx" hash={event.transactionHash} explorer={status?.explorer} />,
+                ] as const,
+              ]
+            : []),
+          [
+            say("proof"),
+            <a key="proof" className="link" href={`/a/#terms=${record.terms}`}>
+              {say("proofText")}
+            </a>,
+          ],
+        ]}
+      />
+      {explorer && (
+        <p className="mt-3 text-sm">
+          <Explored link={explorer}>
+            <Said as="onExplorer" host={new URL(explorer).host} />
+          </Explored>
+        </p>
+      )}
+      <Keep />
+    </div>
+  );
+}
+
+/** Paper, and a link to send on. */
+function Keep() {
+  const { say } = useSpeech();
+  const [isRefused, setRefused] = useState(false);
+  const link = window.location.origin + window.location.pathname + window.location.hash;
+  const share = () =>
+    navigator.share({ title: document.title, url: link }).catch((error: Error) => {
+      if (error.name !== "AbortError") setRefused(true);
+    });
+  return (
+    <div className="mt-4 flex flex-wrap items-center gap-2 print:hidden">
+      <Button small onClick={() => window.print()}>
+        {say("print")}
+      </Button>
+      {"share" in navigator && !isRefused ? (
+        <Button small onClick={() => void share()}>
+          {say("share")}
+        </Button>
+      ) : (
+        <CopyButton text={link} what={say("link")}>
+          {say("link")}
+        </CopyButton>
+      )}
+    </div>
+  );
+}
+
+/** Surplus, late and other money: where it went and by which transaction, or where it can go. */
+export function OtherMoney({ status }: { status: ServiceStatus }) {
+  const { chains, intent, sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const amountOf = (token: `0x${string}`, amount: string) => {
+    const listed = findToken(intent, chains, token);
+    if (token === nativeCoin) return `${amount} wei`;
+    return listed
+      ? sayAmount(amount, listed)
+      : `${say("baseUnits", { amount })} ${say("ofToken", { address: token })}`;
+  };
+  const recovery = (
+    <code dir="ltr" className="break-all">
+      {intent.recovery}
+    </code>
+  );
+  return (
+    <ul className="space-y-3">
+      {status.recoveries.map(({ token, amount, transactionHash, logIndex }) => (
+        <li key={`${transactionHash}:${logIndex}`}>
+          <p>
+            <Said as="otherWent" amount={amountOf(token, amount)} address={recovery} />
+          </p>
+          <p className="text-sm text-soft">
+            {say("transaction")} <Transaction hash={transactionHash} explorer={status.explorer} />
+          </p>
+        </li>
+      ))}
+      {status.recoverable.map(({ token, amount }) => (
+        <li key={token}>
+          <Said as="otherWill" amount={amountOf(token, amount)} address={recovery} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,76 @@
+// Where a payer stands: the one decision the page is drawn by. What cannot run is not offered, and
+// what is paid and cannot run is never shown as good.
+
+import type { Intent } from "executable-address";
+import type { Simulation } from "executable-address/client";
+import type { News } from "executable-address/follow";
+import { owed } from "executable-address/payment";
+
+/** Why paying is not offered without a deliberate click, the gravest first. */
+export type Doubt = "executed" | "expired" | "enough" | "fails" | "soon";
+
+export type Standing = {
+  /** `unknown`: nothing was heard of the address, and nothing says that paying is wrong. */
+  state:
+    | "unknown"
+    | "unfunded"
+    | "partly"
+    | "paid"
+    | "stuck"
+    | "executed"
+    | "expired"
+    | "recovered";
+  doubts: Doubt[];
+  /** What is still to be paid, in base units. */
+  owed: string;
+  /** Why the calls do not run, in a contract's or a server's words; null where nobody tells. */
+  reason: string | null;
+  /** The place of the call that fails, from 0. */
+  failedCall: number | null;
+  /** Until the calls can no longer run, by the chain's clock if it is known; negative when over. */
+  secondsLeft: number;
+};
+
+/** From here on a payment may well arrive too late. */
+const soonSeconds = 10 * 60;
+
+export function standingOf(
+  intent: Pick<Intent, "amount" | "expirationTimestamp">,
+  { status, chainSeconds }: Pick<News, "status" | "chainSeconds">,
+  simulation: Simulation | undefined,
+  deviceSeconds: number,
+): Standing {
+  const secondsLeft = intent.expirationTimestamp - (chainSeconds() ?? deviceSeconds);
+  const fails = simulation?.outcome === "fails" ? simulation : undefined;
+  const executor = status?.executor;
+  // What failed before and succeeds in a test run now is only waiting for its next attempt.
+  const isTried = executor?.phase === "waiting" && executor.attempts > 0;
+  const isGivenUp =
+    executor?.phase === "given_up" || (isTried && simulation?.outcome !== "succeeds");
+  const isStuck = fails !== undefined || isGivenUp;
+
+  const state = ((): Standing["state"] => {
+    if (status?.state === "executed" || status?.state === "recovered") return status.state;
+    if (status?.state === "expired" || secondsLeft < 0) return "expired";
+    if (!status) return "unknown";
+    if (status.state === "funded") return isStuck ? "stuck" : "paid";
+    return status.state === "partially_funded" ? "partly" : "unfunded";
+  })();
+
+  const doubts: Doubt[] = [];
+  if (state === "executed") doubts.push("executed");
+  else if (state === "expired" || state === "recovered") doubts.push("expired");
+  else if (state === "paid" || state === "stuck") doubts.push("enough");
+  else {
+    if (fails) doubts.push("fails");
+    if (secondsLeft < soonSeconds) doubts.push("soon");
+  }
+  return {
+    state,
+    doubts,
+    owed: owed(intent.amount, status?.balance ?? "0"),
+    reason: fails?.reason ?? (isGivenUp ? (executor?.reason ?? null) : null),
+    failedCall: fails?.failedCall ?? null,
+    secondsLeft,
+  };
+}

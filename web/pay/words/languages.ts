@@ -1,0 +1,44 @@
+// Which language the public page speaks, and how to fetch it. English comes with the page; another
+// is loaded before the first paint, and English is shown where it cannot be.
+
+import en from "./en.json" with { type: "json" };
+
+export { en };
+/** A sentence of the page, by name. Every language has the same, with the same places. */
+export type Key = keyof typeof en;
+export type Catalogue = Readonly<Record<Key, string>>;
+
+export type Language = { readonly tag: string; readonly name: string; readonly dir: "ltr" | "rtl" };
+
+export const languages: readonly Language[] = [{ tag: "en", name: "English", dir: "ltr" }];
+const english = languages[0]!;
+
+const catalogues: Record<string, () => Promise<Catalogue>> = {};
+
+/** By what was chosen here before, else by what the browser asks for. */
+export function pickLanguage(
+  chosen: string | null | undefined,
+  wanted: readonly string[],
+): Language {
+  const find = (tag: string) => languages.find((language) => language.tag === tag);
+  const candidates = [chosen ?? "", ...wanted].map((tag) => tag.toLowerCase().split("-")[0]!);
+  return candidates.map(find).find((language) => language !== undefined) ?? english;
+}
+
+/** Never throws. */
+export async function loadWords(language: Language): Promise<[Language, Catalogue]> {
+  const load = catalogues[language.tag];
+  const words = load && (await load().catch(() => undefined));
+  return words ? [language, words] : [english, en];
+}
+
+export type Values = Readonly<Record<string, string | number>>;
+export type Say = (key: Key, values?: Values) => string;
+
+/** What is put into a sentence keeps its own direction; U+2068 and U+2069 isolate it. */
+export const sayWith =
+  (words: Catalogue, { dir } = english): Say =>
+  (key, values = {}) =>
+    words[key].replace(/\{(\w+)\}/g, (_, name) =>
+      dir === "rtl" ? `\u2068${values[name] ?? ""}\u2069` : `${values[name] ?? ""}`,
+    );
