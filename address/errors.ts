@@ -6,6 +6,9 @@ export type Path = (string | number)[];
 /** One fault of an input: where it is, what kind it is, and what would be right. */
 export type Issue = { path: Path; code: string; message: string };
 
+/** An issue of a place that is known from elsewhere. */
+export type Fault = Omit<Issue, "path">;
+
 /** The input is not what it claims to be; the caller can mend it. Carries every fault found. */
 export class InvalidError extends Error {
   readonly issues: Issue[];
@@ -34,6 +37,11 @@ export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...pa
 export function refuse(faults: Faults, code: string, message: string, ...deeper: Path): void {
   if (faults.issues.length < issuesMax)
     faults.issues.push({ path: [...faults.path, ...deeper], code, message });
+}
+
+/** {@link refuse} for each. */
+export function refuseAll(faults: Faults, found: readonly Fault[]): void {
+  for (const { code, message } of found) refuse(faults, code, message);
 }
 
 /** @throws {InvalidError} if anything was refused */

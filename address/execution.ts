@@ -10,7 +10,8 @@ import { gather, InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { readFunction } from "./function/function.ts";
 import { readCall } from "./intent/fields.ts";
 import type { Call, Hex, Intent } from "./intent/intent.ts";
-import { decodeTerms, encodeTerms, type TermsOptions } from "./intent/terms.ts";
+import type { TermsOptions } from "./intent/parse.ts";
+import { decodeTerms, encodeTerms } from "./intent/terms.ts";
 import { callPlaces, orTooLong, writeCall } from "./intent/write.ts";
 import { type Keccak, keccak256 } from "./keccak/keccak.ts";
 

@@ -12,7 +12,14 @@ export {
   executeSelector,
 } from "./execution.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
-export { type ParseOptions, parseIntent } from "./intent/parse.ts";
-export { decodeTerms, encodeTerms, type TermsOptions } from "./intent/terms.ts";
+export {
+  encodeNewIntent,
+  findCautions,
+  type NewIntentOptions,
+  parseIntent,
+  type TermsOptions,
+} from "./intent/parse.ts";
+export { drawSalt } from "./intent/salt.ts";
+export { decodeTerms, encodeTerms } from "./intent/terms.ts";
 export { type Keccak, keccak256 } from "./keccak/keccak.ts";
 export { makeRecord, verifyRecord } from "./record.ts";

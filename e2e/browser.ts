@@ -1,16 +1,7 @@
 // A real Chromium for e2e tests, small pages of other origins, and the checks every page must pass.
 
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -18,8 +9,8 @@ import { dirname, join, resolve } from "node:path";
 import chromiumBinary from "@sparticuz/chromium";
 import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { findNewerThanPages } from "../scripts/pages.ts";
 
-const web = resolve(import.meta.dirname, "../web");
 const cache = resolve(import.meta.dirname, "../node_modules/.cache");
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
@@ -28,7 +19,7 @@ const axeSource = readFileSync(
 
 /** @throws when the pages the service serves are older than their sources */
 export async function launchBrowser(): Promise<Browser> {
-  requireFreshBuild();
+  assert.deepEqual(findNewerThanPages(), [], "newer than web/dist: npm run build");
   return chromium.launch({
     executablePath: await unpackBrowser(),
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
@@ -58,20 +49,6 @@ async function unpackBrowser(): Promise<string> {
     if (!existsSync(program)) throw error;
   }
   return program;
-}
-
-function requireFreshBuild(): void {
-  const sources = ["dashboard", "pay", "ui", "public"].flatMap((folder) =>
-    (readdirSync(join(web, folder), { recursive: true }) as string[])
-      .filter((name) => !name.includes(".test."))
-      .map((name) => join(web, folder, name)),
-  );
-  // The factory that the public page trusts is built into it.
-  sources.push(join(web, "../address/deployment.ts"));
-  const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const built = changed(join(web, "dist/index.html"));
-  const newer = sources.filter((path) => changed(path) > built);
-  assert.deepEqual(newer, [], "web/dist is older than these sources: npm run build");
 }
 
 /** A page with nothing on it at `http://localhost:PORT`, an origin of its own. */

@@ -29,7 +29,9 @@ const environment = async (dataDir: string) => ({
 
 /** Starts as `npm start` does and waits for what it prints, or for its end. */
 async function start(env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [join(root, "scripts/start.js")], { env });
+  const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
+    env,
+  });
   let said = "";
   await new Promise<void>((next) => {
     child.once("exit", () => next());

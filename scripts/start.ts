@@ -25,6 +25,7 @@ import {
   payerAccount,
   shopAddress,
 } from "./local-chain.ts";
+import { buildPages } from "./pages.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const host = process.env.HOST || "127.0.0.1";
@@ -52,6 +53,7 @@ async function start(): Promise<void> {
   prepareDataDir();
   await requireFree(chainPort, "127.0.0.1", "CHAIN_PORT");
   await requireFree(port, host, "PORT");
+  buildPages();
 
   // A block for each transaction at once, and one every ten seconds so that the clock moves on.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];

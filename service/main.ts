@@ -9,6 +9,7 @@ import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
 import { openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
+import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
 import { prepareDrain } from "./http/drain.ts";
@@ -53,6 +54,7 @@ async function start(config: Config): Promise<void> {
       store,
       accounts,
       chains,
+      desk: openDesk(store, log),
       factory: factoryAddress,
       keccak: newWasmKeccak(),
       publicUrl: config.publicUrl,

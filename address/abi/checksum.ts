@@ -11,7 +11,7 @@ import {
 } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { type Keccak, keccak256 } from "../keccak/keccak.ts";
-import { digitsText, newDigits, toHex, writeDigits, writeHex } from "./hex.ts";
+import { digitsText, newDigits, writeDigits, writeHex } from "./hex.ts";
 import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
 
 /**
@@ -88,15 +88,19 @@ export function writeAddress(
   return right;
 }
 
-/**
- * The address in the word at `at` as text that {@link writeAddress} takes: as it was given to it
- * last, so that it need not compare letters, or in lower case.
- */
-export function readAddress(memory: Memory, bytes: Uint8Array, at: number): string {
+/** The address in the word at `at`, in EIP-55 case, or undefined where the word is none. */
+export function readAddress(memory: Memory, bytes: Uint8Array, at: number): Hex | undefined {
+  let above = 0;
+  for (let i = 0; i < 12; i++) above |= bytes[at + i]!;
+  if (above !== 0) return undefined;
   const { addresses, addressBytes } = memory;
   const slot = slotOfBytes(bytes, at + 12);
   const known = addresses[slot];
   let different = 0;
   for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + 12 + i]!;
-  return known && different === 0 ? known.given : toHex(bytes.subarray(at + 12, at + 32));
+  if (known && different === 0) return known.text;
+  const text = formatAddress(bytes.subarray(at + 12, at + 32), memory.keccak);
+  addresses[slot] = { given: text, text };
+  for (let i = 0; i < 20; i++) addressBytes[20 * slot + i] = bytes[at + 12 + i]!;
+  return text;
 }

@@ -112,6 +112,21 @@ export function readWord(view: DataView, at: number): bigint {
   return high === 0n && middle === 0n ? low : (high << 128n) | (middle << 64n) | low;
 }
 
+/** The integer of `bits` in the word at `at`, or undefined where the word is none. */
+export function decodeInteger(
+  view: DataView,
+  at: number,
+  bits: number,
+  signed: boolean,
+): Integer | undefined {
+  const small = readSmall(view, at);
+  if (small !== undefined && (bits > 53 || small < 2 ** (signed ? bits - 1 : bits))) return small;
+  const word = readWord(view, at);
+  const value = signed ? BigInt.asIntN(256, word) : word;
+  const [least, most] = rangeOf(bits, signed);
+  return value >= least && value <= most ? value : undefined;
+}
+
 /** The word at `at` as a double if it is below 2^53, else undefined. */
 export function readSmall(view: DataView, at: number): number | undefined {
   for (let i = 0; i < 24; i += 4) if (view.getUint32(at + i) !== 0) return undefined;

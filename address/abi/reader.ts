@@ -1,12 +1,12 @@
 // Reading ABI-encoded bytes that may be hostile. Every part must lie where the one canonical
-// encoding has it, so each byte is read once: no offset can point at another's bytes, and nothing
-// grows beyond its encoding.
+// encoding has it, and every bit must be as it is there: each byte is read once, no offset can
+// point at another's bytes, and nothing grows beyond its encoding.
 
-import { InvalidError, type Path } from "../errors.ts";
+import { type Fault, InvalidError, type Path } from "../errors.ts";
 import { readAddress } from "./checksum.ts";
 import { toHex } from "./hex.ts";
 import type { Memory } from "./memory.ts";
-import { readSmall, readWord, viewOf } from "./number.ts";
+import { decodeInteger, readSmall, viewOf } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 import { padded } from "./writer.ts";
 
@@ -26,9 +26,14 @@ export function newReader(bytes: Uint8Array, memory: Memory): Reader {
   return { bytes, view: viewOf(bytes), memory, path: [], at: 0 };
 }
 
-/** @throws {InvalidError} always */
-export function malformed(reader: Reader, message: string): never {
-  throw new InvalidError([{ path: [...reader.path], code: "malformed_terms", message }]);
+/** @throws {InvalidError} always: `fault` where the reader stands, or at `deeper` below it */
+export function refuseHere(reader: Reader, fault: Fault, ...deeper: Path): never {
+  throw new InvalidError([{ path: [...reader.path, ...deeper], ...fault }]);
+}
+
+/** @throws {InvalidError} always, as {@link refuseHere}: the layout is at fault */
+export function malformed(reader: Reader, message: string, ...deeper: Path): never {
+  return refuseHere(reader, { code: "malformed_terms", message }, ...deeper);
 }
 
 /** Takes the next `count` bytes of the tail. */
@@ -110,22 +115,31 @@ function takeValue(reader: Reader, type: AbiType, head: number, base: number): S
   }
 }
 
-/** Text of a value of one word. Bits outside the type are left to the caller's comparison. */
+/** Text of a value of one word, which must be one of the type's. */
 function wordText(reader: Reader, type: AbiType, at: number): string {
+  const { bytes, memory, view } = reader;
   switch (type.kind) {
     case "uint":
-      return String(readSmall(reader.view, at) ?? readWord(reader.view, at));
-    case "int":
-      return String(readSmall(reader.view, at) ?? BigInt.asIntN(256, readWord(reader.view, at)));
-    case "address":
-      return readAddress(reader.memory, reader.bytes, at);
-    case "bool":
-      return readSmall(reader.view, at) === 0 ? "false" : "true";
+    case "int": {
+      const value = decodeInteger(view, at, type.bits, type.kind === "int");
+      if (value !== undefined) return String(value);
+      break;
+    }
+    case "address": {
+      const address = readAddress(memory, bytes, at);
+      if (address !== undefined) return address;
+      break;
+    }
+    case "bool": {
+      const value = readSmall(view, at);
+      if (value === 0 || value === 1) return value === 1 ? "true" : "false";
+      break;
+    }
     case "fixedBytes":
-      return toHex(reader.bytes.subarray(at, at + type.size));
-    default:
-      return malformed(reader, `a ${type.kind} is no single word`);
+      zeros(reader, at + type.size, at + 32);
+      return toHex(bytes.subarray(at, at + type.size));
   }
+  return malformed(reader, `the word at byte ${at} is no ${type.name}`);
 }
 
 function zeros(reader: Reader, from: number, to: number): void {

@@ -20,7 +20,7 @@ export type AbiType = (
   readonly depth: number;
 };
 
-/** `length` undefined: as many as there are. `bodyBytes` of one element in the list's body. */
+/** `length` undefined: as many as there are. */
 type ListType = {
   readonly kind: "list";
   readonly element: AbiType;

@@ -1,13 +1,14 @@
 // `executable-address/client`: the service's interface, trusted with nothing that can be proved. A
 // record that does not recompute under the factory the caller trusts is an error, never data.
 
-import { parseAddress } from "../abi/checksum.ts";
-import { toHex } from "../abi/hex.ts";
+import { formatAddress, parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
+import { deriveAddress } from "../derive.ts";
 import { InvalidError, quoted } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
+import { encodeNewIntent } from "../intent/parse.ts";
 import { type Keccak, keccak256 } from "../keccak/keccak.ts";
-import { makeRecord, verifyRecord } from "../record.ts";
+import { verifyRecord } from "../record.ts";
 import type { ServiceStatus } from "../status/shape.ts";
 import { type Request, ServiceError, send, type Transport } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
@@ -99,11 +100,13 @@ export function createClient(options: ClientOptions): Client {
 
   return {
     async create(intent, { signal } = {}) {
-      const wanted = makeRecord(withSalt(intent), trust);
-      const body = JSON.stringify(wanted.intent);
+      // A salt drawn here and not by the service: sending it again is the same address.
+      const { intent: wanted, terms } = encodeNewIntent(intent, trust);
+      const body = JSON.stringify(wanted);
       const headers = { "Content-Type": "application/json", ...credential };
       const request: Request = { method: "POST", path: "/address/create", headers, body, signal };
-      return prove(await send(transport, request), wanted.address, trust);
+      const address = formatAddress(deriveAddress(terms, trust), keccak);
+      return prove(await send(transport, request), address, trust);
     },
     async lookup(address, options) {
       const asked = parseAddress(address, { keccak });
@@ -142,12 +145,6 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
     throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
   if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
   return clientId === undefined ? {} : { "X-Client-Id": clientId };
-}
-
-/** Drawn here and not by the service, so that sending it again is the same address. */
-function withSalt(intent: NewIntent): Intent {
-  const salt = intent.salt ?? toHex(crypto.getRandomValues(new Uint8Array(32)));
-  return { ...intent, salt };
 }
 
 async function orUndefined(answer: Promise<unknown>): Promise<unknown> {

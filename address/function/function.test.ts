@@ -1,58 +1,102 @@
-// The lists that functions are held to, each asked of its source.
+// The lists that new functions are held to, each asked of its source; and what is proposed instead
+// of a function in another spelling.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
 import { toFunctionSelector } from "viem";
-import { InvalidError, parseIntent } from "../index.ts";
+import { encodeNewIntent, InvalidError, parseIntent } from "../index.ts";
 import { shop, withCall } from "../test/samples.ts";
-import { reservedWords } from "./reserved.ts";
-import { wellKnown } from "./selectors.ts";
+import { isReserved, reservedWords } from "./reserved.ts";
+import { ownerOfSelector, wellKnown } from "./selectors.ts";
 
-const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
+const solc = createRequire(import.meta.url)("solc") as {
+  compile(input: string): string;
+  version(): string;
+};
 
-/** Those of `words` that the compiler refuses to name a function. */
-function refusedBySolc(words: string[]): string[] {
-  const content = (word: string) => `interface I { function ${word}() external; }`;
-  const sources = Object.fromEntries(words.map((word) => [word, { content: content(word) }]));
-  const settings = { outputSelection: {}, stopAfter: "parsing" };
-  const input = { language: "Solidity", sources, settings };
-  const { errors = [] } = JSON.parse(solc.compile(JSON.stringify(input))) as {
-    errors?: { severity: string; sourceLocation: { file: string } }[];
-  };
-  const fatal = errors.filter(({ severity }) => severity === "error");
-  return words.filter((word) => fatal.some(({ sourceLocation }) => sourceLocation.file === word));
+/** Those of `words` that the compiler refuses where `source` puts them. */
+function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
+  const settings = { outputSelection: { "*": { "*": ["abi"] } } };
+  let left = words;
+  for (;;) {
+    const sources = Object.fromEntries(
+      left.map((word) => [word, { content: `contract C { ${source(word)} }` }]),
+    );
+    const input = { language: "Solidity", sources, settings };
+    const { errors = [] } = JSON.parse(solc.compile(JSON.stringify(input))) as {
+      errors?: { severity: string; sourceLocation: { file: string } }[];
+    };
+    const fatal = errors.filter(({ severity }) => severity === "error");
+    const found = new Set(fatal.map(({ sourceLocation }) => sourceLocation.file));
+    // A stage of the compiler that refuses one file keeps the rest from the next stage.
+    if (found.size === 0) return words.filter((word) => !left.includes(word));
+    left = left.filter((word) => !found.has(word));
+  }
 }
 
-describe("function", () => {
-  test("reserved_word for every word that solc refuses as a name, and for no other", () => {
-    const words = [...reservedWords];
-    // These four pass solc's parser as a function's name, and fail as a parameter's.
-    const late = ["this", "super", "fallback", "receive"];
+const free = `at error from global layout revert transient leave abi msg block tx now self owner __
+  require assert keccak256 sha256 gasleft selfdestruct suicide szabo finney erc7201 result $ a$ _1`;
+const sized = `uint8 uint256 uint7 uint0 uint08 uint264 int8 int9 int256 int257 bytes1 bytes32
+  bytes0 bytes33 bytes032 bytes1x1 uint8x1 fixed8 fixed8x fixed8x0 fixed8x00 fixed8x80
+  fixed8x81 fixed08x1
+  fixed128x18 fixed7x1 ufixed8x0 ufixed256x80 ufixed264x80`;
+
+describe("reserved_word", () => {
+  const words = [...reservedWords, ...free.split(/\s+/), ...sized.split(/\s+/)];
+
+  test("the compiler asked is the one the contracts are made with", () => {
+    assert.match(solc.version(), /^0\.8\.37\+/);
+  });
+
+  test("for every word that solc refuses as a function's name, and for no other", () => {
+    const refused = refusedBySolc(words, (word) => `function ${word}() external {}`);
     assert.deepEqual(
-      refusedBySolc(words),
-      words.filter((word) => !late.includes(word)),
+      words.filter((word) => isReserved(word, "function")),
+      refused,
     );
-    const free =
-      "at error from global layout revert transient leave abi msg block tx now self owner";
-    assert.deepEqual(refusedBySolc(free.split(" ")), []);
-    for (const word of free.split(" "))
-      assert.doesNotThrow(() => parseIntent(withCall(`f(bool ${word})`, "true")));
-    for (const word of [...words, "uint8", "int256", "bytes32", "fixed128x18"])
-      assert.throws(() => parseIntent(withCall(`f(bool ${word})`, "true")), /word of Solidity/);
+    for (const allowed of ["_", "fallback", "receive", "super", "this"])
+      assert.ok(!refused.includes(allowed), allowed);
   });
 
-  test("selector_clash for every well-known selector under another signature", () => {
-    for (const [selector, signature] of wellKnown)
-      assert.equal(toFunctionSelector(`function ${signature}`), selector, signature);
+  test("for every word that solc refuses as a parameter's name, and for no other", () => {
+    const refused = refusedBySolc(words, (word) => `function f(bool ${word}) external {}`);
+    assert.deepEqual(
+      words.filter((word) => isReserved(word, "parameter")),
+      refused,
+    );
+    assert.ok(refused.includes("_"));
   });
 
-  test("well-known functions themselves are accepted", () => {
+  test("of a new intent alone: its terms are valid for good", () => {
+    const intent = withCall("f(bool memory)", "true");
+    assert.doesNotThrow(() => parseIntent(intent));
+    assert.throws(() => encodeNewIntent(intent), /memory is a word of Solidity, not a parameter/);
+    assert.doesNotThrow(() => encodeNewIntent(withCall("receive(bool from)", "true")));
+  });
+});
+
+describe("selector_clash", () => {
+  const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
+
+  test("for the selector of every well-known function, as viem has it", () => {
+    for (const signature of signatures)
+      assert.equal(ownerOfSelector(toFunctionSelector(`function ${signature}`)), signature);
+    assert.equal(new Set(signatures).size, signatures.length);
+    assert.equal(ownerOfSelector("0x00000000"), undefined);
+  });
+
+  test("of a new intent alone, and not of the well-known function itself", () => {
+    const intent = withCall("many_msg_babbage(bytes1 a)", "0x11");
+    assert.doesNotThrow(() => parseIntent(intent));
+    assert.throws(() => encodeNewIntent(intent), /0xa9059cbb is that of .*transfer\(address,uint/);
     const approve = withCall("approve(address spender, uint256 amount)", shop, "1");
-    assert.doesNotThrow(() => parseIntent(approve));
+    assert.doesNotThrow(() => encodeNewIntent(approve));
   });
+});
 
-  test("not_canonical, with a spelling that is accepted, for what Solidity lets one write", () => {
+describe("not_canonical", () => {
+  test("with a spelling that is accepted, for what Solidity lets one write", () => {
     const spellings = {
       "approve( address spender , uint amount )": "approve(address spender, uint256 amount)",
       "function f(bytes calldata a) external payable returns (bool)": "f(bytes a)",

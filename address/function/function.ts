@@ -4,10 +4,9 @@
 import { toHex } from "../abi/hex.ts";
 import { type Memory, remember, slotOfSignature } from "../abi/memory.ts";
 import { type AbiFunction, bodyBytes, termsBytesMax } from "../abi/type.ts";
-import { type Faults, quoted, refuse } from "../errors.ts";
+import { type Faults, quoted, refuse, refuseAll } from "../errors.ts";
 import { parseGrammar } from "./grammar.ts";
 import { respell } from "./respell.ts";
-import { ownerOfSelector } from "./selectors.ts";
 import { weave } from "./weave.ts";
 
 /** The function `text` spells, or undefined and its faults. */
@@ -32,7 +31,7 @@ export function readFunction(
     const spelling = respell(text);
     if (spelling !== undefined)
       refuse(faults, "not_canonical", `not in canonical form: write ${quoted(spelling)}`);
-    else for (const { code, message } of found) refuse(faults, code, message);
+    else refuseAll(faults, found);
     return undefined;
   }
   const { name, types, names } = found;
@@ -40,12 +39,6 @@ export function readFunction(
   const signatureBytes = ascii.encode(signature);
   const hash = memory.keccak(signatureBytes);
   const selector = toHex(hash.subarray(0, 4));
-  const owner = ownerOfSelector(selector);
-  if (owner !== undefined && owner !== signature) {
-    const message = `its selector ${selector} is that of the well-known ${owner}`;
-    refuse(faults, "selector_clash", message);
-    return undefined;
-  }
   const carried = names.join(",");
   return remember(memory.functions, text, {
     text,

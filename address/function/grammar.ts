@@ -8,22 +8,21 @@ import {
   tupleType,
   typeDepthMax,
 } from "../abi/type.ts";
-import { isReserved } from "./reserved.ts";
+import type { Fault } from "../errors.ts";
 
 /** `names` as terms carry them: `spender,amount`, a tuple's within it as `(to,amount)payments`. */
 export type Grammatical = { name: string; types: AbiType[]; names: string[] };
-export type GrammarFault = { code: string; message: string };
 
 const nameLengthMax = 64;
 const example = '"approve(address spender, uint256 amount)"';
 
-type Cursor = { readonly text: string; at: number; readonly faults: GrammarFault[] };
+type Cursor = { readonly text: string; at: number; readonly faults: Fault[] };
 
 /** Thrown where the grammar cannot go on; the fault is already noted. */
 class Stuck extends Error {}
 
 /** Takes `text` apart, or tells what is wrong: naming faults all, the first fault of form. */
-export function parseGrammar(text: string): Grammatical | GrammarFault[] {
+export function parseGrammar(text: string): Grammatical | Fault[] {
   const cursor: Cursor = { text, at: 0, faults: [] };
   try {
     const name = readName(cursor, "a function name");
@@ -135,11 +134,6 @@ function readName(cursor: Cursor, what: string): string {
   if (name.length > nameLengthMax) {
     const message = `${what} has at most ${nameLengthMax} characters, found ${name.length}`;
     cursor.faults.push({ code: "name_too_long", message });
-  } else if (isReserved(name)) {
-    cursor.faults.push({
-      code: "reserved_word",
-      message: `${name} is a word of Solidity, not ${what}`,
-    });
   }
   return name;
 }

@@ -1,127 +1,196 @@
-// Functions that move or hand over money, by selector. Four bytes are few: a harmless-looking name
-// can be ground until it has the selector of `approve`, so no other function may have one of these.
+// Functions that move or hand over money, by selector. A selector is four bytes: some 2^32 tries
+// find a harmless-looking name that has the selector of `approve`, so no new intent may have one of
+// these under another signature. A courtesy to readers, not a bound: a target has functions that no
+// list has, and the same work finds their selectors too.
 
-/** In short, where it would not fit a line. */
-const parts = {
-  INTENT: "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)",
-  TRANSFER: "address,address,uint256,uint256,uint256,bytes32",
+import { toHex } from "../abi/hex.ts";
+import { keccak256 } from "../keccak/keccak.ts";
+
+const intent = "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
+const permitted = "(address,uint256),uint256,uint256";
+const permits = "(address,uint256)[],uint256,uint256";
+const allowed = "(address,uint160,uint48,uint48)";
+const authorization = "address,address,uint256,uint256,uint256,bytes32";
+const signature = "uint8,bytes32,bytes32";
+const pool = "(address,address,address,address,uint256,uint256,uint256)";
+const userOperation = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)";
+
+/** Signatures by where they come from; a test asks viem about the selector of each. */
+export const wellKnown: Readonly<Record<string, string>> = {
+  "ERC-20 and what tokens add to it": `
+    transfer(address,uint256) transferFrom(address,address,uint256) approve(address,uint256)
+    allowance(address,address) balanceOf(address) mint(address,uint256) mint(address) mint(uint256)
+    burn(uint256) burn(address,uint256) burnFrom(address,uint256) issue(uint256) redeem(uint256)
+    increaseAllowance(address,uint256) decreaseAllowance(address,uint256)
+    increaseApproval(address,uint256) decreaseApproval(address,uint256)
+    push(address,uint256) pull(address,uint256) move(address,address,uint256)`,
+  "ERC-677 and 1363": `
+    transferAndCall(address,uint256) transferAndCall(address,uint256,bytes)
+    transferFromAndCall(address,address,uint256) transferFromAndCall(address,address,uint256,bytes)
+    approveAndCall(address,uint256) approveAndCall(address,uint256,bytes)`,
+  "ERC-2612, its forms in DAI and USDC, ERC-5805": `
+    permit(address,address,uint256,uint256,${signature})
+    permit(address,address,uint256,uint256,bool,${signature})
+    permit(address,address,uint256,uint256,bytes)
+    delegate(address) delegateBySig(address,uint256,uint256,${signature})`,
+  "ERC-3009": `
+    transferWithAuthorization(${authorization},${signature})
+    transferWithAuthorization(${authorization},bytes)
+    receiveWithAuthorization(${authorization},${signature})
+    receiveWithAuthorization(${authorization},bytes)
+    cancelAuthorization(address,bytes32,${signature}) cancelAuthorization(address,bytes32,bytes)`,
+  "ERC-721": `
+    safeTransferFrom(address,address,uint256) safeTransferFrom(address,address,uint256,bytes)
+    setApprovalForAll(address,bool) safeMint(address,uint256) safeMint(address)
+    onERC721Received(address,address,uint256,bytes)`,
+  "ERC-777": `
+    send(address,uint256,bytes) burn(uint256,bytes)
+    operatorSend(address,address,uint256,bytes,bytes) operatorBurn(address,uint256,bytes,bytes)
+    authorizeOperator(address) revokeOperator(address)`,
+  "ERC-1155 and 6909": `
+    safeTransferFrom(address,address,uint256,uint256,bytes)
+    safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)
+    mint(address,uint256,uint256,bytes) mintBatch(address,uint256[],uint256[],bytes)
+    burn(address,uint256,uint256) burnBatch(address,uint256[],uint256[])
+    onERC1155Received(address,address,uint256,uint256,bytes)
+    onERC1155BatchReceived(address,address,uint256[],uint256[],bytes)
+    transfer(address,uint256,uint256) transferFrom(address,address,uint256,uint256)
+    approve(address,uint256,uint256) setOperator(address,bool)`,
+  "ERC-4626 and 7540": `
+    deposit(uint256,address) mint(uint256,address) deposit(uint256) redeem(uint256,address)
+    withdraw(uint256,address,address) redeem(uint256,address,address)
+    deposit(uint256,address,address) mint(uint256,address,address)
+    requestDeposit(uint256,address,address) requestRedeem(uint256,address,address)`,
+  "WETH and its kin": `
+    deposit() withdraw(uint256) depositTo(address) withdrawTo(address,uint256)
+    withdrawFrom(address,address,uint256) depositToAndCall(address,bytes)
+    flashLoan(address,address,uint256,bytes)`,
+  Permit2: `
+    approve(address,address,uint160,uint48) transferFrom(address,address,uint160,address)
+    transferFrom((address,address,uint160,address)[]) lockdown((address,address)[])
+    permit(address,(${allowed},address,uint256),bytes)
+    permit(address,(${allowed}[],address,uint256),bytes)
+    permitTransferFrom((${permitted}),(address,uint256),address,bytes)
+    permitTransferFrom((${permits}),(address,uint256)[],address,bytes)
+    permitWitnessTransferFrom((${permitted}),(address,uint256),address,bytes32,string,bytes)
+    permitWitnessTransferFrom((${permits}),(address,uint256)[],address,bytes32,string,bytes)
+    invalidateNonces(address,address,uint48) invalidateUnorderedNonces(uint256,uint256)`,
+  "Uniswap v2 and its forks": `
+    swapExactTokensForTokens(uint256,uint256,address[],address,uint256)
+    swapTokensForExactTokens(uint256,uint256,address[],address,uint256)
+    swapExactETHForTokens(uint256,address[],address,uint256)
+    swapTokensForExactETH(uint256,uint256,address[],address,uint256)
+    swapExactTokensForETH(uint256,uint256,address[],address,uint256)
+    swapETHForExactTokens(uint256,address[],address,uint256)
+    swapExactTokensForTokensSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)
+    swapExactETHForTokensSupportingFeeOnTransferTokens(uint256,address[],address,uint256)
+    swapExactTokensForETHSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)
+    addLiquidity(address,address,uint256,uint256,uint256,uint256,address,uint256)
+    addLiquidityETH(address,uint256,uint256,uint256,address,uint256)
+    removeLiquidity(address,address,uint256,uint256,uint256,address,uint256)
+    removeLiquidityETH(address,uint256,uint256,uint256,address,uint256)
+    swap(uint256,uint256,address,bytes) skim(address)`,
+  "Uniswap v3, its routers and positions, the universal router": `
+    exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
+    exactInput((bytes,address,uint256,uint256,uint256))
+    exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
+    exactOutput((bytes,address,uint256,uint256,uint256))
+    exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))
+    exactInput((bytes,address,uint256,uint256))
+    exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))
+    exactOutput((bytes,address,uint256,uint256))
+    swapExactTokensForTokens(uint256,uint256,address[],address)
+    swapTokensForExactTokens(uint256,uint256,address[],address)
+    unwrapWETH9(uint256,address) unwrapWETH9(uint256) refundETH() wrapETH(uint256)
+    unwrapWETH9WithFee(uint256,address,uint256,address)
+    sweepToken(address,uint256,address) sweepToken(address,uint256)
+    sweepTokenWithFee(address,uint256,address,uint256,address)
+    selfPermit(address,uint256,uint256,${signature})
+    selfPermitAllowed(address,uint256,uint256,${signature})
+    mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))
+    increaseLiquidity((uint256,uint256,uint256,uint256,uint256,uint256))
+    decreaseLiquidity((uint256,uint128,uint256,uint256,uint256))
+    collect((uint256,address,uint128,uint128))
+    execute(bytes,bytes[]) execute(bytes,bytes[],uint256)`,
+  "other exchanges: 1inch, 0x, Curve, Balancer": `
+    swap(address,${pool},bytes) swap(address,${pool},bytes,bytes)
+    unoswap(uint256,uint256,uint256,uint256) unoswap(address,uint256,uint256,uint256[])
+    unoswapTo(uint256,uint256,uint256,uint256,uint256)
+    uniswapV3Swap(uint256,uint256,uint256[])
+    transformERC20(address,address,uint256,uint256,(uint32,bytes)[])
+    execute((address,address,uint256),bytes[],bytes32)
+    exchange(int128,int128,uint256,uint256) exchange(uint256,uint256,uint256,uint256)
+    exchange_underlying(int128,int128,uint256,uint256)
+    add_liquidity(uint256[2],uint256) add_liquidity(uint256[3],uint256)
+    remove_liquidity(uint256,uint256[2]) remove_liquidity(uint256,uint256[3])
+    remove_liquidity_one_coin(uint256,int128,uint256)
+    swap((bytes32,uint8,address,address,uint256,bytes),(address,bool,address,bool),uint256,uint256)
+    joinPool(bytes32,address,address,(address[],uint256[],bytes,bool))
+    exitPool(bytes32,address,address,(address[],uint256[],bytes,bool))`,
+  "lending and staking: Aave, Compound, Lido": `
+    supply(address,uint256,address,uint16) withdraw(address,uint256,address)
+    deposit(address,uint256,address,uint16) borrow(address,uint256,uint256,uint16,address)
+    repay(address,uint256,uint256,address) approveDelegation(address,uint256)
+    setUserUseReserveAsCollateral(address,bool)
+    supplyWithPermit(address,uint256,address,uint16,uint256,${signature})
+    supply(address,uint256) supplyTo(address,address,uint256) withdraw(address,uint256)
+    withdrawTo(address,address,uint256) transferAsset(address,address,uint256) allow(address,bool)
+    redeemUnderlying(uint256) borrow(uint256) repayBorrow(uint256)
+    submit(address) wrap(uint256) unwrap(uint256) requestWithdrawals(uint256[],address)
+    stake(uint256) unstake(uint256) claim() claim(address) exit() getReward()`,
+  bridges: `
+    depositForBurn(uint256,uint32,bytes32,address)
+    depositForBurn(uint256,uint32,bytes32,address,bytes32,uint256,uint32)
+    depositForBurnWithCaller(uint256,uint32,bytes32,address,bytes32)
+    send((uint32,bytes32,uint256,uint256,bytes,bytes,bytes),(uint256,uint256),address)
+    outboundTransfer(address,address,uint256,uint256,uint256,bytes)
+    bridgeERC20To(address,address,address,uint256,uint32,bytes)
+    bridgeETHTo(address,uint32,bytes)
+    transferTokens(address,uint256,uint16,bytes32,uint256,uint32)`,
+  "many at once": `
+    multicall(bytes[]) multicall(uint256,bytes[]) multicall(bytes32,bytes[]) multiSend(bytes)
+    aggregate((address,bytes)[]) tryAggregate(bool,(address,bytes)[])
+    aggregate3((address,bool,bytes)[]) aggregate3Value((address,bool,uint256,bytes)[])
+    disperseEther(address[],uint256[]) disperseToken(address,address[],uint256[])`,
+  "accounts: Safe, ERC-4337, 7579": `
+    execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
+    execTransactionFromModule(address,uint256,bytes,uint8) enableModule(address)
+    addOwnerWithThreshold(address,uint256) removeOwner(address,address,uint256)
+    swapOwner(address,address,address) changeThreshold(uint256) setGuard(address)
+    setFallbackHandler(address) execute(address,uint256,bytes) execute(bytes32,bytes)
+    executeBatch(address[],uint256[],bytes[]) executeBatch((address,uint256,bytes)[])
+    installModule(uint256,address,bytes) uninstallModule(uint256,address,bytes)
+    handleOps(${userOperation}[],address) withdrawStake(address)`,
+  "who may do what, and which code runs": `
+    setOwner(address) transferOwnership(address) acceptOwnership() renounceOwnership()
+    changeOwner(address) claimOwnership() setPendingAdmin(address) acceptAdmin()
+    grantRole(bytes32,address) revokeRole(bytes32,address) renounceRole(bytes32,address)
+    rely(address) deny(address) hope(address) addMinter(address) removeMinter(address)
+    configureMinter(address,uint256) pause() unpause() initialize() initialize(address)
+    upgradeTo(address) upgradeToAndCall(address,bytes) upgrade(address,address)
+    upgradeAndCall(address,address,bytes) changeAdmin(address) changeProxyAdmin(address,address)
+    diamondCut((address,uint8,bytes4[])[],address,bytes)
+    blacklist(address) unBlacklist(address) setAuthorizationState(address,bool)
+    addBlackList(address) removeBlackList(address) destroyBlackFunds(address)
+    rescueERC20(address,address,uint256)`,
+  PaymentFactory: `
+    execute(${intent}) executeBatch(${intent}[]) recover(${intent},address[])
+    rescue(${intent},address,uint256,bytes)`,
 };
 
-const known = `
-04e45aaf exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))
-095ea7b3 approve(address,uint256)
-1296ee62 transferAndCall(address,uint256)
-13af4035 setOwner(address)
-150b7a02 onERC721Received(address,address,uint256,bytes)
-184bb814 execute(INTENT)
-18cbafe5 swapExactTokensForETH(uint256,uint256,address[],address,uint256)
-1a895266 unBlacklist(address)
-1e83409a claim(address)
-205c2878 withdrawTo(address,uint256)
-23b872dd transferFrom(address,address,uint256)
-24856bc3 execute(bytes,bytes[])
-252dba42 aggregate((address,bytes)[])
-2b67b570 permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)
-2e17de78 unstake(uint256)
-2e1a7d4d withdraw(uint256)
-2eb2c2d6 safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)
-2f2ff15d grantRole(bytes32,address)
-30f28b7a permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)
-3177029f approveAndCall(address,uint256)
-3593564c execute(bytes,bytes[],uint256)
-36568abe renounceRole(bytes32,address)
-3659cfe6 upgradeTo(address)
-36c78516 transferFrom(address,address,uint160,address)
-38ed1739 swapExactTokensForTokens(uint256,uint256,address[],address,uint256)
-39509351 increaseAllowance(address,uint256)
-3f4ba83a unpause()
-4000aea0 transferAndCall(address,uint256,bytes)
-40c10f19 mint(address,uint256)
-414bf389 exactInputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))
-42842e0e safeTransferFrom(address,address,uint256)
-42966c68 burn(uint256)
-44fda011 setAuthorizationState(address,bool)
-47e1da2a executeBatch(address[],uint256[],bytes[])
-48349a2f rescue(INTENT,address,uint256,bytes)
-4e71d92d claim()
-4f1ef286 upgradeToAndCall(address,bytes)
-5a049a70 cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)
-5ae401dc multicall(uint256,bytes[])
-5c19a95c delegate(address)
-617ba037 supply(address,uint256,address,uint16)
-62ad1b83 operatorSend(address,address,uint256,bytes,bytes)
-66188463 decreaseApproval(address,uint256)
-69328dec withdraw(address,uint256,address)
-6a627842 mint(address)
-6a761202 execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
-6e553f65 deposit(uint256,address)
-70a08231 balanceOf(address)
-715018a6 renounceOwnership()
-79ba5097 acceptOwnership()
-79cc6790 burnFrom(address,uint256)
-7ff36ab5 swapExactETHForTokens(uint256,address[],address,uint256)
-8129fc1c initialize()
-82ad56cb aggregate3((address,bool,bytes)[])
-844d3348 executeBatch(INTENT[])
-8456cb59 pause()
-87517c45 approve(address,address,uint160,uint48)
-88b7ab63 receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)
-8f283970 changeAdmin(address)
-8f924bd4 recover(INTENT,address[])
-8fcbaf0c permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)
-94bf804d mint(uint256,address)
-959b8c3f authorizeOperator(address)
-9bd9bbc6 send(address,uint256,bytes)
-9dc29fac burn(address,uint256)
-9fd5a6cf permit(address,address,uint256,uint256,bytes)
-a0712d68 mint(uint256)
-a22cb465 setApprovalForAll(address,bool)
-a457c2d7 decreaseAllowance(address,uint256)
-a694fc3a stake(uint256)
-a9059cbb transfer(address,uint256)
-ac9650d8 multicall(bytes[])
-b460af94 withdraw(uint256,address,address)
-b61d27f6 execute(address,uint256,bytes)
-b6b55f25 deposit(uint256)
-b760faf9 depositTo(address)
-b88d4fde safeTransferFrom(address,address,uint256,bytes)
-ba087652 redeem(uint256,address,address)
-c04b8d59 exactInput((bytes,address,uint256,uint256,uint256))
-c1d34b89 transferFromAndCall(address,address,uint256,bytes)
-c3cda520 delegateBySig(address,uint256,uint256,uint8,bytes32,bytes32)
-c4d66de8 initialize(address)
-cae9ca51 approveAndCall(address,uint256,bytes)
-cf092995 transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)
-d0e30db0 deposit()
-d505accf permit(address,address,uint256,uint256,uint8,bytes32,bytes32)
-d547741f revokeRole(bytes32,address)
-d73dd623 increaseApproval(address,uint256)
-dd62ed3e allowance(address,address)
-e3ee160e transferWithAuthorization(TRANSFER,uint8,bytes32,bytes32)
-e9ae5c53 execute(bytes32,bytes)
-ef55bec6 receiveWithAuthorization(TRANSFER,uint8,bytes32,bytes32)
-f23a6e61 onERC1155Received(address,address,uint256,uint256,bytes)
-f242432a safeTransferFrom(address,address,uint256,uint256,bytes)
-f2fde38b transferOwnership(address)
-f9f92be4 blacklist(address)
-fad8b32a revokeOperator(address)
-fc673c4f operatorBurn(address,uint256,bytes,bytes)
-fe9d9303 burn(uint256,bytes)
-`;
+let bySelector: Map<string, string> | undefined;
 
-/** Signature by selector, lower case. */
-export const wellKnown: ReadonlyMap<string, string> = new Map(
-  known
-    .replaceAll("INTENT", parts.INTENT)
-    .replaceAll("TRANSFER", parts.TRANSFER)
-    .trim()
-    .split("\n")
-    .map((line) => [`0x${line.slice(0, 8)}`, line.slice(9)]),
-);
+/** The signature of the well-known function that `selector` (lower case) belongs to. */
+export function ownerOfSelector(selector: string): string | undefined {
+  bySelector ??= hashAll();
+  return bySelector.get(selector);
+}
 
-/**
- * The signature of the well-known function that `selector` (lower case) belongs to. Sources:
- * ERC-20, 721, 777, 1155, 1363, 2612, 3009, 4626, EIP-2612's DAI form, Permit2, WETH, Aave, Safe,
- * Uniswap routers, OpenZeppelin's access control and proxies, and PaymentFactory.
- */
-export const ownerOfSelector = (selector: string): string | undefined => wellKnown.get(selector);
+/** Once, when the first new intent comes: about a millisecond. */
+function hashAll(): Map<string, string> {
+  const signatures = Object.values(wellKnown).flatMap((group) => group.trim().split(/\s+/));
+  return new Map(signatures.map((text) => [selectorOf(text), text]));
+}
+
+const ascii = new TextEncoder();
+const selectorOf = (text: string): string => toHex(keccak256(ascii.encode(text)).subarray(0, 4));

@@ -1,5 +1,5 @@
-// From terms to the intent they spell, not yet checked: the caller parses what comes out, encodes
-// it again and compares, so a rule that this file does not enforce is enforced there.
+// From terms to the intent they spell. Strict in itself: what passes here is the one encoding of
+// the intent that comes out, so nobody has to encode it again and compare. The tests do.
 
 import { readAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
@@ -9,6 +9,7 @@ import {
   malformed,
   newReader,
   type Reader,
+  refuseHere,
   take,
   takeBytes,
   takeLength,
@@ -17,55 +18,83 @@ import {
   textOf,
 } from "../abi/reader.ts";
 import { type AbiFunction, termsBytesMax } from "../abi/type.ts";
-import { InvalidError, noFaults, throwFaults } from "../errors.ts";
+import { type Fault, InvalidError, noFaults, throwFaults } from "../errors.ts";
 import { joinFunction, knownFunction } from "../function/function.ts";
-import { type Keccak, keccak256 } from "../keccak/keccak.ts";
-import { callsMax } from "./fields.ts";
+import type { Keccak } from "../keccak/keccak.ts";
+import type { Call, Hex, Intent } from "./intent.ts";
+import {
+  callsMax,
+  leastChainId,
+  leastExpirationTimestamp,
+  noCalls,
+  recoveryFault,
+  smallRange,
+  targetFault,
+  tokenFault,
+  zeroAmount,
+} from "./rules.ts";
 
 /**
- * An object with an intent's fields, to be parsed.
- *
- * @throws {InvalidError} `malformed_terms` where the layout is at fault
+ * @param factory EIP-55: it must not be `recovery`
+ * @throws {InvalidError} the first fault: `malformed_terms` of the layout, else as of an intent
  */
-export function decodeIntent(terms: Uint8Array, options: { readonly keccak?: Keccak }): unknown {
+export function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): Intent {
   if (terms.length > termsBytesMax) {
     const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
     throw new InvalidError([{ path: [], code: "terms_too_long", message }]);
   }
-  const reader = newReader(terms, memoryOf(options.keccak ?? keccak256));
+  const reader = newReader(terms, memoryOf(keccak));
   const start = take(reader, 32);
   takeOffset(reader, start, 0);
   const at = take(reader, 7 * 32);
+  const token = addressOf(reader, at, "token");
+  unless(reader, tokenFault(token), "token");
+  const amount = readWord(reader.view, at + 32);
+  unless(reader, amount === 0n ? zeroAmount : undefined, "amount");
   takeOffset(reader, at + 64, at);
-  const intent = {
-    token: readAddress(reader.memory, terms, at),
-    amount: String(readWord(reader.view, at + 32)),
-    calls: takeCalls(reader),
-    expirationTimestamp: small(reader, at + 96, "expirationTimestamp"),
-    recovery: readAddress(reader.memory, terms, at + 128),
-    salt: toHex(terms.subarray(at + 160, at + 192)),
-    chainId: small(reader, at + 192, "chainId"),
-  };
+  const calls = takeCalls(reader);
+  const expirationTimestamp = smallOf(
+    reader,
+    at + 96,
+    "expirationTimestamp",
+    leastExpirationTimestamp,
+  );
+  const recovery = addressOf(reader, at + 128, "recovery");
+  unless(reader, recoveryFault(recovery, token, factory), "recovery");
+  const salt = toHex(terms.subarray(at + 160, at + 192));
+  const chainId = smallOf(reader, at + 192, "chainId", leastChainId);
   if (reader.at !== terms.length) {
     const message = `expected the end at byte ${reader.at}, found ${terms.length - reader.at} more`;
     malformed(reader, message);
   }
-  return intent;
+  return { token, amount: String(amount), calls, expirationTimestamp, recovery, salt, chainId };
 }
 
-function small(reader: Reader, at: number, field: string): number {
+function unless(reader: Reader, fault: Fault | undefined, field: string): void {
+  if (fault) refuseHere(reader, fault, field);
+}
+
+function addressOf(reader: Reader, at: number, field: string): Hex {
+  const address = readAddress(reader.memory, reader.bytes, at);
+  return address ?? malformed(reader, "expected 12 zero bytes before an address", field);
+}
+
+function smallOf(reader: Reader, at: number, field: string, least: number): number {
   const value = readSmall(reader.view, at);
-  if (value !== undefined) return value;
-  reader.path.push(field);
-  malformed(reader, `expected an integer up to ${Number.MAX_SAFE_INTEGER}`);
+  if (value !== undefined && value >= least) return value;
+  return refuseHere(reader, { code: "out_of_range", message: smallRange(least) }, field);
 }
 
-function takeCalls(reader: Reader): unknown[] {
+function takeCalls(reader: Reader): Call[] {
   reader.path.push("calls");
   const count = takeLength(reader, 32);
-  if (count > callsMax) malformed(reader, `expected at most ${callsMax} calls, found ${count}`);
+  if (count === 0) refuseHere(reader, noCalls);
+  if (count > callsMax) {
+    const message = `expected at most ${callsMax} calls, found ${count}`;
+    refuseHere(reader, { code: "too_many", message });
+  }
   const base = take(reader, 32 * count);
-  const calls: unknown[] = [];
+  const calls: Call[] = [];
   for (let i = 0; i < count; i++) {
     reader.path.push(i);
     takeOffset(reader, base + 32 * i, base);
@@ -76,9 +105,10 @@ function takeCalls(reader: Reader): unknown[] {
   return calls;
 }
 
-function takeCall(reader: Reader): unknown {
+function takeCall(reader: Reader): Call {
   const at = take(reader, 4 * 32);
-  const target = readAddress(reader.memory, reader.bytes, at);
+  const target = addressOf(reader, at, "target");
+  unless(reader, targetFault(reader.bytes, at), "target");
   reader.path.push("function");
   takeOffset(reader, at + 32, at);
   const signature = takeBytes(reader);
@@ -105,7 +135,7 @@ function functionOf(reader: Reader, signature: Uint8Array, names: Uint8Array): A
 }
 
 /** The arguments, behind the length they have together. */
-function takeArguments(reader: Reader, found: AbiFunction): unknown[] {
+function takeArguments(reader: Reader, found: AbiFunction): string[] {
   const end = takeLength(reader, 1) + reader.at;
   const head = take(reader, found.headBytes);
   const args = takeValues(reader, found.parameters, head);

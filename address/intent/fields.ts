@@ -4,6 +4,7 @@
 
 import { respellArgument } from "../abi/respell.ts";
 import { type Faults, kindOf, refuse } from "../errors.ts";
+import { callsMax } from "./rules.ts";
 
 /** Fields as found. A list of the wrong kind is undefined, and a fault. */
 export type RawIntent = {
@@ -20,8 +21,6 @@ export type RawCall = {
   function: string | undefined;
   args: (string | undefined)[] | undefined;
 };
-
-export const callsMax = 32;
 
 /** No function whose arguments fit has more parameters. */
 const argsMax = 768;

@@ -2,21 +2,33 @@
 // walk both checks and encodes, so an intent that passes is one that has terms, of a fit length.
 
 import { memoryOf } from "../abi/memory.ts";
+import type { AbiFunction } from "../abi/type.ts";
 import { withWriter } from "../abi/writer.ts";
 import { factoryAddress } from "../deployment.ts";
 import { parseFactory } from "../derive.ts";
-import { InvalidError, type Issue, noFaults, throwFaults } from "../errors.ts";
+import {
+  type Fault,
+  InvalidError,
+  type Issue,
+  noFaults,
+  refuseAll,
+  throwFaults,
+} from "../errors.ts";
+import { cautionsOf } from "../function/cautions.ts";
+import { readFunction } from "../function/function.ts";
 import { type Keccak, keccak256 } from "../keccak/keccak.ts";
 import { readFields } from "./fields.ts";
 import type { Hex, Intent } from "./intent.ts";
+import { drawSalt } from "./salt.ts";
 import { writeIntent } from "./write.ts";
 
-export type ParseOptions = {
-  /** The factory that must not be `recovery`. Default: {@link factoryAddress}. */
+export type TermsOptions = {
+  /** The factory that must not be `recovery`. Any letter case; default {@link factoryAddress}. */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
-  /** Gives the salt of an intent that names none: 32 bytes. Without it a salt is required. */
-  readonly drawSalt?: () => Hex;
+};
+
+export type NewIntentOptions = TermsOptions & {
   /** Further rules, on the fields that are right in themselves; told with the other issues. */
   readonly check?: (fields: Partial<Intent>) => readonly Issue[];
 };
@@ -25,48 +37,67 @@ export type ParseOptions = {
 export type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
- * The intent that `value` is. Its terms are worked out with it; as long as it is the last intent
- * parsed, {@link encodeTerms} and {@link makeRecord} need not do so again.
+ * The intent that `value` is, by the rules that are frozen: spec/terms.md §1.
  *
- * @returns a copy, frozen to its depth, addresses in EIP-55 case and other hex in lower case
+ * @returns a copy, addresses in EIP-55 case and other hex in lower case
  * @throws {InvalidError} with every fault found, up to 100
  */
-export function parseIntent(value: unknown, options: ParseOptions = {}): Intent {
-  const { intent, terms } = encodeIntent(value, options);
-  for (const call of intent.calls) {
-    Object.freeze(call.args);
-    Object.freeze(call);
+export function parseIntent(value: unknown, options: TermsOptions = {}): Intent {
+  return useIntent(value, options, (intent) => intent);
+}
+
+/**
+ * A new intent and its terms: as {@link parseIntent}, but what {@link findCautions} finds is
+ * refused with the rest, and a salt is drawn where there is none.
+ *
+ * @throws {InvalidError} with every fault found, up to 100
+ */
+export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}): Encoded {
+  const asNew = { drawSalt, cautionsOf, check: options.check };
+  return useIntent(value, options, (intent, terms) => ({ intent, terms: terms.slice() }), asNew);
+}
+
+/**
+ * What a reader of `intent` should be warned of and {@link encodeNewIntent} refuses, though such
+ * terms are valid for good: names that Solidity keeps for itself (`reserved_word`), and selectors
+ * of well-known functions under another signature (`selector_clash`). The lists may grow.
+ */
+export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
+  const memory = memoryOf(options.keccak ?? keccak256);
+  const faults = noFaults();
+  for (const [index, call] of intent.calls.entries()) {
+    faults.path.push("calls", index, "function");
+    const found = readFunction(faults, call.function, memory);
+    if (found) refuseAll(faults, cautionsOf(found));
+    faults.path.length = 0;
   }
-  Object.freeze(intent.calls);
-  const { factory = factoryAddress, keccak = keccak256 } = options;
-  last = { intent, terms, factory, keccak };
-  return Object.freeze(intent);
+  return faults.issues;
 }
 
-/** The last intent that {@link parseIntent} gave, with what it was parsed under. */
-let last: (Encoded & { readonly factory: Hex; readonly keccak: Keccak }) | undefined;
-
-/** {@link parseIntent} with the terms, and without the freezing. */
-export function encodeIntent(value: unknown, options: ParseOptions): Encoded {
-  return useIntent(value, options, (intent, terms) => ({ intent, terms: terms.slice() }));
-}
+/** What is asked of new intents alone. */
+type AsNew = {
+  readonly drawSalt: () => Hex;
+  readonly cautionsOf: (found: AbiFunction) => readonly Fault[];
+  readonly check: NewIntentOptions["check"] | undefined;
+};
 
 /** What `use` makes of the intent and of its terms, which it must not keep. */
 export function useIntent<T>(
   value: unknown,
-  options: ParseOptions,
+  options: TermsOptions,
   use: (intent: Intent, terms: Uint8Array) => T,
+  asNew?: AsNew,
 ): T {
-  const { factory = factoryAddress, keccak = keccak256, check, drawSalt } = options;
-  if (last && last.intent === value && last.factory === factory && last.keccak === keccak && !check)
-    return use(last.intent, last.terms);
+  const { factory = factoryAddress, keccak = keccak256 } = options;
   const trusted = parseFactory(factory, keccak);
   const faults = noFaults();
-  const raw = readFields(faults, value, drawSalt);
+  const raw = readFields(faults, value, asNew?.drawSalt);
   if (!raw) throw new InvalidError(faults.issues);
   return withWriter((writer) => {
-    const fields = writeIntent({ faults, writer, memory: memoryOf(keccak) }, raw, trusted);
-    for (const issue of check?.(fields) ?? []) faults.issues.push(issue);
+    const { cautionsOf } = asNew ?? {};
+    const context = { faults, writer, memory: memoryOf(keccak), cautionsOf };
+    const fields = writeIntent(context, raw, trusted);
+    for (const issue of asNew?.check?.(fields) ?? []) faults.issues.push(issue);
     throwFaults(faults);
     return use(fields as Intent, writer.bytes.subarray(0, writer.at));
   });

@@ -70,6 +70,19 @@ describe("encodeTerms and decodeTerms", () => {
     );
   });
 
+  test("terms_too_long for a word more than 24,576 bytes, which are still decoded", () => {
+    const withBytes = (count: number): Intent => ({
+      ...sample,
+      calls: [{ target: shop, function: "f(bytes a)", args: [`0x${"11".repeat(count)}`] }],
+    });
+    const most = 24_576 - encodeTerms(withBytes(0)).length;
+    const terms = encodeTerms(withBytes(most));
+    assert.equal(terms.length, 24_576);
+    assert.deepEqual(decodeTerms(terms), withBytes(most));
+    assert.throws(() => encodeTerms(withBytes(most + 1)), /longer than 24576 bytes/);
+    assert.throws(() => decodeTerms(new Uint8Array(24_608)), /at most 24576 bytes, found 24608/);
+  });
+
   test("every intent comes back from its terms as it was", () => {
     fc.assert(
       fc.property(intents, ({ intent }) => {

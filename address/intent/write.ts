@@ -5,14 +5,30 @@ import { writeAddress } from "../abi/checksum.ts";
 import { writeHex } from "../abi/hex.ts";
 import type { Memory } from "../abi/memory.ts";
 import { readInteger, writeInteger } from "../abi/number.ts";
-import { type AbiType, termsBytesMax } from "../abi/type.ts";
+import { type AbiFunction, type AbiType, termsBytesMax } from "../abi/type.ts";
 import { reserve, TooLong, type Writer, writeBytes } from "../abi/writer.ts";
-import { type Faults, kindOf, refuse } from "../errors.ts";
+import { type Fault, type Faults, kindOf, refuse, refuseAll } from "../errors.ts";
 import { readFunction } from "../function/function.ts";
-import { callsMax, type RawCall, type RawIntent } from "./fields.ts";
+import type { RawCall, RawIntent } from "./fields.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
+import {
+  leastChainId,
+  leastExpirationTimestamp,
+  noCalls,
+  recoveryFault,
+  smallRange,
+  targetFault,
+  tokenFault,
+  zeroAmount,
+} from "./rules.ts";
 
-type Context = { readonly faults: Faults; readonly writer: Writer; readonly memory: Memory };
+type Context = {
+  readonly faults: Faults;
+  readonly writer: Writer;
+  readonly memory: Memory;
+  /** What a function is refused for though the grammar allows it. */
+  readonly cautionsOf?: ((found: AbiFunction) => readonly Fault[]) | undefined;
+};
 
 /** Where the words stand. Before them lies the offset 0x20 that `abi.encode` begins with. */
 const places = {
@@ -40,10 +56,10 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
     token,
     amount: writeAmount(context, raw.amount),
     calls: undefined as readonly Call[] | undefined,
-    expirationTimestamp: writeSmall(context, raw, "expirationTimestamp", 0),
+    expirationTimestamp: writeSmall(context, raw, "expirationTimestamp", leastExpirationTimestamp),
     recovery: writeRecovery(context, raw, token, factory),
     salt: writeSalt(context, raw.salt),
-    chainId: writeSmall(context, raw, "chainId", 1),
+    chainId: writeSmall(context, raw, "chainId", leastChainId),
   };
   fields.calls = raw.calls && writeCalls(context, raw.calls);
   return fields as Partial<Intent>;
@@ -61,11 +77,8 @@ function writeField(context: Context, value: unknown, at: number, field: string)
 
 function writeToken(context: Context, value: unknown): Hex | undefined {
   const token = writeField(context, value, places.token, "token");
-  if (token !== zeroAddress) return token;
-  refuse(context.faults, "zero_address", "the zero address is no token contract", "token");
-  return undefined;
+  return token && unless(context, token, tokenFault(token), "token");
 }
-const zeroAddress = `0x${"0".repeat(40)}`;
 
 function writeRecovery(
   context: Context,
@@ -74,20 +87,18 @@ function writeRecovery(
   factory: Hex,
 ): Hex | undefined {
   const recovery = writeField(context, raw.recovery, places.recovery, "recovery");
-  if (recovery === undefined) return undefined;
-  const why =
-    recovery === zeroAddress
-      ? ["zero_address", "money sent to the zero address is lost"]
-      : recovery === factory
-        ? ["recovery_is_factory", "the factory can hold no money: name an address of yours"]
-        : recovery === token
-          ? [
-              "recovery_is_token",
-              "money sent to the token contract is lost: name an address of yours",
-            ]
-          : undefined;
-  if (!why) return recovery;
-  refuse(context.faults, why[0]!, why[1]!, "recovery");
+  return recovery && unless(context, recovery, recoveryFault(recovery, token, factory), "recovery");
+}
+
+/** `value`, or undefined where `fault` is one. */
+function unless<T>(
+  { faults }: Context,
+  value: T,
+  fault: Fault | undefined,
+  field: string,
+): T | undefined {
+  if (!fault) return value;
+  refuse(faults, fault.code, fault.message, field);
   return undefined;
 }
 
@@ -96,12 +107,10 @@ function writeAmount(context: Context, value: unknown): string | undefined {
   const { faults, writer } = context;
   faults.path.push("amount");
   const amount = readInteger(faults, value, 256, false);
-  const isZero = value === "0";
-  if (isZero) refuse(faults, "out_of_range", "expected an amount of 1 or more, found 0");
   faults.path.pop();
-  if (amount === undefined || isZero) return undefined;
+  if (amount === undefined) return undefined;
   writeInteger(writer.view, places.amount, amount);
-  return value as string;
+  return unless(context, value as string, value === "0" ? zeroAmount : undefined, "amount");
 }
 
 /** An integer a JSON number holds exactly, from `least`. */
@@ -117,7 +126,7 @@ function writeSmall(
     writeInteger(context.writer.view, places[field], value as number);
     return value as number;
   }
-  const wanted = `expected an integer from ${least} to ${Number.MAX_SAFE_INTEGER}`;
+  const wanted = smallRange(least);
   if (typeof value !== "number") {
     const digits = typeof value === "string" && /^[1-9][0-9]{0,14}$/.test(value);
     const instead = digits ? `: write ${value} without quotes` : "";
@@ -149,8 +158,7 @@ function writeCalls(
 ): readonly Call[] | undefined {
   const { faults, writer } = context;
   const before = faults.issues.length;
-  if (calls.length === 0)
-    refuse(faults, "too_few", `expected 1 to ${callsMax} calls, found 0`, "calls");
+  if (calls.length === 0) refuse(faults, noCalls.code, noCalls.message, "calls");
   const written = orTooLong(faults, "calls", () => {
     writer.view.setUint32(reserve(writer, 32) + 28, calls.length);
     const base = reserve(writer, 32 * calls.length);
@@ -183,9 +191,11 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const { faults, writer, memory } = context;
   const start = reserve(writer, callPlaces.end);
   const target = writeField(context, raw.target, start + callPlaces.target, "target");
-  if (target && isReserved(writer.bytes, start + callPlaces.target)) refuseTarget(faults);
+  if (target)
+    unless(context, target, targetFault(writer.bytes, start + callPlaces.target), "target");
   faults.path.push("function");
   const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, memory);
+  if (found && context.cautionsOf) refuseAll(faults, context.cautionsOf(found));
   faults.path.pop();
   if (!found) return undefined;
   writer.view.setUint32(start + callPlaces.signature + 28, writer.at - start);
@@ -196,17 +206,6 @@ export function writeCall(context: Context, raw: RawCall): Call | undefined {
   const args = raw.args && writeArguments(context, found.parameters, raw.args, found.headBytes);
   if (!target || !args) return undefined;
   return { target, function: found.text, args };
-}
-
-/** Below 2^16: the zero address and where chains keep precompiles, which "succeed" at anything. */
-function isReserved(bytes: Uint8Array, at: number): boolean {
-  for (let i = 0; i < 30; i++) if (bytes[at + i] !== 0) return false;
-  return true;
-}
-
-function refuseTarget(faults: Faults): void {
-  const message = "no contract is below 2^16: a call to it would do nothing and count as done";
-  refuse(faults, "reserved_address", message, "target");
 }
 
 /** `abi.encode` of the arguments, behind its length. */

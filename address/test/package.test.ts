@@ -130,4 +130,4 @@ describe("the packed package", () => {
 });
 
 /** Bytes, minified and gzipped, give or take 150. */
-const pinned = { derive: 3202, verify: 11762, all: 14217, client: 13318 };
+const pinned = { derive: 3204, verify: 9629, all: 15609, client: 14538 };

@@ -13,6 +13,7 @@ import { createAccount } from "./account.ts";
 import { accountCommands } from "./admin.ts";
 import { appendAudit } from "./audit.ts";
 import { digestOf, newApiKey } from "./credentials.ts";
+import { openHolders } from "./holders.ts";
 import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origin-list.ts";
 import { rotateApiKey } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
@@ -203,10 +204,10 @@ for (const [name, database] of Object.entries(databases)) {
       test("account create, list, show and reset", async () => {
         const email = newEmail();
         const made = await run("account create", { email });
-        assert.deepEqual(await store.findApiKey(digestOf(made.apiKey)), {
+        assert.deepEqual(await openHolders(store).findApiKey(digestOf(made.apiKey)), {
           accountId: made.accountId,
         });
-        assert.ok(await store.findClientId(digestOf(made.clientId)));
+        assert.ok(await openHolders(store).findClientId(digestOf(made.clientId)));
         const listed = await run("account list");
         assert.ok(listed.some((row: { email: string }) => row.email === email));
         const shown = await run("account show", { account: made.accountId });
@@ -222,10 +223,10 @@ for (const [name, database] of Object.entries(databases)) {
         const options = { account: made.accountId };
         const { apiKey } = await run("key rotate", options);
         const { clientId } = await run("client-id rotate", options);
-        assert.equal(await store.findApiKey(digestOf(made.apiKey)), undefined);
-        assert.equal(await store.findClientId(digestOf(made.clientId)), undefined);
-        assert.ok(await store.findApiKey(digestOf(apiKey)));
-        assert.ok(await store.findClientId(digestOf(clientId)));
+        assert.equal(await openHolders(store).findApiKey(digestOf(made.apiKey)), undefined);
+        assert.equal(await openHolders(store).findClientId(digestOf(made.clientId)), undefined);
+        assert.ok(await openHolders(store).findApiKey(digestOf(apiKey)));
+        assert.ok(await openHolders(store).findClientId(digestOf(clientId)));
       });
 
       test("origins set replaces the list; a refused entry says why", async () => {

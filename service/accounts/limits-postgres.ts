@@ -1,7 +1,7 @@
 // The limiter that many servers share: one row per key in PostgreSQL, judged by its clock.
 
 import { sql } from "kysely";
-import { grouped } from "../store/group.ts";
+import { together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
 import { type Limiter, type LimitVerdict, type Policy, toVerdict } from "./limits.ts";
 
@@ -28,8 +28,8 @@ export function postgresLimiter(db: Store["db"], nowMicros?: () => number): Limi
     }
     return verdicts(asked, rows);
   };
-  const group = grouped(judge, groupSizeMax);
-  return { take: (key, policy) => group.add({ key, policy }) };
+  const spendTogether = together(judge, { sizeMax: groupSizeMax });
+  return { take: (key, policy) => spendTogether({ key, policy }) };
 }
 
 function countByKey(asked: Asked[]): (Asked & { count: number })[] {

@@ -2,6 +2,7 @@
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
+import { type Holders, openHolders } from "./holders.ts";
 import { type Limiter, memoryLimiter, withLocalFallback } from "./limits.ts";
 import { postgresLimiter } from "./limits-postgres.ts";
 import { findOrDrawSecret } from "./secret.ts";
@@ -9,6 +10,7 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";
 
 export type Accounts = {
+  holders: Holders;
   limiter: Limiter;
   usage: Usage;
   signIn: SignIn;
@@ -31,7 +33,7 @@ export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error:
 
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
 export async function openAccounts(
-  store: Pick<Store, "db" | "dialect">,
+  store: Pick<Store, "db" | "dialect" | "readerOf">,
   { publicUrl, signup, sessionSecret }: AccountsConfig,
   faults: Faults,
 ): Promise<Accounts> {
@@ -42,6 +44,7 @@ export async function openAccounts(
       : memoryLimiter();
   const usage = countUsage(store.db, faults.onUsageFault);
   return {
+    holders: openHolders(store),
     limiter,
     usage,
     signIn: openSignIn(store, { publicUrl, signup, secret }),

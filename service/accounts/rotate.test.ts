@@ -8,6 +8,7 @@ import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts
 import type { Store } from "../store/store.ts";
 import { createAccount, findCredentials } from "./account.ts";
 import { digestOf } from "./credentials.ts";
+import { type Holders, openHolders } from "./holders.ts";
 import { rotateApiKey, rotateClientId } from "./rotate.ts";
 
 const rounds = 20;
@@ -44,8 +45,10 @@ for (const [name, open] of Object.entries(pairs)) {
   describe(`rotation by two servers on one ${name}`, () => {
     let a: Store;
     let b: Store;
+    let holders: Holders;
     before(async () => {
       [a, b] = await open();
+      holders = openHolders(b);
     });
     after(async () => {
       if (b !== a) await b.close();
@@ -61,7 +64,7 @@ for (const [name, open] of Object.entries(pairs)) {
           const made = (await Promise.all(asked)).filter((key) => key !== undefined);
           assert.equal(made.length, 1);
           const { apiKey } = made[0]!;
-          assert.deepEqual(await b.findApiKey(digestOf(apiKey)), { accountId });
+          assert.deepEqual(await holders.findApiKey(digestOf(apiKey)), { accountId });
           prefix = made[0]!.prefix;
         }
         const keys = await a.db
@@ -81,9 +84,9 @@ for (const [name, open] of Object.entries(pairs)) {
       );
       const made = (await Promise.all(asked)).filter((id) => id !== undefined);
       assert.equal(made.length, 1);
-      const held = await b.findClientId(digestOf(made[0]!.clientId));
+      const held = await holders.findClientId(digestOf(made[0]!.clientId));
       assert.deepEqual(held, { accountId, origins: [] });
-      assert.equal(await b.findClientId(digestOf(clientId!.client_id)), undefined);
+      assert.equal(await holders.findClientId(digestOf(clientId!.client_id)), undefined);
     });
 
     test("once A has rotated, B finds the old key in none of 100 look-ups at once", async () => {
@@ -92,12 +95,12 @@ for (const [name, open] of Object.entries(pairs)) {
       for (let round = 0; round < rounds; round++) {
         const old = digestOf(held.apiKey);
         // Look-ups under way while it is rotated may see either; those begun after may not.
-        const before = Array.from({ length: 20 }, () => b.findApiKey(old));
+        const before = Array.from({ length: 20 }, () => holders.findApiKey(old));
         held = (await rotateApiKey(a.db, accountId, held.prefix, actor))!;
-        const asked = Array.from({ length: 100 }, () => b.findApiKey(old));
+        const asked = Array.from({ length: 100 }, () => holders.findApiKey(old));
         assert.ok((await Promise.all(asked)).every((found) => found === undefined));
         await Promise.all(before);
-        assert.deepEqual(await b.findApiKey(digestOf(held.apiKey)), { accountId });
+        assert.deepEqual(await holders.findApiKey(digestOf(held.apiKey)), { accountId });
       }
     });
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deriveAddress, encodeTerms, factoryAddress, parseIntent } from "executable-address";
+import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
@@ -13,6 +13,7 @@ import { openAccounts } from "../accounts/open.ts";
 import { rotateApiKey } from "../accounts/rotate.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
+import { openDesk } from "../executor/desk/desk.ts";
 import { buildApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { defaultLimits } from "../http/parts.ts";
@@ -40,7 +41,7 @@ const chains: Chains = {
   listed: () => known,
   find: (chainId) => known.find((chain) => chain.chainId === chainId),
   isListed: (chainId) => chainId === 1,
-  clientOf: () => {
+  rpcOf: () => {
     throw new Error("no chain is asked");
   },
   close: () => {},
@@ -55,24 +56,25 @@ for (let i = 0; i < accountsCount; i++) {
 const addresses: string[] = [];
 const saves: Promise<void>[] = [];
 for (let number = 0; number < Number(records); number++) {
-  const intent = parseIntent(intentOf(number, Number(expiry)), { keccak });
-  const terms = encodeTerms(intent, { keccak });
+  const { terms } = encodeNewIntent(intentOf(number, Number(expiry)), { keccak });
   const address = deriveAddress(terms, { keccak });
   addresses.push(Buffer.from(address).toString("hex"));
   saves.push(store.saveRecord({ address, terms, accountId: "acc_bench", createdAtMs: actor.atMs }));
 }
 await Promise.all(saves);
 
+const log = pino({ level: "info" });
 const app = buildApp({
   store,
   accounts,
   chains,
+  desk: openDesk(store, log),
   factory: factoryAddress,
   keccak,
   publicUrl,
   limits: { ...defaultLimits, lookupCacheBytesMax: Number(cacheBytes) },
   metrics: createMetrics(),
-  log: pino({ level: "info" }),
+  log,
   now: Date.now,
   draining: new AbortController().signal,
 });

@@ -1,15 +1,10 @@
 // Whether a chain is what the file says: its id, the factory's code, and each token's decimals.
 
 import type { Hex } from "executable-address";
-import {
-  BaseError,
-  erc20Abi,
-  HttpRequestError,
-  keccak256,
-  type PublicClient,
-  TimeoutError,
-} from "viem";
+import { keccak256, numberToHex } from "viem";
 import type { Chain } from "./chains.ts";
+import type { ChainRpc } from "./rpc/chain-rpc.ts";
+import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
 
 export type Verdict =
   | { kind: "right" }
@@ -21,58 +16,49 @@ export type Verdict =
 /** `codeHash` is keccak-256 of the factory's deployed code. */
 export type Factory = { address: Hex; codeHash: Hex };
 
-export async function checkChain(
-  chain: Chain,
-  client: PublicClient,
-  factory: Factory,
-): Promise<Verdict> {
+export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory): Promise<Verdict> {
   try {
-    const chainId = await client.getChainId();
+    const chainId = Number(quantity(await rpc.request("eth_chainId", [])));
     if (chainId !== chain.chainId) {
       return wrong([`the RPC is of chain ${chainId}, wanted ${chain.chainId}`]);
     }
     const found = await Promise.all([
-      factoryFault(client, factory),
-      ...chain.tokens.map((token) => tokenFault(client, token)),
+      factoryFault(rpc, factory),
+      ...chain.tokens.map((token) => tokenFault(rpc, token)),
     ]);
     const faults = found.filter((fault) => fault !== undefined);
     return faults.length > 0 ? wrong(faults) : { kind: "right" };
   } catch (error) {
-    return { kind: "unknown", reason: reasonOf(error) };
+    return { kind: "unknown", reason: (error as Error).message };
   }
 }
 
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
-async function factoryFault(client: PublicClient, factory: Factory): Promise<string | undefined> {
+async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | undefined> {
   const { address, codeHash } = factory;
-  const code = await client.getCode({ address });
-  if (code === undefined) return `no factory at ${address} yet: anybody may deploy it there`;
+  const code = hexData(await rpc.request("eth_getCode", [address, "latest"]));
+  if (code === "0x") return `no factory at ${address} yet: anybody may deploy it there`;
   const found = keccak256(code);
   if (found === codeHash) return undefined;
   return `the code at ${address} hashes to ${found}, wanted the factory's ${codeHash}`;
 }
 
 async function tokenFault(
-  client: PublicClient,
+  rpc: ChainRpc,
   { symbol, address, decimals }: Chain["tokens"][number],
 ): Promise<string | undefined> {
   try {
-    const found = await client.readContract({ address, abi: erc20Abi, functionName: "decimals" });
-    if (found === decimals) return undefined;
-    return `${symbol} ${address} has ${found} decimals, wanted ${decimals}`;
+    const call = { to: address, data: decimalsSelector };
+    const found = hexData(await rpc.request("eth_call", [call, "latest"]));
+    if (found === numberToHex(decimals, { size: 32 })) return undefined;
+    if (found.length !== 66) throw new CallRefused({ code: 3, message: "not a word" });
+    return `${symbol} ${address} has ${BigInt(found)} decimals, wanted ${decimals}`;
   } catch (error) {
-    if (isUnreachable(error)) throw error;
+    if (!(error instanceof CallRefused)) throw error;
     return `${symbol} ${address} does not answer decimals(): is it an ERC-20 on this chain?`;
   }
 }
 
-const isUnreachable = (error: unknown) =>
-  error instanceof BaseError &&
-  error.walk((cause) => cause instanceof HttpRequestError || cause instanceof TimeoutError) !==
-    null;
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof BaseError)) return String(error);
-  return error.shortMessage.split("\n")[0] as string;
-}
+/** `decimals()`, ERC-20. */
+const decimalsSelector: Hex = "0x313ce567";

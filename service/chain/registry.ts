@@ -4,10 +4,9 @@
 // must not stop creates on a chain that was right all along. It is asked again until it answers.
 
 import type { Logger } from "pino";
-import type { PublicClient } from "viem";
 import type { Chain } from "./chains.ts";
 import { checkChain, type Factory, type Verdict } from "./check.ts";
-import { createClient } from "./client.ts";
+import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 
 export type Chains = {
   /** Every chain of the file, in its order, listed or not. */
@@ -17,8 +16,8 @@ export type Chains = {
   /** A known chain, listed or not: an address outlives its chain's listing. */
   find(chainId: number): Chain | undefined;
   isListed(chainId: number): boolean;
-  /** One client for each known chain. Throws for an unknown one. */
-  clientOf(chainId: number): PublicClient;
+  /** How a known chain is asked. Throws for an unknown one. */
+  rpcOf(chainId: number): ChainRpc;
   /** Stops asking. */
   close(): void;
 };
@@ -36,19 +35,19 @@ export async function openChains(
   log: Pick<Logger, "info" | "warn" | "error">,
   waitMs = 5_000,
 ): Promise<Chains> {
-  const clients = new Map(known.map((chain) => [chain.chainId, createClient(chain)]));
+  const rpcs = new Map(known.map(({ chainId, rpcUrls }) => [chainId, openChainRpc(rpcUrls)]));
   const unlisted = new Set<number>();
   const timers = new Map<number, NodeJS.Timeout>();
   let isClosed = false;
 
-  const clientOf = (chainId: number): PublicClient => {
-    const client = clients.get(chainId);
-    if (!client) throw new Error(`chain ${chainId} is not known`);
-    return client;
+  const rpcOf = (chainId: number): ChainRpc => {
+    const rpc = rpcs.get(chainId);
+    if (!rpc) throw new Error(`chain ${chainId} is not known`);
+    return rpc;
   };
 
   const check = async (chain: Chain) => {
-    const verdict = await checkChain(chain, clientOf(chain.chainId), factory);
+    const verdict = await checkChain(chain, rpcOf(chain.chainId), factory);
     if (verdict.kind === "wrong") unlisted.add(chain.chainId);
     if (verdict.kind === "right") unlisted.delete(chain.chainId);
     report(chain, verdict, log);
@@ -60,13 +59,13 @@ export async function openChains(
   const first = Promise.all(known.map(check));
   await Promise.race([first, new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
 
-  const isListed = (chainId: number) => clients.has(chainId) && !unlisted.has(chainId);
+  const isListed = (chainId: number) => rpcs.has(chainId) && !unlisted.has(chainId);
   return {
     known,
     listed: () => known.filter(({ chainId }) => isListed(chainId)),
     find: (chainId) => known.find((chain) => chain.chainId === chainId),
     isListed,
-    clientOf,
+    rpcOf,
     close() {
       isClosed = true;
       for (const timer of timers.values()) clearTimeout(timer);

@@ -2,12 +2,12 @@
 // itself, so that a simulator can give it a world that repeats from a seed.
 
 import type { Hex } from "executable-address";
-import type { Rpc } from "../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { Network, NetworkEvent, View } from "../chain/rpc/network.ts";
+import type { Place, Span } from "../store/created.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { Place, Span } from "./ledger/looks.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import type { FeePolicy } from "./transactions/fees.ts";
 
@@ -118,7 +118,7 @@ export type Parts = {
   /** Keccak-256 of the code that must be there, 32 bytes of hex. */
   factoryCodeHash: Hex;
   ledger: Ledger;
-  rpcs: Rpc[];
+  endpoints: Endpoint[];
   signer: Signer;
   /** Milliseconds from anywhere; only differences are used. */
   clock: () => number;

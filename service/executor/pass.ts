@@ -16,7 +16,7 @@ const firstRangeBlocks = 500;
 
 export function freshMemory(parts: Parts): Memory {
   return {
-    network: openNetwork(parts.chain.chainId, parts.rpcs, parts.report),
+    network: openNetwork(parts.chain.chainId, parts.endpoints, parts.report, parts.clock),
     fence: undefined,
     watched: undefined,
     head: undefined,

@@ -7,7 +7,7 @@ import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
-import { httpRpc } from "../chain/rpc/endpoint.ts";
+import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { logEvent } from "./log.ts";
@@ -78,7 +78,9 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       factory: parts.factory.toLowerCase() as Hex,
       factoryCodeHash,
       ledger,
-      rpcs: chain.rpcUrls.map((url, i) => httpRpc(`${i}:${new URL(url).host}`, url, rpcTimeoutMs)),
+      endpoints: chain.rpcUrls.map((url, i) =>
+        httpEndpoint(`${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }),
+      ),
       signer,
       clock: () => performance.now(),
       random: Math.random,

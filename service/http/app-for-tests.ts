@@ -13,8 +13,9 @@ import { createAccount } from "../accounts/account.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { rotateApiKey } from "../accounts/rotate.ts";
 import { parseChains } from "../chain/chains.ts";
-import { createClient } from "../chain/client.ts";
 import type { Chains } from "../chain/registry.ts";
+import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { openDesk } from "../executor/desk/desk.ts";
 import { openStore } from "../store/open.ts";
 import { buildApp } from "./app.ts";
 import { createMetrics } from "./metrics.ts";
@@ -45,7 +46,7 @@ export const testChains: Chains = {
   listed: () => known.slice(0, 1),
   find: (chainId) => known.find((chain) => chain.chainId === chainId),
   isListed: (chainId) => chainId === 1,
-  clientOf: (chainId) => createClient(known.find((chain) => chain.chainId === chainId)!),
+  rpcOf: (chainId) => openChainRpc(known.find((chain) => chain.chainId === chainId)!.rpcUrls),
   close: () => {},
 };
 
@@ -102,15 +103,17 @@ export async function startApp(
     { onLimiterFault: () => {}, onUsageFault: () => {} },
   );
   const logged: string[] = [];
+  const log = pino({ level: "debug" }, { write: (line: string) => logged.push(line) });
   const parts: Parts = {
     store,
     accounts,
     chains: testChains,
+    desk: openDesk(store, log),
     factory: factoryAddress,
     keccak: newWasmKeccak(),
     publicUrl,
     metrics: createMetrics(),
-    log: pino({ level: "debug" }, { write: (line: string) => logged.push(line) }),
+    log,
     now: Date.now,
     draining: new AbortController().signal,
     ...more,

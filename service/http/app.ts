@@ -11,7 +11,6 @@ import { create } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup/lookup.ts";
-import { startVerifier } from "./lookup/verifier.ts";
 import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
@@ -66,9 +65,7 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
-  const verifier = startVerifier(parts);
-  api.addHook("onClose", () => verifier.close());
-  const find = lookup(parts, verifier);
+  const find = lookup(parts);
   // GET /address/create looks up what is not an address.
   at("/address/create", { POST: create(parts), GET: find });
   at("/address/:address", { GET: find });

@@ -1,6 +1,7 @@
 // What routes are built from. Each asks for the parts it uses.
 
 import type { Hex } from "executable-address";
+import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
@@ -12,6 +13,7 @@ export type Parts = {
   store: Store;
   accounts: Accounts;
   chains: Chains;
+  desk: ExecutorDesk;
   /** EIP-55; the same on every chain. */
   factory: Hex;
   /** 32 bytes of Keccak-256, for the library: the WASM one, ten times as fast as its own. */
@@ -29,6 +31,15 @@ export type Parts = {
   now: () => number;
   /** Aborted when the server begins to drain: streams end, `/readyz` says no. */
   draining: AbortSignal;
+};
+
+/** The executor as the routes see it; it may be another process on the same database. */
+export type ExecutorDesk = {
+  /**
+   * What the executor has in hand for the address of `status`; null while it has nothing. Where
+   * the status shows money that the executor does not know of, it is told first.
+   */
+  progressOf(status: AddressStatus): Promise<ExecutorProgress | null>;
 };
 
 export type Limits = {

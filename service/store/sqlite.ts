@@ -9,13 +9,18 @@ import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type Database from "better-sqlite3";
 import { CompiledQuery, type Dialect, Kysely, SqliteDialect } from "kysely";
+import { type Together, together } from "../flow/together.ts";
 import { connect } from "./connect.ts";
-import { grouped } from "./group.ts";
 import { migrate } from "./migrate.ts";
 import { makePrivateFile } from "./private-file.ts";
-import { readTogether, termsReader } from "./read-together.ts";
 import { startRecordWriter } from "./record-writer.ts";
-import { type Store, UnavailableError } from "./store.ts";
+import {
+  type KeyedQuery,
+  type KeyedReader,
+  type Store,
+  termsByAddress,
+  UnavailableError,
+} from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 const groupSizeMax = 1024;
@@ -36,18 +41,19 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
 
   const writer = startRecordWriter(file);
   const checkpointer = checkpoints ? startCheckpoints(file, writer.stopAcknowledging) : undefined;
-  const { terms, apiKeys, clientIds } = readers(hot);
+  const reads: Together<Uint8Array, unknown[]>[] = [];
+  const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
+    const read = readTogether<Row>(hot, query);
+    reads.push(read);
+    return read;
+  };
+  const terms = readerOf<{ terms: Buffer }>(termsByAddress);
 
   return {
     dialect: "sqlite",
-    file,
-    async saveRecord(row) {
-      const fault = await writer.save(row);
-      if (fault) throw fault;
-    },
-    findTerms: (address) => terms.add(address),
-    findApiKey: (digest) => apiKeys.add(digest),
-    findClientId: (digest) => clientIds.add(digest),
+    saveRecord: writer.save,
+    findTerms: async (address) => (await terms(address))[0]?.terms,
+    readerOf,
     db,
     async check() {
       writer.assertAcknowledging();
@@ -55,7 +61,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
     },
     async close() {
-      await Promise.all([terms, apiKeys, clientIds].map((group) => group.idle()));
+      await Promise.all(reads.map((read) => read.idle()));
       await writer.stop();
       await db.destroy();
       hot.close();
@@ -84,29 +90,11 @@ function dialectOf(database: Database.Database): Dialect {
   };
 }
 
-/** One read transaction for all that is asked in a turn. */
-function readers(hot: Database.Database) {
-  const apiKey = hot.prepare<[Uint8Array], { accountId: string }>(
-    "select account_id as accountId from api_keys where digest = ?",
-  );
-  const clientId = hot.prepare<[Uint8Array], { accountId: string; origin: string | null }>(
-    `select c.account_id as accountId, o.origin from client_ids c
-       left join origins o on o.account_id = c.account_id where c.digest = ? order by o.origin`,
-  );
-  const findClientId = (digest: Uint8Array) => {
-    const rows = clientId.all(digest);
-    const accountId = rows[0]?.accountId;
-    const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
-    return accountId === undefined ? undefined : { accountId, origins };
-  };
-  return {
-    terms: grouped(termsReader(hot), groupSizeMax),
-    apiKeys: grouped(
-      readTogether(hot, (digest) => apiKey.get(digest)),
-      groupSizeMax,
-    ),
-    clientIds: grouped(readTogether(hot, findClientId), groupSizeMax),
-  };
+/** One read transaction for all keys of a turn: its locks cost more than a read. */
+function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
+  const statement = hot.prepare<[Uint8Array], Row>(sqlite);
+  const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));
+  return together<Uint8Array, Row[]>(readAll, { sizeMax: groupSizeMax });
 }
 
 function startCheckpoints(

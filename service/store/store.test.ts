@@ -77,8 +77,6 @@ for (const name of ["sqlite", "postgres"] as const) {
 
     test("undefined for what is not held", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
-      assert.equal(await store.findApiKey(randomBytes(32)), undefined);
-      assert.equal(await store.findClientId(randomBytes(32)), undefined);
     });
 
     test("a saved record is found, byte for byte, and owned by its account", async () => {
@@ -171,51 +169,23 @@ for (const name of ["sqlite", "postgres"] as const) {
       await isSaved;
     });
 
-    test("credentials are found by digest, and dead as soon as the row has changed", async () => {
-      const [digest, next, clientDigest] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-      const account_id = "acc_credentials";
-      const rotation = { rotated_at: null, last_used_at: null };
-      const { db } = store;
-      await db
-        .insertInto("accounts")
-        .values({ id: account_id, email: "a@example.com", created_at: 1 })
-        .execute();
-      await db
-        .insertInto("api_keys")
-        .values({
-          account_id,
-          digest,
-          prefix: "svc_sk_01234567",
-          created_at: 1,
-          seen_in_browser_at: null,
-          ...rotation,
-        })
-        .execute();
-      await db
-        .insertInto("client_ids")
-        .values({
-          account_id,
-          digest: clientDigest,
-          client_id: "svc_client_0",
-          created_at: 1,
-          ...rotation,
-        })
-        .execute();
-      assert.deepEqual(await store.findApiKey(digest), { accountId: account_id });
-      assert.deepEqual(await store.findClientId(clientDigest), {
-        accountId: account_id,
-        origins: [],
+    test("a reader gives each key its own rows, none where there are none, in order", async () => {
+      const rowsOf = store.readerOf<{ account_id: string; created_at: number }>({
+        name: "test-owners",
+        sqlite: `select account_id, created_at from owners where address = ?
+          order by account_id`,
+        postgres: `select address as key, account_id, created_at from owners
+          where address = any($1::bytea[]) order by account_id`,
       });
-
-      const origins = ["https://b.example", "https://a.example", "https://B.example"];
-      await db
-        .insertInto("origins")
-        .values(origins.map((origin) => ({ account_id, origin, created_at: 1 })))
-        .execute();
-      await db.updateTable("api_keys").set({ digest: next }).execute();
-      assert.equal(await store.findApiKey(digest), undefined);
-      assert.deepEqual(await store.findApiKey(next), { accountId: account_id });
-      assert.deepEqual((await store.findClientId(clientDigest))?.origins, origins.toSorted());
+      const [one, two, none] = [row("acc_2"), row("acc_3"), row()];
+      await Promise.all([one, two, { ...one, accountId: "acc_1" }].map(store.saveRecord));
+      const read = await Promise.all([one, none, two, one].map(({ address }) => rowsOf(address)));
+      assert.deepEqual(
+        read.map((rows) => rows.map(({ account_id }) => account_id).toSorted()),
+        [["acc_1", "acc_2"], [], ["acc_3"], ["acc_1", "acc_2"]],
+      );
+      const [first] = read[2]!;
+      assert.equal(Number(first?.created_at), two.createdAtMs);
     });
 
     test("a second server sees what the first has saved", async () => {

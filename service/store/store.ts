@@ -17,9 +17,6 @@ export type NewRecord = {
 export type Store = {
   dialect: Dialect;
 
-  /** SQLite's, for other threads to read with connections of their own. */
-  file?: string;
-
   /**
    * Resolves once the record and its ownership are durable, and never before: rows that arrive
    * together share one commit, and a commit that fails fails each of them. Repeating it changes
@@ -33,13 +30,10 @@ export type Store = {
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
-   * Reads the primary at each call, never a cache, so that a rotated key is dead at once.
-   * @param digest SHA-256 of the credential's text, 32 bytes
+   * Makes a read that many requests wait for at once: the keys of one turn of the event loop share
+   * a transaction or a round trip. Each call reads the primary, never a cache.
    */
-  findApiKey(digest: Uint8Array): Promise<{ accountId: string } | undefined>;
-
-  /** As {@link findApiKey}; origins as stored, sorted. */
-  findClientId(digest: Uint8Array): Promise<{ accountId: string; origins: string[] } | undefined>;
+  readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /** Everything off the hot path, in SQL that both dialects understand. */
   db: Kysely<Tables>;
@@ -54,6 +48,15 @@ export type Store = {
   close(): Promise<void>;
 };
 
+/**
+ * The rows of one key, in either dialect. `sqlite` takes the key as its parameter; `postgres` takes
+ * an array of keys, `any($1::bytea[])`, and selects the key of each row as `key`.
+ */
+export type KeyedQuery = { name: string; sqlite: string; postgres: string };
+
+/** @throws {UnavailableError} */
+export type KeyedReader<Row> = (key: Uint8Array) => Promise<Row[]>;
+
 /** The store cannot promise this now: it may or may not have happened. Ask again later. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
@@ -65,7 +68,14 @@ export class CorruptError extends Error {
 }
 
 /** Of one row in a group: saved, or why not while the others were. */
-export type Outcome = CorruptError | undefined;
+export type Saved = CorruptError | undefined;
+
+/** What every store reads records by. */
+export const termsByAddress: KeyedQuery = {
+  name: "find-terms",
+  sqlite: "select terms from records where address = ?",
+  postgres: "select address as key, terms from records where address = any($1::bytea[])",
+};
 
 /** @param address 20 bytes */
 export function otherTerms(address: Uint8Array): CorruptError {

@@ -1,64 +1,115 @@
-// One JSON-RPC endpoint as the executor sees it: something that may be slow, stale, wrong or gone.
+// JSON-RPC as this service speaks it with a chain's endpoints: a call, its answer, and what an
+// answer must look like before it is believed.
 
 import type { Hex } from "executable-address";
 
-export type RpcCall = { method: string; params: unknown[] };
+export type Call = { method: string; params: unknown[] };
 
-export type RpcError = { code: number; message: string; data?: unknown };
+/** What a node answered in place of a result. */
+export type CallError = { code: number; message: string; data?: unknown };
 
-export type RpcAnswer = { result: unknown } | { error: RpcError };
+/** The code for parameters that a node refuses. */
+export const invalidParams = -32602;
 
-export type Rpc = {
-  /** For logs and metrics; never a URL, which may hold a key. */
-  name: string;
-  /** One answer per call, in order. Rejects when the endpoint could not be asked. */
-  ask(calls: RpcCall[]): Promise<RpcAnswer[]>;
-};
+export type Answer = { result: unknown } | { error: CallError };
 
-/** No endpoint could be asked, or none gave a usable answer. Says nothing about the chain. */
-export class RpcUnavailable extends Error {
-  override name = "RpcUnavailable";
+/** The chain cannot be read now: nothing is said of it. The message names no URL. */
+export class ChainUnavailable extends Error {
+  override name = "ChainUnavailable";
+  /** Something answered, a gateway that refuses or one too slow: less may be answered. */
+  readonly isReached: boolean;
+
+  constructor(message: string, options: { isReached?: boolean; cause?: unknown } = {}) {
+    super(message, options);
+    this.isReached = options.isReached ?? false;
+  }
+}
+
+/** A node answered a call with an error. */
+export class CallRefused extends Error {
+  override name = "CallRefused";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: CallError) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/**
+ * Nodes word a refusal in a hundred ways under a dozen codes, and their gateways time out, so every
+ * error that was answered counts; a node that could not be reached does not.
+ */
+export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
+  return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
 }
 
 /** The call ran on chain state and reverted, as opposed to not having been run at all. */
-export function isRevert(error: RpcError): boolean {
+export function isRevert(error: CallError): boolean {
   if (error.code === 3) return true;
   if (typeof error.data === "string" && /^0x([0-9a-f]{2})+$/i.test(error.data)) return true;
   return /revert|out of gas|invalid opcode|stack (under|over)flow/i.test(error.message);
 }
 
 /** The endpoint has this very transaction already, so sending it again has succeeded. */
-export function isAlreadyKnown(error: RpcError): boolean {
+export function isAlreadyKnown(error: CallError): boolean {
   return /already (known|imported|exists)|known transaction|alreadyknown/i.test(error.message);
 }
 
 /** Its nonce is used up on that endpoint's chain: whether by us, settling finds out. */
-export function isNonceUsed(error: RpcError): boolean {
+export function isNonceUsed(error: CallError): boolean {
   return /nonce too low|nonce is too low|nonce has already been used/i.test(error.message);
 }
 
 /** The pool holds another transaction at this nonce that pays about as much. */
-export function isUnderpriced(error: RpcError): boolean {
+export function isUnderpriced(error: CallError): boolean {
   return /underpriced|fee too low to replace|replacement fee/i.test(error.message);
 }
 
-export function resultOf(answer: RpcAnswer | undefined): unknown {
-  if (answer && "result" in answer) return answer.result;
-  throw new RpcUnavailable(answer ? answer.error.message : "no answer");
+/** No block of this chain can ever hold the transaction: it takes more gas than a block has. */
+export function isOverBlockGas(error: CallError): boolean {
+  const texts =
+    /exceeds (the )?(block|transaction|max.*) ?gas|gas limit (is )?too high|exceeds block/i;
+  return (
+    texts.test(error.message) || /gas limit too high|intrinsic gas too high/i.test(error.message)
+  );
 }
 
-/** A JSON-RPC quantity. @throws {RpcUnavailable} on anything else */
+/** The provider asks for fewer calls a second. What was asked may be asked again, later. */
+export function isLimited({ code, message }: CallError): boolean {
+  if (code === 429) return true;
+  return /too many requests|rate.?limit|(requests?|calls?) per second|throttl/i.test(message);
+}
+
+/** A fault of the node's own, which the same call may well not meet again. */
+export function isTransient(error: CallError): boolean {
+  if (isRevert(error)) return false;
+  if (/internal (json-?rpc |server )?error|temporar|try again|overload/i.test(error.message)) {
+    return true;
+  }
+  return error.code === -32603 && error.message.length < 40;
+}
+
+/** @throws {ChainUnavailable} where there is no answer, or an error */
+export function resultOf(answer: Answer | undefined): unknown {
+  if (answer && "result" in answer) return answer.result;
+  throw new ChainUnavailable(answer ? answer.error.message : "no answer");
+}
+
+/** A JSON-RPC quantity. @throws {ChainUnavailable} on anything else */
 export function quantity(value: unknown): bigint {
   if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
-  throw new RpcUnavailable(`wanted a quantity, found ${JSON.stringify(value)?.slice(0, 80)}`);
+  throw new ChainUnavailable(`wanted a quantity, found ${JSON.stringify(value)?.slice(0, 80)}`);
 }
 
-/** Hex of any even length, lower case. @throws {RpcUnavailable} on anything else */
+/** Hex of any even length, lower case. @throws {ChainUnavailable} on anything else */
 export function hexData(value: unknown): Hex {
   if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) {
     return value.toLowerCase() as Hex;
   }
-  throw new RpcUnavailable(`wanted hex, found ${JSON.stringify(value)?.slice(0, 80)}`);
+  throw new ChainUnavailable(`wanted hex, found ${JSON.stringify(value)?.slice(0, 80)}`);
 }
 
 /** `timestamp` in Unix seconds, fees in wei. */
@@ -68,11 +119,12 @@ export type Block = {
   parentHash: Hex;
   timestamp: number;
   baseFee: bigint;
+  gasLimit: bigint;
 };
 
-/** @throws {RpcUnavailable} when it is not a block, null included */
+/** @throws {ChainUnavailable} when it is not a block, null included */
 export function blockOf(value: unknown): Block {
-  if (typeof value !== "object" || value === null) throw new RpcUnavailable("no such block");
+  if (typeof value !== "object" || value === null) throw new ChainUnavailable("no such block");
   const block = value as Record<string, unknown>;
   return {
     number: Number(quantity(block.number)),
@@ -80,9 +132,23 @@ export function blockOf(value: unknown): Block {
     parentHash: hexData(block.parentHash),
     timestamp: Number(quantity(block.timestamp)),
     baseFee: block.baseFeePerGas == null ? 0n : quantity(block.baseFeePerGas),
+    gasLimit: block.gasLimit == null ? 30_000_000n : quantity(block.gasLimit),
   };
 }
 
 export function toQuantity(value: number | bigint): Hex {
   return `0x${value.toString(16)}`;
+}
+
+/** Parameters of a block by number. */
+export function blockCall(number: number | "latest"): Call {
+  const tag = number === "latest" ? number : toQuantity(number);
+  return { method: "eth_getBlockByNumber", params: [tag, false] };
+}
+
+/** What kept a chain from being read, as readers of it are told. @throws {ChainUnavailable} */
+export function unread(error: unknown): never {
+  if (error instanceof ChainUnavailable) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  throw new ChainUnavailable(message, { cause: error });
 }

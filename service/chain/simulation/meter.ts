@@ -4,7 +4,7 @@
 
 import type { Hex } from "executable-address";
 import { concat, hexToBigInt, size, sliceHex } from "viem";
-import { StatusUnavailable } from "../status/unavailable.ts";
+import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import { assemble, type Part } from "./assemble.ts";
 
 /** `token`: the zero address asks for the native coin. */
@@ -101,12 +101,12 @@ function layout(count: number) {
 
 /**
  * @param count of the pairs
- * @throws {StatusUnavailable} when it is not what {@link meterCode} answers
+ * @throws {ChainUnavailable} when it is not what {@link meterCode} answers
  */
 export function readMeter(answered: Hex, count: number): Measured {
   const { before, after, answer, end } = layout(count);
   if (size(answered) !== end)
-    throw new StatusUnavailable(`the meter answered ${size(answered)} bytes`);
+    throw new ChainUnavailable(`the meter answered ${size(answered)} bytes`);
   const word = (at: number) => hexToBigInt(sliceHex(answered, at, at + 32));
   const entries = (from: number) =>
     Array.from({ length: count }, (_, index): Balance => {

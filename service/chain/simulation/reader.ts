@@ -4,15 +4,15 @@
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
+import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import { sharedHead } from "../status/shared-head.ts";
 import type { Subject } from "../status/status.ts";
-import { refuse, StatusUnavailable } from "../status/unavailable.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
 
 /**
  * At the chain's newest block, or one at most `headMsMax` older.
  *
- * @throws {StatusUnavailable} when the chain cannot be read, or not in time
+ * @throws {ChainUnavailable} when the chain cannot be read, or not in time
  */
 export type Simulate = (subject: Subject) => Promise<Simulation>;
 
@@ -38,7 +38,7 @@ export function openSimulations(
     if (known) return known;
     const until = now() + waitMsMax;
     const asked = inTurn(() => {
-      if (now() > until) throw new StatusUnavailable("no place became free in time");
+      if (now() > until) throw new ChainUnavailable("no place became free in time");
       return simulate(chain, block, subject);
     });
     answers.set(subject.address, asked);
@@ -59,7 +59,7 @@ export function openSimulations(
       }
     }
   };
-  return (subject) => within(waitMsMax, read(subject)).catch(refuse);
+  return (subject) => within(waitMsMax, read(subject)).catch(unread);
 }
 
 /** Runs at most `max` at once, in the order of asking. */
@@ -81,7 +81,7 @@ function openGate(max: number) {
 
 function within<Done>(ms: number, promise: Promise<Done>): Promise<Done> {
   return new Promise((resolve, reject) => {
-    const late = new StatusUnavailable(`not simulated within ${ms} ms`);
+    const late = new ChainUnavailable(`not simulated within ${ms} ms`);
     const timer = setTimeout(() => reject(late), ms);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });

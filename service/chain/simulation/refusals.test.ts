@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Call } from "executable-address";
 import { getAddress } from "viem";
+import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import { NodeError } from "../status/node-for-tests.ts";
-import { StatusUnavailable } from "../status/unavailable.ts";
 import { startWorld } from "../status/world-for-tests.ts";
 import { openSimulations } from "./reader.ts";
 import { type SimulatedWorld, startSimulated, stranger, transfer } from "./world-for-tests.ts";
@@ -17,7 +17,7 @@ after(() => world?.stop());
 describe("what cannot be simulated is not guessed", () => {
   test("unavailable where no node answers, or another chain's does", async () => {
     const record = await world.paid();
-    await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), StatusUnavailable);
+    await assert.rejects(world.simulate(record, "http://127.0.0.1:9"), ChainUnavailable);
     const other = await startWorld(1);
     await assert.rejects(
       world.simulate(record, other.rpcUrl),

@@ -6,14 +6,14 @@ import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem";
-import { runAt, type StateOverrides } from "../call-at.ts";
 import type { Token } from "../chains.ts";
-import { discover } from "../discover.ts";
+import { runAt, type StateOverrides } from "../rpc/call-at.ts";
+import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
-import { type ChainAccess, isRefusal } from "../status/logs.ts";
+import type { ChainAccess } from "../status/logs.ts";
 import { probeHoldings } from "../status/probe.ts";
 import { type Subject, stateOf } from "../status/status.ts";
-import { StatusUnavailable } from "../status/unavailable.ts";
+import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, readMeter } from "./meter.ts";
 import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
 import { failureOf } from "./revert.ts";
@@ -24,7 +24,7 @@ export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 /**
  * At most four calls of the node, one more where it does not know a block by its hash.
  *
- * @throws {StatusUnavailable} when the chain cannot be read, or contradicts itself
+ * @throws {ChainUnavailable} when the chain cannot be read, or contradicts itself
  */
 export async function simulate(
   chain: SimulatedChain,
@@ -35,7 +35,7 @@ export async function simulate(
   const [holding] = await probeHoldings(chain, block, [{ vault: address, token: intent.token }]);
   const { codeBytes, balance } = holding!;
   if (balance === undefined) {
-    throw new StatusUnavailable(`${intent.token} does not answer balanceOf`);
+    throw new ChainUnavailable(`${intent.token} does not answer balanceOf`);
   }
   const amount = BigInt(intent.amount);
   const isExpired = block.timestamp > intent.expirationTimestamp;
@@ -46,7 +46,7 @@ export async function simulate(
 
   const fundingAssumed = balance < amount;
   const funded = { token: intent.token, owner: address, amount };
-  const overrides = fundingAssumed ? await fundingOf(chain.client, block, funded) : undefined;
+  const overrides = fundingAssumed ? await fundingOf(chain.rpc, block, funded) : undefined;
   if (fundingAssumed && !overrides) return { ...start, reason: "the token cannot be assumed paid" };
   const run = await measure(chain, block, subject, overrides);
   if (!run) return { ...start, fundingAssumed, reason: "the node did not run it" };
@@ -82,13 +82,13 @@ async function measure(
   subject: Subject,
   overrides: StateOverrides | undefined,
 ): Promise<Run | undefined> {
-  const { client, factory, chainId } = chain;
+  const { rpc, factory, chainId } = chain;
   const data = toHex(encodeExecution(subject.intent));
-  const found = await discover(client, block, { to: factory, data }, overrides);
+  const found = await discover(rpc, block, { to: factory, data }, overrides);
   const { pairs, leftOut } = pairsToAsk(subject, chain.tokens, found?.pairs ?? []);
   let answered: Hex;
   try {
-    answered = await runAt(client, block, meterCode(pairs, factory, data), overrides);
+    answered = await runAt(rpc, block, meterCode(pairs, factory, data), overrides);
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;
@@ -96,7 +96,7 @@ async function measure(
   const measured = readMeter(answered, pairs.length);
   if (measured.chainId !== chainId || measured.timestamp !== block.timestamp) {
     const { chainId: of, timestamp } = measured;
-    throw new StatusUnavailable(`the meter ran on chain ${of} at time ${timestamp}`);
+    throw new ChainUnavailable(`the meter ran on chain ${of} at time ${timestamp}`);
   }
   return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
 }

@@ -1,7 +1,8 @@
 // A world to simulate in: its records, its odd tokens and targets, and nodes with manners between.
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
-import { createPublicClient, getAddress, http } from "viem";
+import { getAddress } from "viem";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { type Manner, startNode } from "../status/node-for-tests.ts";
 import { startWorld } from "../status/world-for-tests.ts";
 import { deployOdd } from "./odd-contracts-for-tests.ts";
@@ -24,10 +25,7 @@ export async function startSimulated() {
   const target = await deployOdd(world, "Shop");
   const tokens = [{ symbol: "DMO", address: world.token, decimals: 6 }];
   /** The world's chain as the node at `url` has it. */
-  const chainAt = (url: string) => {
-    const client = createPublicClient({ transport: http(url, { retryCount: 0 }), cacheTime: 0 });
-    return { ...world.chain, client, tokens };
-  };
+  const chainAt = (url: string) => ({ ...world.chain, rpc: openChainRpc([url]), tokens });
 
   return {
     ...world,

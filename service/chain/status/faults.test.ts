@@ -5,7 +5,8 @@ import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { type AddressStatus, readStatus } from "executable-address/status";
 import { paymentFactoryAbi } from "executable-address-contracts";
-import { createPublicClient, getAbiItem, http, toEventSelector } from "viem";
+import { getAbiItem, toEventSelector } from "viem";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 import {
   forgetful,
   type Manner,
@@ -20,9 +21,9 @@ import { startWorld, type World } from "./world-for-tests.ts";
 type Read = (record: AddressRecord, rpcUrl: string) => Promise<AddressStatus>;
 
 const theServices: Read = (record, rpcUrl) => {
-  const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0 }), cacheTime: 0 });
   const { chainId } = record.intent;
-  return openStatusReader({ chainId, factory: record.factory, client }).read(record);
+  const rpc = openChainRpc([rpcUrl]);
+  return openStatusReader({ chainId, factory: record.factory, rpc }).read(record);
 };
 const theLibrarys: Read = (record, rpcUrl) => readStatus(record, { rpc: rpcUrl });
 
@@ -77,7 +78,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
   describe(`${name} reading tells nothing when the node`, () => {
     test("does not answer", async () => {
       const record = await world.newRecord();
-      await assert.rejects(read(record, "http://127.0.0.1:9"), /Status/);
+      await assert.rejects(read(record, "http://127.0.0.1:9"), /ChainUnavailable|StatusError/);
     });
 
     test("serves another chain", async () => {
@@ -94,7 +95,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
           if (method === broken) throw new NodeError(-32000, "out of order");
           return ask(method, params);
         };
-        await assert.rejects(readFrom(record, manner), /Status/);
+        await assert.rejects(readFrom(record, manner), /ChainUnavailable|StatusError/);
       });
     }
 
@@ -152,7 +153,7 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
         if (method === "eth_getLogs") await world.replaceHead();
         return answer;
       };
-      await assert.rejects(readFrom(record, manner), /Status/);
+      await assert.rejects(readFrom(record, manner), /ChainUnavailable|StatusError/);
     });
   });
 
@@ -208,9 +209,7 @@ describe("the service's reading", () => {
     const record = await executed();
     await world.mine(100);
     const node = await startNode(world.rpcUrl, forgetful(narrow(2)));
-    const transport = http(node.rpcUrl, { retryCount: 0 });
-    const client = createPublicClient({ transport, cacheTime: 0 });
-    const reader = openStatusReader({ ...world.chain, client });
+    const reader = openStatusReader({ ...world.chain, rpc: openChainRpc([node.rpcUrl]) });
     const failures: string[] = [];
     let status: AddressStatus | undefined;
     while (!status && failures.length < 50) {
@@ -229,9 +228,7 @@ describe("the service's memory", () => {
     await world.mine(200);
     let isLogless = true;
     const node = await startNode(world.rpcUrl, (...call) => (isLogless ? logless : plain)(...call));
-    const transport = http(node.rpcUrl, { retryCount: 0 });
-    const client = createPublicClient({ transport, cacheTime: 0 });
-    const reader = openStatusReader({ ...world.chain, client });
+    const reader = openStatusReader({ ...world.chain, rpc: openChainRpc([node.rpcUrl]) });
     await assert.rejects(reader.read(record), /no Executed event/);
     isLogless = false;
     assert.equal((await reader.read(record)).execution?.held, "130");

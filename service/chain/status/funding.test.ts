@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { concat, getAddress, pad } from "viem";
-import { callAt } from "../call-at.ts";
+import { callAt } from "../rpc/call-at.ts";
 import { fundingOf } from "./funding.ts";
 import { findHead } from "./view.ts";
 import { recovery as owner, startWorld, type World } from "./world-for-tests.ts";
@@ -29,12 +29,12 @@ const known: [string, Hex][] = [
 ];
 
 async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
-  const { client } = world.chain;
+  const { rpc } = world.chain;
   const block = await findHead(world.chain);
-  const overrides = await fundingOf(client, block, { token, owner, amount });
+  const overrides = await fundingOf(rpc, block, { token, owner, amount });
   if (!overrides) return undefined;
   const data = concat(["0x70a08231", pad(owner)]);
-  return BigInt(await callAt(client, block, { to: token, data }, overrides));
+  return BigInt(await callAt(rpc, block, { to: token, data }, overrides));
 }
 
 describe("fundingOf", () => {

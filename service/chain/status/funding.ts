@@ -3,18 +3,10 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import {
-  concat,
-  hexToBigInt,
-  keccak256,
-  numberToHex,
-  type PublicClient,
-  pad,
-  size,
-  sliceHex,
-} from "viem";
-import { callAt, type StateOverrides } from "../call-at.ts";
-import { isRefusal } from "./logs.ts";
+import { concat, hexToBigInt, keccak256, numberToHex, pad, size, sliceHex } from "viem";
+import { callAt, type StateOverrides } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { isRefusal } from "../rpc/json-rpc.ts";
 
 /** The slot of an owner's balance. */
 type Layout = (owner: Hex) => Hex;
@@ -54,7 +46,7 @@ const firstMark = 0x5eed_0000n;
  * @returns undefined where no layout fits or the node takes no overrides
  */
 export async function fundingOf(
-  client: PublicClient,
+  rpc: ChainRpc,
   block: BlockReference,
   { token, owner, amount }: { token: Hex; owner: Hex; amount: bigint },
 ): Promise<StateOverrides | undefined> {
@@ -66,7 +58,7 @@ export async function fundingOf(
   const data = concat(["0x70a08231", pad(owner)]);
   let answer: Hex;
   try {
-    answer = await callAt(client, block, { to: token, data }, marked);
+    answer = await callAt(rpc, block, { to: token, data }, marked);
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;

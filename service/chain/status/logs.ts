@@ -5,24 +5,20 @@ import type { Hex } from "executable-address";
 import type { Execution, Recovery } from "executable-address/status";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import {
-  BaseError,
   formatLog,
   getAbiItem,
   getAddress,
-  HttpRequestError,
   numberToHex,
-  type PublicClient,
   pad,
   parseEventLogs,
   type RpcLog,
-  RpcRequestError,
-  TimeoutError,
   toEventSelector,
 } from "viem";
-import { StatusUnavailable } from "./unavailable.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 
 /** A chain to read from, and whose events count there. */
-export type ChainAccess = { chainId: number; factory: Hex; client: PublicClient };
+export type ChainAccess = { chainId: number; factory: Hex; rpc: ChainRpc };
 
 /** An event of a vault, in the shape a status tells it. Addresses in EIP-55 case. */
 export type VaultLog = { vault: Hex } & (
@@ -45,10 +41,10 @@ const selectors = events.map((event) => toEventSelector(event));
 /**
  * @param vaults at most a few hundred, as one filter takes them
  * @returns oldest first, or the node's refusal
- * @throws {StatusUnavailable} on a log that was not asked for
+ * @throws {ChainUnavailable} on a log that was not asked for
  */
 export async function readLogs(
-  { client, factory }: ChainAccess,
+  { rpc, factory }: ChainAccess,
   vaults: Hex[],
   range: Range,
 ): Promise<VaultLog[] | Refused> {
@@ -60,9 +56,9 @@ export async function readLogs(
   };
   let raw: RpcLog[];
   try {
-    raw = await client.request({ method: "eth_getLogs", params: [filter] });
+    raw = (await rpc.request("eth_getLogs", [filter])) as RpcLog[];
   } catch (error) {
-    if (isRefusal(error)) return { refused: (error as BaseError).shortMessage };
+    if (isRefusal(error)) return { refused: error.message };
     throw error;
   }
   const logs = parseEventLogs({ abi: events, logs: raw.map((log) => formatLog(log)) });
@@ -75,7 +71,7 @@ export async function readLogs(
       blockNumber >= range.from &&
       blockNumber <= range.to &&
       !log.removed;
-    if (!isAsked) throw new StatusUnavailable(`a log of block ${blockNumber} was not asked for`);
+    if (!isAsked) throw new ChainUnavailable(`a log of block ${blockNumber} was not asked for`);
     const place = {
       transactionHash: log.transactionHash!,
       blockNumber,
@@ -91,22 +87,9 @@ export async function readLogs(
     return { vault, name: "Executed", token, entry };
   });
   if (found.length < raw.length)
-    throw new StatusUnavailable("a log is none of the factory's events");
+    throw new ChainUnavailable("a log is none of the factory's events");
   return found.sort((a, b) => order(a.entry) - order(b.entry));
 }
 
 /** A block has far fewer than 2^20 logs, so one number orders events across blocks. */
 const order = (entry: Execution | Recovery) => entry.blockNumber * 2 ** 20 + entry.logIndex;
-
-/**
- * Nodes word a refusal in a hundred ways under a dozen codes, and their gateways time out, so every
- * error that was answered counts; a node that could not be reached does not.
- */
-export function isRefusal(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return false;
-  const cause = error.walk(
-    (e) =>
-      e instanceof RpcRequestError || e instanceof TimeoutError || e instanceof HttpRequestError,
-  );
-  return cause instanceof HttpRequestError ? cause.status !== undefined : cause !== null;
-}

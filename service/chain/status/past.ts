@@ -4,8 +4,8 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { VaultLog } from "./logs.ts";
-import { StatusUnavailable } from "./unavailable.ts";
 import type { ChainView } from "./view.ts";
 
 /** What was read of one vault: every event up to and including the block `upTo`. */
@@ -37,7 +37,7 @@ const spansMax = 64;
  * One call for all that is not known yet. Where the node refuses so much, the first block with code
  * is looked up by old state, and the blocks since are read span by span.
  *
- * @throws {StatusUnavailable} when more spans remain than one read may ask for
+ * @throws {ChainUnavailable} when more spans remain than one read may ask for
  */
 export async function readPast(
   view: ChainView,
@@ -67,7 +67,7 @@ async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from
     const end = Math.min(to, next + memory.spanBlocks - 1);
     const found = await view.logs(vault, { from: next, to: end });
     if ("refused" in found) {
-      if (end === next) throw new StatusUnavailable(`no logs of block ${next}: ${found.refused}`);
+      if (end === next) throw new ChainUnavailable(`no logs of block ${next}: ${found.refused}`);
       memory.spanBlocks = Math.max(1, Math.floor((end - next + 1) / 2));
       continue;
     }
@@ -79,7 +79,7 @@ async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from
   const settled = Math.min(next - 1, to - settledBlocks);
   if (settled >= from) await remember(view, memory, vault, logs, settled);
   if (next <= to)
-    throw new StatusUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
+    throw new ChainUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
   return logs;
 }
 

@@ -5,9 +5,10 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { concat, hexToBigInt, type PublicClient, size, sliceHex } from "viem";
-import { runAt } from "../call-at.ts";
-import { StatusUnavailable } from "./unavailable.ts";
+import { concat, hexToBigInt, size, sliceHex } from "viem";
+import { runAt } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
 export type Subject = { vault: Hex; token: Hex };
 
@@ -51,10 +52,10 @@ export const subjectsMax = 150;
  * The holdings of `subjects`, in their order, at `block` by its hash: a node that has another block
  * there refuses.
  *
- * @throws {StatusUnavailable} when the node serves another chain or answers from another block
+ * @throws {ChainUnavailable} when the node serves another chain or answers from another block
  */
 export async function probeHoldings(
-  chain: { chainId: number; client: PublicClient },
+  chain: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
   subjects: Subject[],
 ): Promise<Holding[]> {
@@ -66,11 +67,11 @@ export async function probeHoldings(
 }
 
 async function probePart(
-  { chainId, client }: { chainId: number; client: PublicClient },
+  { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
   subjects: Subject[],
 ): Promise<Holding[]> {
-  const answer = await runAt(client, block, probeData(subjects));
+  const answer = await runAt(rpc, block, probeData(subjects));
   return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: subjects.length });
 }
 
@@ -79,21 +80,21 @@ export function probeData(subjects: readonly Subject[]): Hex {
   return concat([program, ...subjects.flatMap(({ vault, token }) => [vault, token])]);
 }
 
-/** @throws {StatusUnavailable} unless it is the answer for so many, at that chain and time */
+/** @throws {ChainUnavailable} unless it is the answer for so many, at that chain and time */
 export function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
 ): Holding[] {
   if (size(answer) !== headBytes + holdingBytes * count) {
-    throw new StatusUnavailable(`the probe answered ${size(answer)} bytes`);
+    throw new ChainUnavailable(`the probe answered ${size(answer)} bytes`);
   }
   const word = (at: number) => hexToBigInt(sliceHex(answer, at, at + 32));
   const found = { chainId: Number(word(0)), timestamp: Number(word(32)) };
   if (found.chainId !== chainId) {
-    throw new StatusUnavailable(`wanted a node of chain ${chainId}, found ${found.chainId}`);
+    throw new ChainUnavailable(`wanted a node of chain ${chainId}, found ${found.chainId}`);
   }
   if (found.timestamp !== timestamp) {
-    throw new StatusUnavailable(`wanted time ${timestamp}, found ${found.timestamp}`);
+    throw new ChainUnavailable(`wanted time ${timestamp}, found ${found.timestamp}`);
   }
   return Array.from({ length: count }, (_, index) => {
     const at = headBytes + holdingBytes * index;

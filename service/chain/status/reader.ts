@@ -3,23 +3,23 @@
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference } from "executable-address/status";
+import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { newPastMemory, type PastMemory } from "./past.ts";
 import { sharedHead } from "./shared-head.ts";
 import { readStatuses, type Subject } from "./status.ts";
-import { refuse, StatusUnavailable } from "./unavailable.ts";
 import { findBlock } from "./view.ts";
 
 export type StatusReader = {
   /**
    * The status at the chain's newest block, or one at most `headMsMax` older.
    *
-   * @throws {StatusUnavailable} when the chain cannot be read: nothing is told from memory
+   * @throws {ChainUnavailable} when the chain cannot be read: nothing is told from memory
    */
   read(subject: Subject): Promise<AddressStatus>;
-  /** The status at a block below the newest, by its number. @throws {StatusUnavailable} */
+  /** The status at a block below the newest, by its number. @throws {ChainUnavailable} */
   readAt(subject: Subject, number: number): Promise<AddressStatus>;
-  /** The newest block, as fresh as `read` has it. @throws {StatusUnavailable} */
+  /** The newest block, as fresh as `read` has it. @throws {ChainUnavailable} */
   head(): Promise<BlockReference>;
 };
 
@@ -41,10 +41,10 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
   let earlier = new Map<number, Promise<Reading>>();
 
   return {
-    head: () => head.find().catch(refuse),
+    head: () => head.find().catch(unread),
     async read(subject) {
       for (let attempt = 1; ; attempt++) {
-        const block = await head.find().catch(refuse);
+        const block = await head.find().catch(unread);
         if (current?.block.hash !== block.hash) {
           current = openReading(chain, memory, block);
           earlier = new Map();
@@ -54,15 +54,15 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
         } catch (error) {
           // A reorganisation shows as any error at all; a newer head tells whether it was one.
           head.forget();
-          const newer = await head.find().catch(refuse);
-          if (newer.hash === block.hash || attempt === attemptsMax) refuse(error);
+          const newer = await head.find().catch(unread);
+          if (newer.hash === block.hash || attempt === attemptsMax) unread(error);
         }
       }
     },
     async readAt(subject, number) {
       const opening = earlier.get(number) ?? openEarlier(chain, memory, number);
       earlier.set(number, opening);
-      return (await opening.catch(refuse)).read(subject).catch(refuse);
+      return (await opening.catch(unread)).read(subject).catch(unread);
     },
   };
 }
@@ -71,7 +71,7 @@ type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressS
 
 async function openEarlier(chain: ChainAccess, memory: PastMemory, number: number) {
   const block = await findBlock(chain, number);
-  if (!block) throw new StatusUnavailable(`chain ${chain.chainId} has no block ${number}`);
+  if (!block) throw new ChainUnavailable(`chain ${chain.chainId} has no block ${number}`);
   return openReading(chain, memory, block);
 }
 

@@ -12,10 +12,10 @@ import type {
 } from "executable-address/status";
 import { vaultCodeBytes } from "executable-address-contracts";
 import { zeroAddress } from "viem";
+import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainAccess, VaultLog } from "./logs.ts";
 import { type PastMemory, readPast } from "./past.ts";
 import { type Holding, probeHoldings } from "./probe.ts";
-import { StatusUnavailable } from "./unavailable.ts";
 import { type ChainView, viewAt } from "./view.ts";
 
 /** Whose status: an address in EIP-55 case and the intent it was derived from. */
@@ -25,7 +25,7 @@ export type Subject = { address: Hex; intent: Intent };
  * The statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150 of them, and
  * the calls that the past of those with code takes. An error stands for one that cannot be told.
  *
- * @throws {StatusUnavailable} when the chain cannot be read or left `block` meanwhile
+ * @throws {ChainUnavailable} when the chain cannot be read or left `block` meanwhile
  */
 export async function readStatuses(
   chain: ChainAccess,
@@ -44,7 +44,7 @@ export async function readStatuses(
   // Logs are asked for by number, so only a chain that still has this block vouches for them.
   const there = await viewAt(chain, block).blockAt(block.number);
   if (there?.hash !== block.hash) {
-    throw new StatusUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);
+    throw new ChainUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);
   }
   return statuses;
 }
@@ -64,7 +64,7 @@ async function readOne(view: ChainView, memory: PastMemory, subject: Subject, ho
  * The state follows from the code at the address; logs add the evidence, and may not contradict it.
  *
  * @param logs of this vault, all up to `block`, oldest first
- * @throws {StatusUnavailable} when the facts contradict each other
+ * @throws {ChainUnavailable} when the facts contradict each other
  */
 export function statusOf(
   { address, intent }: Subject,
@@ -73,17 +73,17 @@ export function statusOf(
   logs: VaultLog[],
 ): AddressStatus {
   if (balance === undefined) {
-    throw new StatusUnavailable(`${intent.token} does not answer balanceOf`);
+    throw new ChainUnavailable(`${intent.token} does not answer balanceOf`);
   }
   const isExpired = block.timestamp > intent.expirationTimestamp;
   const state = stateOf(codeBytes, isExpired, balance, BigInt(intent.amount));
   if (state === "recovered" && !isExpired) {
-    throw new StatusUnavailable(`${address}: closed before its expiry`);
+    throw new ChainUnavailable(`${address}: closed before its expiry`);
   }
   const execution = executionOf({ address, intent }, logs);
   if ((state === "executed") !== (execution !== null)) {
     const found = execution ? "an Executed event" : "no Executed event";
-    throw new StatusUnavailable(`${address}: ${state} by its code, and there is ${found}`);
+    throw new ChainUnavailable(`${address}: ${state} by its code, and there is ${found}`);
   }
   return {
     address,
@@ -109,7 +109,7 @@ export function stateOf(
 ): AddressState {
   if (codeBytes === vaultCodeBytes.executed) return "executed";
   if (codeBytes === vaultCodeBytes.closed) return "recovered";
-  if (codeBytes > 0) throw new StatusUnavailable(`${codeBytes} bytes of code are no vault's`);
+  if (codeBytes > 0) throw new ChainUnavailable(`${codeBytes} bytes of code are no vault's`);
   if (isExpired) return "expired";
   if (balance === 0n) return "unfunded";
   return balance < amount ? "partially_funded" : "funded";
@@ -118,11 +118,11 @@ export function stateOf(
 function executionOf({ address, intent }: Subject, logs: VaultLog[]): Execution | null {
   const [first, ...later] = logs;
   if (later.some((log) => log.name === "Executed")) {
-    throw new StatusUnavailable(`${address}: an Executed event that is not its first event`);
+    throw new ChainUnavailable(`${address}: an Executed event that is not its first event`);
   }
   if (first?.name !== "Executed") return null;
   if (first.token !== intent.token) {
-    throw new StatusUnavailable(`${address}: wanted token ${intent.token}, found ${first.token}`);
+    throw new ChainUnavailable(`${address}: wanted token ${intent.token}, found ${first.token}`);
   }
   return first.entry;
 }

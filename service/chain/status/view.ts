@@ -3,16 +3,15 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { numberToHex } from "viem";
 import {
-  type ChainAccess,
+  blockCall,
+  blockOf,
+  ChainUnavailable,
+  hexData,
   isRefusal,
-  type Range,
-  type Refused,
-  readLogs,
-  type VaultLog,
-} from "./logs.ts";
-import { StatusUnavailable } from "./unavailable.ts";
+  toQuantity,
+} from "../rpc/json-rpc.ts";
+import { type ChainAccess, type Range, type Refused, readLogs, type VaultLog } from "./logs.ts";
 
 export type ChainView = {
   chain: ChainAccess;
@@ -38,8 +37,8 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
     },
     async hasCodeAt(address, number) {
       try {
-        const code = await chain.client.getCode({ address, blockNumber: BigInt(number) });
-        return code !== undefined;
+        const params = [address, toQuantity(number)];
+        return hexData(await chain.rpc.request("eth_getCode", params)) !== "0x";
       } catch (error) {
         if (isRefusal(error)) return "refused";
         throw error;
@@ -49,22 +48,23 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
   };
 }
 
-/** @throws {StatusUnavailable} when there is no head to speak of */
+/** @throws {ChainUnavailable} when there is no head to speak of */
 export async function findHead(chain: ChainAccess): Promise<BlockReference> {
   const head = await findBlock(chain, "latest");
-  if (!head) throw new StatusUnavailable(`the node of chain ${chain.chainId} has no block`);
+  if (!head) throw new ChainUnavailable(`the node of chain ${chain.chainId} has no block`);
   return head;
 }
 
 /** The block of that number in the chain as it is now; undefined where there is none. */
 export async function findBlock(
-  { client }: ChainAccess,
+  { rpc }: ChainAccess,
   number: number | "latest",
 ): Promise<BlockReference | undefined> {
-  const tag = number === "latest" ? number : numberToHex(number);
-  const block = await client.request({ method: "eth_getBlockByNumber", params: [tag, false] });
-  if (!block?.hash || !block.number) return undefined;
-  return { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
+  const { method, params } = blockCall(number);
+  const answer = await rpc.request(method, params);
+  if (answer === null) return undefined;
+  const block = blockOf(answer);
+  return { number: block.number, hash: block.hash, timestamp: block.timestamp };
 }
 
 type Waiting = { vault: Hex; resolve: (logs: VaultLog[] | Refused) => void; reject: Reject };

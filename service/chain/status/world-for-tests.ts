@@ -16,7 +16,6 @@ import {
 } from "executable-address-contracts";
 import {
   concat,
-  createPublicClient,
   createTestClient,
   decodeAbiParameters,
   encodeFunctionData,
@@ -29,6 +28,7 @@ import {
   walletActions,
 } from "viem";
 import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 
 export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const recovery: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -80,7 +80,7 @@ async function settle(rpcUrl: string, chainId: number) {
     chain: {
       chainId,
       factory: factoryAddress,
-      client: createPublicClient({ chain, transport: http(rpcUrl), cacheTime: 0 }),
+      rpc: openChainRpc([rpcUrl]),
     },
     newToken,
     balanceOf: (owner: Hex) =>

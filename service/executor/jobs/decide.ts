@@ -2,7 +2,7 @@
 // operator may read is named here.
 
 import type { Hex } from "executable-address";
-import { notWorthItsGas } from "../../store/job-hints.ts";
+import { notWorthItsGas } from "../desk/hints.ts";
 import { nativeCoin } from "./calldata.ts";
 
 /** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */

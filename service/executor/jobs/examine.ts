@@ -1,13 +1,7 @@
 // What a vault looks like now, for the decision about it.
 
 import { decodeTerms, deriveAddress, fromHex, type Hex, toHex } from "executable-address";
-import {
-  hexData,
-  quantity,
-  type RpcAnswer,
-  type RpcCall,
-  resultOf,
-} from "../../chain/rpc/json-rpc.ts";
+import { type Answer, type Call, hexData, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import { balanceOfCalldata, nativeCoin } from "./calldata.ts";
@@ -51,7 +45,7 @@ function tokensOf({ parts }: Pass, { chainId, token }: Terms): Hex[] {
   return [...new Set([...parts.chain.tokens, ...(isHere ? [token] : [])])];
 }
 
-function readsOf(vault: Hex, tokens: readonly Hex[], at: object): RpcCall[] {
+function readsOf(vault: Hex, tokens: readonly Hex[], at: object): Call[] {
   const data = balanceOfCalldata(vault);
   return [
     { method: "eth_getCode", params: [vault, at] },
@@ -61,19 +55,19 @@ function readsOf(vault: Hex, tokens: readonly Hex[], at: object): RpcCall[] {
 }
 
 /** An endpoint that does not have the block is passed over; a token that reverts is an answer. */
-function isUsable(answer: RpcAnswer): boolean {
+function isUsable(answer: Answer): boolean {
   if ("result" in answer) return true;
   return answer.error.code === 3 || /revert/i.test(answer.error.message);
 }
 
 /** Zero for a token that reverts or answers no number: it can neither pay nor return. */
-function balanceIn(answer: RpcAnswer | undefined): bigint {
+function balanceIn(answer: Answer | undefined): bigint {
   if (!answer || "error" in answer) return 0n;
   const data = hexData(answer.result);
   return data.length >= 66 ? BigInt(data.slice(0, 66)) : 0n;
 }
 
-function hasCode(answer: RpcAnswer | undefined): boolean {
+function hasCode(answer: Answer | undefined): boolean {
   return hexData(resultOf(answer)) !== "0x";
 }
 

@@ -1,7 +1,7 @@
 // Asking a node what would happen, before anything is paid for it.
 
 import type { Hex } from "executable-address";
-import { isRevert, quantity, type RpcAnswer, type RpcError } from "../../chain/rpc/json-rpc.ts";
+import { type Answer, type CallError, isRevert, quantity } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
 import { executeCalldata, nativeCoin, transferCalldata } from "./calldata.ts";
@@ -61,7 +61,7 @@ export async function simulateRecovery(
   return { tokens: good, gas, reason };
 }
 
-function simulationOf(answer: RpcAnswer): Simulation {
+function simulationOf(answer: Answer): Simulation {
   if ("result" in answer) return { result: "succeeds", gas: Number(quantity(answer.result)) };
   const { error } = answer;
   const isOverGas = /gas required exceeds|exceeds (block )?gas|intrinsic gas/i.test(error.message);
@@ -69,7 +69,7 @@ function simulationOf(answer: RpcAnswer): Simulation {
   return { result: "fails", reason: reasonOf(error) };
 }
 
-function reasonOf({ data, message }: RpcError): string {
+function reasonOf({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
   return message.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);

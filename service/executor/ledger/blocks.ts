@@ -77,12 +77,3 @@ export function forgetSweeps(db: Kysely<Tables>, fence: Fence, number: number): 
       .execute();
   });
 }
-
-/** When the oldest record was created, in seconds, if there is any: nothing was paid before it. */
-export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
-  const row = await db
-    .selectFrom("owners")
-    .select((select) => select.fn.min("created_at").as("oldest"))
-    .executeTakeFirst();
-  return row?.oldest == null ? undefined : Math.floor(Number(row.oldest) / 1000);
-}

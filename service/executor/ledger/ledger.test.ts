@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
+import { type Place, startPlace } from "../../store/created.ts";
 import { openStore } from "../../store/open.ts";
 import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
 import { type Fence, LeaseLost } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { type Place, startPlace } from "./looks.ts";
 import { PurposeConflict } from "./purposes.ts";
 
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;

@@ -2,12 +2,13 @@
 // so that being killed between two calls is the only kind of being killed there is.
 
 import type { Kysely } from "kysely";
+import * as created from "../../store/created.ts";
+import { matchAddresses } from "../../store/match.ts";
 import type { Dialect, Tables } from "../../store/tables.ts";
 import * as blocks from "./blocks.ts";
 import * as jobs from "./jobs.ts";
 import * as lease from "./lease.ts";
 import * as looks from "./looks.ts";
-import { matchAddresses } from "./match.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
 
@@ -23,11 +24,11 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findSweptBlock: blocks.findSweptBlock.bind(null, db),
     saveSweep: blocks.saveSweep.bind(null, db),
     forgetSweeps: blocks.forgetSweeps.bind(null, db),
-    findOldestCreation: blocks.findOldestCreation.bind(null, db),
-    readClock: looks.readClock.bind(null, db, dialect),
+    findOldestCreation: created.findOldestCreation.bind(null, db),
+    readClock: created.readClock.bind(null, db, dialect),
     findLookedSince: looks.findLookedSince.bind(null, db),
-    findCreated: looks.findCreated.bind(null, db),
-    findTermsHeads: looks.findTermsHeads.bind(null, db, dialect),
+    findCreated: created.findCreated.bind(null, db),
+    findTermsHeads: created.findTermsHeads.bind(null, db, dialect),
     saveLook: looks.saveLook.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
     findFailures: jobs.findFailures.bind(null, db),

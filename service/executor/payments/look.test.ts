@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex, toHex } from "executable-address";
-import type { Rpc, RpcAnswer, RpcCall } from "../../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../chain/status/probe.ts";
 import { openStore } from "../../store/open.ts";
 import { startPostgres } from "../../store/postgres-for-tests.ts";
@@ -15,10 +16,10 @@ const postgres = await startPostgres();
 after(postgres.stop);
 const subjectChars = 80;
 
-type Tamper = (subjects: Hex[], honest: RpcAnswer) => RpcAnswer;
+type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
 /** An endpoint whose answers about what vaults hold pass through `tamper`. */
-const tampered = (rpc: Rpc, tamper: Tamper): Rpc => ({
+const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   name: rpc.name,
   async ask(calls) {
     const answers = await rpc.ask(calls);
@@ -30,7 +31,7 @@ const tampered = (rpc: Rpc, tamper: Tamper): Rpc => ({
 });
 
 /** The vaults a probe asks for; undefined for any other call. */
-function subjectsOf({ method, params }: RpcCall): Hex[] | undefined {
+function subjectsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
   const chars = data.slice(probeData([]).length);
@@ -40,7 +41,7 @@ function subjectsOf({ method, params }: RpcCall): Hex[] | undefined {
   });
 }
 
-const zeroes = ({ length }: Hex[], honest: RpcAnswer): RpcAnswer => {
+const zeroes = ({ length }: Hex[], honest: Answer): Answer => {
   if (!("result" in honest)) return honest;
   const head = (honest.result as string).slice(0, 2 + 128);
   return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
@@ -51,20 +52,20 @@ describe("the look at new records", () => {
     context: TestContext,
     {
       store = sqlite,
-      rpcs = 1,
+      endpoints = 1,
       ...more
-    }: { store?: Store; rpcs?: number } & {
+    }: { store?: Store; endpoints?: number } & {
       adapt?: (core: Parts) => Parts;
     } = {},
   ) => {
-    const urls = Array.from({ length: rpcs }, () => world.rpcUrl);
+    const urls = Array.from({ length: endpoints }, () => world.rpcUrl);
     const running = startCore(store, world.chains(urls), more.adapt);
     context.after(running.stop);
     return running;
   };
-  const withRpcs = (change: (rpc: Rpc, index: number) => Rpc) => (core: Parts) => ({
+  const withRpcs = (change: (rpc: Endpoint, index: number) => Endpoint) => (core: Parts) => ({
     ...core,
-    rpcs: core.rpcs.map(change),
+    endpoints: core.endpoints.map(change),
   });
   const newRecords = (count: number, wish = {}) =>
     Promise.all(Array.from({ length: count }, () => world.newRecord(wish)));
@@ -133,7 +134,7 @@ describe("the look at new records", () => {
 
   test("an endpoint that hides money is seen through by another", async (context) => {
     start(context, {
-      rpcs: 2,
+      endpoints: 2,
       adapt: withRpcs((rpc, index) => (index === 0 ? tampered(rpc, zeroes) : rpc)),
     });
     const records = await newRecords(3);
@@ -145,7 +146,7 @@ describe("the look at new records", () => {
   test("an endpoint that hides money while it is alone is not believed later", async (context) => {
     let isAlone = true;
     const running = start(context, {
-      rpcs: 2,
+      endpoints: 2,
       adapt: withRpcs((rpc, index) => {
         if (index === 0) return tampered(rpc, zeroes);
         return tampered(rpc, (_, honest) =>

@@ -8,10 +8,10 @@
 // and ends: a walk takes no record in that is much younger than itself.
 
 import type { Hex } from "executable-address";
-import { hexData, type RpcAnswer, RpcUnavailable, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
-import type { JobHint } from "../../store/job-hints.ts";
-import { type Created, type Place, startPlace } from "../ledger/looks.ts";
+import { type Created, type Place, startPlace } from "../../store/created.ts";
+import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass, Walk } from "../parts.ts";
 
 /**
@@ -141,7 +141,7 @@ async function probe(pass: Pass, subjects: readonly Subject[]): Promise<Probed |
     looks.stepMax = Math.min(looks.stepMax * 2, rowsMax);
     return found;
   } catch (error) {
-    if (!(error instanceof RpcUnavailable)) throw error;
+    if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, subjects.length) / 4));
     // One that no endpoint answers for holds up no other: the next walk comes to it again.
     return subjects.length > 1 ? undefined : { ...found, isWhole: false };
@@ -157,8 +157,8 @@ async function probePart(pass: Pass, subjects: readonly Subject[]) {
     timestamp: head.timestamp,
     count: subjects.length,
   };
-  const holdings = (answer: RpcAnswer) => holdingsIn(hexData(resultOf(answer)), wanted);
-  const isUsable = (answer: RpcAnswer) => {
+  const holdings = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
+  const isUsable = (answer: Answer) => {
     try {
       return holdings(answer).length > 0;
     } catch {

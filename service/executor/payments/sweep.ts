@@ -4,14 +4,14 @@
 
 import type { Hex } from "executable-address";
 import {
+  type Answer,
+  blockCall,
   blockOf,
+  ChainUnavailable,
   quantity,
-  type RpcAnswer,
-  RpcUnavailable,
   resultOf,
   toQuantity,
 } from "../../chain/rpc/json-rpc.ts";
-import { blockCall } from "../../chain/rpc/network.ts";
 import type { SweptBlock } from "../ledger/blocks.ts";
 import type { Sighting } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
@@ -135,7 +135,7 @@ async function readRange(pass: Pass, from: number, to: number): Promise<Found | 
   };
   const calls = [blockCall(to), { method: "eth_getLogs", params: [filter] }, blockCall(to)];
   const isHead = to === view.head.number;
-  const usable = (answer: RpcAnswer, index: number) => {
+  const usable = (answer: Answer, index: number) => {
     if (index === 1) return true;
     const block = "result" in answer && answer.result ? blockOf(answer.result) : undefined;
     return block !== undefined && (!isHead || block.hash === view.head.hash);
@@ -147,17 +147,17 @@ async function readRange(pass: Pass, from: number, to: number): Promise<Found | 
     hashes.add(blockOf(resultOf(before)).hash).add(blockOf(resultOf(after)).hash);
     if (logs && "result" in logs) addSightings(pass, logs.result, sightings);
     else if (from < to) return undefined;
-    else throw new RpcUnavailable(`no logs of block ${to}: ${logs?.error.message}`);
+    else throw new ChainUnavailable(`no logs of block ${to}: ${logs?.error.message}`);
   }
   const [hash] = hashes;
-  if (!hash || hashes.size > 1) throw new RpcUnavailable("reorg in passing");
+  if (!hash || hashes.size > 1) throw new ChainUnavailable("reorg in passing");
   const isCorroborated = answers.length >= view.quorum;
   return { end: { number: to, hash }, isCorroborated, sightings };
 }
 
 /** Who received what, the newest block of each address; logs of another shape are not payments. */
 function addSightings({ parts }: Pass, logs: unknown, sightings: Sightings): void {
-  if (!Array.isArray(logs)) throw new RpcUnavailable("logs are not a list");
+  if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
   for (const entry of logs as Record<string, unknown>[]) {
     const { address, topics, data } = logOf(entry);
     if (!parts.chain.tokens.includes(address) || topics[0] !== transferTopic) continue;

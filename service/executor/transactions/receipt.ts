@@ -3,7 +3,7 @@
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeEventLog, toEventSelector } from "viem";
-import { hexData, quantity, RpcUnavailable } from "../../chain/rpc/json-rpc.ts";
+import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
@@ -31,12 +31,12 @@ const known = new Set(
     .map((event) => toEventSelector(event) as Hex),
 );
 
-/** @throws {RpcUnavailable} when it is not a receipt; null is undefined: not mined there */
+/** @throws {ChainUnavailable} when it is not a receipt; null is undefined: not mined there */
 export function receiptOf(value: unknown): Receipt | undefined {
   if (value === null) return undefined;
-  if (typeof value !== "object") throw new RpcUnavailable("wanted a receipt");
+  if (typeof value !== "object") throw new ChainUnavailable("wanted a receipt");
   const receipt = value as Record<string, unknown>;
-  if (!Array.isArray(receipt.logs)) throw new RpcUnavailable("a receipt without logs");
+  if (!Array.isArray(receipt.logs)) throw new ChainUnavailable("a receipt without logs");
   return {
     transactionHash: hexData(receipt.transactionHash),
     blockHash: hexData(receipt.blockHash),

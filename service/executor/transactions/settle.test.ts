@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { RpcAnswer } from "../../chain/rpc/json-rpc.ts";
+import type { Answer } from "../../chain/rpc/json-rpc.ts";
 import { agreeOnReceipt } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({
@@ -13,8 +13,8 @@ const receipt = (block: string, status = "0x1") => ({
   effectiveGasPrice: "0x2",
   logs: [],
 });
-const says = (...results: unknown[]): RpcAnswer[] => results.map((result) => ({ result }));
-const failed: RpcAnswer[] = [{ error: { code: -32005, message: "limit exceeded" } }];
+const says = (...results: unknown[]): Answer[] => results.map((result) => ({ result }));
+const failed: Answer[] = [{ error: { code: -32005, message: "limit exceeded" } }];
 const blockOf = (found: ReturnType<typeof agreeOnReceipt>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 

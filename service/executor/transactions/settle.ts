@@ -3,8 +3,7 @@
 // took a nonce is never guessed: only another transaction found in its place settles that.
 
 import type { Hex } from "executable-address";
-import { blockOf, hexData, type RpcAnswer, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { blockCall } from "../../chain/rpc/network.ts";
+import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
@@ -42,7 +41,7 @@ export async function settle(
 async function settleOne(
   pass: Pass,
   purpose: Purpose,
-  answers: (RpcAnswer[] | undefined)[],
+  answers: (Answer[] | undefined)[],
 ): Promise<void> {
   const { parts, memory, view } = pass;
   const found = agreeOnReceipt(answers, view.quorum);
@@ -63,7 +62,7 @@ async function settleOne(
  * asked answered, and none has one.
  */
 export function agreeOnReceipt(
-  answers: readonly (RpcAnswer[] | undefined)[],
+  answers: readonly (Answer[] | undefined)[],
   quorum: number,
 ): Receipt | "absent" | "unknown" | "disagreement" {
   const votes = new Map<string, { receipt: Receipt; count: number }>();
@@ -82,7 +81,7 @@ export function agreeOnReceipt(
   return isComplete && answers.length >= quorum ? "absent" : "unknown";
 }
 
-function firstReceipt(list: readonly RpcAnswer[]): Receipt | undefined | "unknown" {
+function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {
   try {
     return list.map((answer) => receiptOf(resultOf(answer))).find((receipt) => receipt);
   } catch {

@@ -179,10 +179,10 @@ describe("POST /v1/address/create and its credential, step by step", () => {
 
   test("4. 401 unauthorized, the store not asked: a wrong checksum, and what to do", async () => {
     const { apiKey, clientId } = await newAccount();
-    const { store } = service.parts;
-    const { findApiKey, findClientId } = store;
+    const { holders } = service.parts.accounts;
+    const { findApiKey, findClientId } = holders;
     let asked = 0;
-    store.findApiKey = store.findClientId = async () => {
+    holders.findApiKey = holders.findClientId = async () => {
       asked += 1;
       return undefined;
     };
@@ -199,7 +199,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
       }
       assert.equal(asked, 0);
     } finally {
-      Object.assign(store, { findApiKey, findClientId });
+      Object.assign(holders, { findApiKey, findClientId });
     }
   });
 
@@ -401,8 +401,8 @@ describe("when a store does not answer", () => {
     const broken = await startApp();
     try {
       const { bearer, clientId } = await newAccount(broken);
-      broken.parts.store.findApiKey = down;
-      broken.parts.store.findClientId = down;
+      broken.parts.accounts.holders.findApiKey = down;
+      broken.parts.accounts.holders.findClientId = down;
       for (const headers of [
         [["Authorization", bearer]],
         [["X-Client-Id", clientId]],

@@ -11,7 +11,7 @@ import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
 
 export type Caller = { accountId: string; kind: CredentialKind };
-type AuthorizeParts = Pick<Parts, "store" | "accounts" | "now">;
+type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 /**
  * The account that a request's one credential belongs to. In this order, over the headers as they
@@ -85,7 +85,7 @@ async function useApiKey(
   if (!bearer) throw unauthorized("expected Authorization: Bearer and an API key");
   assertSpelled("apiKey", key);
   const digest = digestOf(key);
-  const found = await lookUp(parts.store.findApiKey(digest));
+  const found = await lookUp(parts.accounts.holders.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "apiKey" };
   countWhenAnswered(caller, digest, reply, parts);
@@ -100,7 +100,7 @@ async function useClientId(
 ): Promise<Caller> {
   assertSpelled("clientId", clientId);
   const digest = digestOf(clientId);
-  const found = await lookUp(parts.store.findClientId(digest));
+  const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "clientId" };
   countWhenAnswered(caller, digest, reply, parts);

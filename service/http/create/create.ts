@@ -1,7 +1,7 @@
 // POST /address/create: spec/service.md §4.1. Idempotent: the same intent is answered by the same
 // bytes, whoever asks and however often, once its record is durable.
 
-import { deriveAddress, encodeTerms } from "executable-address";
+import { deriveAddress } from "executable-address";
 import { authorize } from "../authorize/authorize.ts";
 import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
@@ -29,8 +29,7 @@ export function create(parts: Parts): Route {
     ],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
-      const intent = parseNewIntent(request.body, parts);
-      const terms = encodeTerms(intent, { keccak });
+      const { intent, terms } = parseNewIntent(request.body, parts);
       const address = deriveAddress(terms, { factory, keccak });
       const { accountId } = request.caller as NonNullable<typeof request.caller>;
       await store.saveRecord({ address, terms, accountId, createdAtMs: parts.now() });

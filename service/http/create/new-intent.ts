@@ -1,8 +1,7 @@
 // What create asks of an intent beyond the library's rules: what the service lists, and when it
 // expires. Faults of both kinds are reported together.
 
-import { randomBytes } from "node:crypto";
-import { type Hex, type Intent, type Issue, parseIntent } from "executable-address";
+import { encodeNewIntent, type Intent, type Issue } from "executable-address";
 import type { Chains } from "../../chain/registry.ts";
 import type { Parts } from "../parts.ts";
 
@@ -10,13 +9,13 @@ type IntentParts = Pick<Parts, "chains" | "factory" | "keccak" | "limits" | "now
 
 /**
  * @param body any JSON value; an intent without `salt` gets one of its own
+ * @returns the intent and its terms
  * @throws {InvalidError} with every fault
  */
-export function parseNewIntent(body: unknown, parts: IntentParts): Intent {
-  return parseIntent(body, {
+export function parseNewIntent(body: unknown, parts: IntentParts) {
+  return encodeNewIntent(body, {
     factory: parts.factory,
     keccak: parts.keccak,
-    drawSalt: () => `0x${randomBytes(32).toString("hex")}` satisfies Hex,
     check: (fields) => [...listing(fields, parts.chains), ...expiry(fields, parts)],
   });
 }

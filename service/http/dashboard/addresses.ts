@@ -1,9 +1,10 @@
-// GET /dashboard/api/addresses: what this account created, newest first.
+// GET /dashboard/api/addresses: what this account created, newest first. A search may answer fewer
+// than there are, none included, and where to go on.
 
 import { decodeTerms, formatAddress, InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
-import { sql } from "kysely";
 import { z } from "zod";
+import { findOwned } from "../../store/owned.ts";
 import type { Parts } from "../parts.ts";
 import { parseInput } from "./input.ts";
 import { accountIdOf, toIso } from "./session.ts";
@@ -16,49 +17,26 @@ const listInput = z.strictObject({
   token: z.string().max(100).optional(),
 });
 
-/** terms = 0x20 ‖ token ‖ …, each in 32 bytes: the token's 20 bytes begin at the 45th. */
-const tokenInTerms = sql<Uint8Array>`substr(terms, 45, 20)`;
-
 export function mountAddresses(
   app: FastifyInstance,
   { store, keccak }: Pick<Parts, "store" | "keccak">,
 ): void {
   app.get("/addresses", async (request) => {
     const { cursor, limit, address, token } = parseInput(listInput, request.query);
-    let query = store.db
-      .selectFrom("owners")
-      .innerJoin("records", "records.address", "owners.address")
-      .select(["owners.address", "owners.created_at", "records.terms"])
-      .where("owners.account_id", "=", accountIdOf(request));
-    if (cursor !== undefined) {
-      const { createdAtMs, address: last } = parseCursor(cursor);
-      query = query.where((eb) =>
-        eb.or([
-          eb("owners.created_at", "<", createdAtMs),
-          eb.and([eb("owners.created_at", "=", createdAtMs), eb("owners.address", "<", last)]),
-        ]),
-      );
-    }
-    if (address) {
-      const { from, to } = addressRange(address);
-      query = query.where("owners.address", ">=", from).where("owners.address", "<=", to);
-    }
-    if (token) query = query.where(tokenInTerms, "=", wholeAddress(token));
-    const rows = await query
-      .orderBy("owners.created_at", "desc")
-      .orderBy("owners.address", "desc")
-      .limit(limit + 1)
-      .execute();
-
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
+    const { found, next } = await findOwned(store.db, {
+      accountId: accountIdOf(request),
+      after: cursor === undefined ? undefined : parseCursor(cursor),
+      addresses: address ? addressRange(address) : undefined,
+      token: token ? wholeAddress(token) : undefined,
+      limit,
+    });
     return {
-      items: page.map((row) => ({
+      items: found.map((row) => ({
         address: formatAddress(row.address, keccak),
-        createdAt: toIso(row.created_at),
+        createdAt: toIso(row.createdAtMs),
         intent: decodeTerms(row.terms, { keccak }),
       })),
-      next: last ? `${last.created_at}-${Buffer.from(last.address).toString("hex")}` : null,
+      next: next ? `${next.createdAtMs}-${Buffer.from(next.address).toString("hex")}` : null,
     };
   });
 }

@@ -1,23 +1,24 @@
 // GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
 
 import type { FastifyReply } from "fastify";
+import { LRUCache } from "lru-cache";
 import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { byteCache } from "./byte-cache.ts";
-import type { Verifier } from "./verifier.ts";
+import { verifiedText } from "./verified.ts";
 
-export function lookup(parts: Parts, verifier: Verifier): Route {
-  const { limits, metrics } = parts;
-  const verified = byteCache<string>(limits.lookupCacheBytesMax);
+export function lookup(parts: Parts): Route {
+  const { store, limits, metrics } = parts;
+  const recent = recentTexts(limits.lookupCacheBytesMax);
 
   const find = async (digits: string): Promise<string> => {
-    // Text, not bytes: Node sends it in one piece with the head.
-    const body = await verifier.textOf(Buffer.from(digits, "hex"));
-    if (!body) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    verified.set(digits, body, memoryBytes(body));
-    return body;
+    const address = Buffer.from(digits, "hex");
+    const terms = await store.findTerms(address);
+    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+    const text = verifiedText(address, terms, parts);
+    recent?.set(digits, text);
+    return text;
   };
 
   return {
@@ -25,12 +26,24 @@ export function lookup(parts: Parts, verifier: Verifier): Route {
     handler(request, reply) {
       const digits = addressDigits((request.params as { address?: string }).address);
       const tags = request.headers["if-none-match"];
-      const held = verified.get(digits);
+      const held = recent?.get(digits);
       if (held) return send(digits, held, tags, reply);
       return find(digits).then((found) => send(digits, found, tags, reply));
     },
   };
 }
+
+/** Of an entry beside its text: key and links. An estimate. */
+const entryBytes = 300;
+
+/** Answers that were verified, the least recently used of which leave first. */
+const recentTexts = (bytesMax: number) =>
+  bytesMax > 0
+    ? new LRUCache<string, string>({
+        maxSize: bytesMax,
+        sizeCalculation: (text) => memoryBytes(text) + entryBytes,
+      })
+    : undefined;
 
 /** V8 keeps a character in one byte where all are Latin-1, and in two otherwise. */
 const memoryBytes = (text: string) =>

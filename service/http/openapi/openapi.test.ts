@@ -34,7 +34,7 @@ let address = strange;
 
 before(async () => {
   world = await startWorld(1);
-  service = await startApp({ chains: { ...testChains, clientOf: () => world.chain.client } });
+  service = await startApp({ chains: { ...testChains, rpcOf: () => world.chain.rpc } });
 });
 after(async () => {
   await service.close();

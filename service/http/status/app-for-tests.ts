@@ -2,8 +2,8 @@
 
 import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../../chain/chains.ts";
-import { createClient } from "../../chain/client.ts";
 import type { Chains } from "../../chain/registry.ts";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import type { World } from "../../chain/status/world-for-tests.ts";
 import type { TestApp } from "../app-for-tests.ts";
 
@@ -12,13 +12,13 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   const { chainId } = chain;
   const tokens = [{ symbol: "DMO", address: token, decimals: 6 }];
   const known = parseChains([{ chainId, name: "Local", rpcUrls: [rpcUrl], tokens }], "the test");
-  const client = createClient(known[0]!);
+  const rpc = openChainRpc(known[0]!.rpcUrls);
   return {
     known,
     listed: () => known,
     find: (id) => known.find((each) => each.chainId === id),
     isListed: (id) => id === chainId,
-    clientOf: () => client,
+    rpcOf: () => rpc,
     close: () => {},
   };
 }

@@ -179,15 +179,15 @@ describe("GET /v1/address/{address}/events", () => {
 
   test("stays open while the chain is unavailable, says so, and goes on after", async () => {
     const record = await keepRecord(server, await world.newRecord());
-    const client = server.parts.chains.clientOf(31_337);
-    const request = client.request;
+    const rpc = server.parts.chains.rpcOf(31_337);
+    const { request } = rpc;
     const stream = openStream(pathOf(record.address));
     await stream.nextStatus();
-    client.request = (() => Promise.reject(new Error("down"))) as never;
+    rpc.request = () => Promise.reject(new Error("down"));
     const { data, id } = await stream.next(({ event }) => event === "unavailable");
     assert.equal(JSON.parse(data!).error.code, "chain_unavailable");
     assert.equal(id, undefined);
-    client.request = request;
+    rpc.request = request;
     assert.equal((await stream.nextStatus()).status.state, "unfunded");
     stream.close();
   });

@@ -3,16 +3,14 @@
 import { formatAddress } from "executable-address";
 import type { ServiceStatus } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
+import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
 import type { Subject } from "../../chain/status/status.ts";
-import { StatusUnavailable } from "../../chain/status/unavailable.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
 import { verifiedIntent } from "../lookup/verified.ts";
 import type { Parts } from "../parts.ts";
-import { openJobs } from "./executor.ts";
-import { openWake } from "./wake.ts";
 
 export type Statuses = {
   /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
@@ -29,9 +27,7 @@ export type Statuses = {
 };
 
 export function openStatuses(parts: Parts): Statuses {
-  const { store, chains, keccak } = parts;
-  const findJob = openJobs(store);
-  const wake = openWake(parts);
+  const { store, chains, keccak, desk } = parts;
   const readerOf = perChain(parts, openStatusReader);
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
@@ -49,9 +45,8 @@ export function openStatuses(parts: Parts): Statuses {
       const status = await readerOf(chainId)
         .read(subject)
         .catch((error) => refuseUnread(chainId, error));
-      const job = await findJob(subject);
-      const present = (await wake(status, job)) ? await findJob(subject) : job;
-      return { ...status, executor: present?.progress ?? null, explorer: explorerOf(chainId) };
+      const executor = await desk.progressOf(status);
+      return { ...status, executor, explorer: explorerOf(chainId) };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
@@ -70,7 +65,7 @@ export function openStatuses(parts: Parts): Statuses {
 
 /** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
 export function refuseUnread(chainId: number, error: unknown): never {
-  if (error instanceof StatusUnavailable) throw unavailable(chainId, error);
+  if (error instanceof ChainUnavailable) throw unavailable(chainId, error);
   throw error;
 }
 
@@ -98,7 +93,7 @@ export function perChain<Opened>(
     // Its addresses are for good, and its RPC may have been taken out of the file.
     if (!chain) throw unavailable(chainId, "it is not configured");
     const { tokens } = chain;
-    const fresh = open({ chainId, factory, client: chains.clientOf(chainId), tokens });
+    const fresh = open({ chainId, factory, rpc: chains.rpcOf(chainId), tokens });
     opened.set(chainId, fresh);
     return fresh;
   };

@@ -126,19 +126,19 @@ describe("GET /v1/address/{address}/status", () => {
 
   test("1,000 readers of one address cost one reading of a block", async () => {
     const record = await keepRecord(server, await world.newRecord());
-    const client = server.parts.chains.clientOf(31_337);
+    const rpc = server.parts.chains.rpcOf(31_337);
     const calls: string[] = [];
-    const request = client.request;
-    client.request = ((args: { method: string }) => {
-      calls.push(args.method);
-      return request(args as never);
-    }) as never;
+    const { request } = rpc;
+    rpc.request = (method, params) => {
+      calls.push(method);
+      return request(method, params);
+    };
     const began = performance.now();
     const answers = await Promise.all(
       Array.from({ length: 1000 }, () => get(`${record.address}/status`)),
     );
     const headsMax = 1 + (performance.now() - began) / headMsMax;
-    client.request = request;
+    rpc.request = request;
     assert.ok(answers.every((answer) => answer.statusCode === 200));
     const blockMethod = "eth_getBlockByNumber";
     assert.deepEqual(

@@ -1,7 +1,7 @@
 // What in an intent a payer should stop at: everything a careful friend would point at before the
 // money leaves.
 
-import type { Intent } from "executable-address";
+import { findCautions, type Intent } from "executable-address";
 import type { Key } from "../words/languages.ts";
 import type { Chain } from "./chains.ts";
 import { partsOf, signatureOf } from "./function.ts";
@@ -15,7 +15,18 @@ export function hazardsOf(intent: Intent, chains: readonly Chain[]): Hazard[] {
   const found: Hazard[] = findToken(intent, chains, intent.token)
     ? []
     : [{ tone: "warn", title: "hazardToken", text: "hazardTokenText" }];
-  return [...found, ...intent.calls.flatMap((_, index) => hazardsOfCall(index, intent))];
+  const ofCalls = intent.calls.flatMap((_, index) => hazardsOfCall(index, intent));
+  return [...found, ...misleadingNames(intent), ...ofCalls];
+}
+
+/** What create refuses though it is valid: an address need not be made by a service that asks. */
+function misleadingNames(intent: Intent): Hazard[] {
+  return findCautions(intent).map(({ path, code }) => {
+    const call = Number(path[1]) + 1;
+    return code === "selector_clash"
+      ? { tone: "bad", title: "hazardClash", text: "hazardClashText", call }
+      : { tone: "warn", title: "hazardName", text: "hazardNameText", call };
+  });
 }
 
 function hazardsOfCall(index: number, intent: Intent): Hazard[] {

@@ -56,6 +56,19 @@ describe("what a payer is warned of", () => {
     assert.deepEqual(titles(intentOf(call)), ["bad: Call 1 gives an unlimited permission"]);
   });
 
+  test("a function that has the selector of a well-known other one", () =>
+    assert.deepEqual(
+      titles(
+        intentOf(call("sign_szabo_bytecode(bytes16 a, uint128 b)", `0x${"11".repeat(16)}`, "1")),
+      ),
+      ["bad: Call 1 is another function than it says"],
+    ));
+
+  test("a name that Solidity keeps for itself", () =>
+    assert.deepEqual(titles(intentOf(call("f(bool memory)", "true"))), [
+      "warn: Call 1 has a misleading name",
+    ]));
+
   test("an approval of more than is paid", () =>
     assert.deepEqual(titles(intentOf(approve("25000001"))), [
       "warn: Call 1 permits more than is paid",

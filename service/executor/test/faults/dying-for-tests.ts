@@ -15,7 +15,7 @@ const die = (here: string) => {
 };
 
 function mortal(core: Parts): Parts {
-  const { ledger, signer, rpcs } = core;
+  const { ledger, signer, endpoints } = core;
   return {
     ...core,
     signer: {
@@ -40,7 +40,7 @@ function mortal(core: Parts): Parts {
         return isNew;
       },
     },
-    rpcs: rpcs.map((rpc) => ({
+    endpoints: endpoints.map((rpc) => ({
       ...rpc,
       async ask(calls) {
         const answers = await rpc.ask(calls);

@@ -56,8 +56,10 @@ export async function startProxy(target: string) {
       if (mode === "timeout") return; // never answers: the caller's patience ends
       if (mode === "500" || mode === "429") return response.writeHead(Number(mode)).end("no");
       try {
-        const answers = await answer(JSON.parse(Buffer.concat(chunks).toString()));
-        response.setHeader("content-type", "application/json").end(JSON.stringify(answers));
+        const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[];
+        const answers = await answer([asked].flat());
+        const body = JSON.stringify(Array.isArray(asked) ? answers : answers[0]);
+        response.setHeader("content-type", "application/json").end(body);
       } catch {
         response.writeHead(502).end();
       }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { httpRpc } from "../../../chain/rpc/endpoint.ts";
+import { httpEndpoint } from "../../../chain/rpc/endpoint.ts";
 import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
 import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
 import { type Misbehaviour, startProxy } from "./rpc-proxy-for-tests.ts";
@@ -18,7 +18,9 @@ describe("endpoints that misbehave", () => {
   const surviveWith = async (context: TestContext, urls: string[], fault: Misbehaviour) => {
     const running = startCore(store, world.chains(urls), (core) => ({
       ...core,
-      rpcs: urls.map((url, index) => httpRpc(`rpc${index}`, url, impatienceMs)),
+      endpoints: urls.map((url, index) =>
+        httpEndpoint(`rpc${index}`, url, { timeoutMs: impatienceMs }),
+      ),
       tuning: { ...core.tuning, resendMs: 500 },
     }));
     context.after(running.stop);

@@ -114,6 +114,7 @@ function genesisAt(timestamp: number): Block {
     parentHash: keccak256("0x"),
     timestamp,
     baseFee: 10n,
+    gasLimit: 30_000_000n,
     mined: [],
     deeds: [],
     logs: [],
@@ -149,7 +150,19 @@ function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }:
   const number = parent.number + 1;
   const hash = keccak256(stringToHex(`${parent.hash}:${number}:${forks}`));
   const { timestamp } = env;
-  return { number, hash, parentHash: parent.hash, timestamp, baseFee, mined, deeds, logs, state };
+  const { gasLimit } = parent;
+  return {
+    number,
+    hash,
+    parentHash: parent.hash,
+    timestamp,
+    baseFee,
+    gasLimit,
+    mined,
+    deeds,
+    logs,
+    state,
+  };
 }
 
 /** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */

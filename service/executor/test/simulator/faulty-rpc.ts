@@ -1,12 +1,8 @@
 // An endpoint that is not always itself. Faults come in spells, each of its own kind.
 
 import type { Hex } from "executable-address";
-import {
-  type Rpc,
-  type RpcAnswer,
-  type RpcCall,
-  RpcUnavailable,
-} from "../../../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import type { ChainModel } from "./chain-model.ts";
 import { answer, falsified } from "./node-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -43,7 +39,7 @@ export function faultyRpc(
   name: string,
   world: { chain: ChainModel; sender: Hex; scheduler: Scheduler; random: Random; weather: Weather },
   mayLie: boolean,
-): Rpc {
+): Endpoint {
   const { chain, sender, scheduler, random, weather } = world;
   let spell: { fault: Fault; untilMs: number; lag: number } = { fault: "none", untilMs: 0, lag: 0 };
   const faultNow = (): typeof spell => {
@@ -64,16 +60,16 @@ export function faultyRpc(
     async ask(calls) {
       const { fault, lag } = faultNow();
       await scheduler.sleep(fault === "timeout" ? timeoutMs : 5 + random() * 200);
-      if (fault === "timeout") throw new RpcUnavailable("timed out");
+      if (fault === "timeout") throw new ChainUnavailable("timed out");
       if (fault === "error")
-        throw new RpcUnavailable(random() < 0.5 ? "answered 500" : "answered 429");
+        throw new ChainUnavailable(random() < 0.5 ? "answered 500" : "answered 429");
       const answers = calls.map((call) => answered(call, fault, lag));
       await scheduler.sleep(5 + random() * 100);
       return answers;
     },
   };
 
-  function answered(call: RpcCall, fault: Fault, lag: number): RpcAnswer {
+  function answered(call: Call, fault: Fault, lag: number): Answer {
     const isSend = call.method === "eth_sendRawTransaction";
     if (isSend && fault === "drops_broadcasts") return { result: "0x" };
     const honestly = answer(chain, fault === "stale" && !isSend ? lag : 0, call, sender);

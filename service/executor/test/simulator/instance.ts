@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
-import type { Rpc } from "../../../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { defaultTuning, type ExecutorEvent, type Parts } from "../../parts.ts";
@@ -33,7 +33,7 @@ const freezeMsMax = 60_000;
 export function keepRunning(
   name: string,
   world: World,
-  rpcs: Rpc[],
+  endpoints: Endpoint[],
   scheduler: Scheduler,
   random: Random,
   danger: Danger,
@@ -64,7 +64,7 @@ export function keepRunning(
       factory,
       factoryCodeHash: keccak256("0x01"),
       ledger: wrapped(ledger, step),
-      rpcs: rpcs.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
+      endpoints: endpoints.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
       signer: {
         address: sender as Hex,
         sign: step(async (transaction) => encodeRaw(transaction)),

@@ -4,7 +4,8 @@
 
 import type { Hex } from "executable-address";
 import { keccak256 } from "viem";
-import { quantity, type Rpc, resultOf } from "../../../chain/rpc/json-rpc.ts";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import { quantity, resultOf } from "../../../chain/rpc/json-rpc.ts";
 import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../jobs/calldata.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { VaultModel } from "./factory-model.ts";
@@ -17,7 +18,7 @@ const patienceMs = 40_000;
 /** @param crashRate of each pass; what was in memory is gone after one */
 export function keepRunningNaively(
   world: World,
-  rpc: Rpc,
+  rpc: Endpoint,
   scheduler: Scheduler,
   random: Random,
   crashRate: () => number,

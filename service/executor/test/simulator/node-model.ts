@@ -1,7 +1,7 @@
 // JSON-RPC over the chain model: what an honest node at some head answers.
 
 import type { Hex } from "executable-address";
-import type { RpcAnswer, RpcCall } from "../../../chain/rpc/json-rpc.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../../chain/status/probe.ts";
 import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
@@ -11,7 +11,7 @@ const rangeBlocksMax = 40;
 const executionGas = 100_000;
 
 /** @param lag blocks at the head that this node has not heard of */
-export function answer(chain: ChainModel, lag: number, call: RpcCall, sender: Hex): RpcAnswer {
+export function answer(chain: ChainModel, lag: number, call: Call, sender: Hex): Answer {
   const blocks =
     lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
   try {
@@ -24,12 +24,7 @@ export function answer(chain: ChainModel, lag: number, call: RpcCall, sender: He
   }
 }
 
-function resultOf(
-  chain: ChainModel,
-  blocks: readonly Block[],
-  call: RpcCall,
-  sender: Hex,
-): unknown {
+function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sender: Hex): unknown {
   const [first, second] = call.params;
   switch (call.method) {
     case "eth_chainId":
@@ -159,7 +154,7 @@ function receiptOf(blocks: readonly Block[], hash: Hex) {
 }
 
 /** What a liar would make of a receipt: an execution that was not, or one that did not happen. */
-export function falsified(answer: RpcAnswer, random: () => number): RpcAnswer {
+export function falsified(answer: Answer, random: () => number): Answer {
   if (!("result" in answer) || answer.result === null) return answer;
   const receipt = answer.result as { status: Hex; logs: unknown[] };
   if (random() < 0.4) return { result: null };

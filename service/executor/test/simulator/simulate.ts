@@ -41,10 +41,10 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   const instances = random() < 0.5 ? ["a"] : ["a", "b"];
   for (const name of instances) {
     const parts = { chain: world.chain, sender, scheduler, random, weather };
-    const rpcs = Array.from({ length: rpcCount }, (_, i) =>
+    const endpoints = Array.from({ length: rpcCount }, (_, i) =>
       faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0),
     );
-    keepRunning(name, world, rpcs, scheduler, random, danger, report, looksPerPass);
+    keepRunning(name, world, endpoints, scheduler, random, danger, report, looksPerPass);
   }
   await scheduler.run(endSeconds * 1000);
   const verdict = await judge(world);

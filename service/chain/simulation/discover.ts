@@ -4,18 +4,11 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import {
-  getAddress,
-  hexToBigInt,
-  isHex,
-  type PublicClient,
-  size,
-  sliceHex,
-  zeroAddress,
-} from "viem";
-import { askAt, type StateOverrides } from "./call-at.ts";
-import { callGas, type Pair } from "./simulation/meter.ts";
-import { isRefusal } from "./status/logs.ts";
+import { getAddress, hexToBigInt, isHex, size, sliceHex, zeroAddress } from "viem";
+import { askAt, type StateOverrides } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { isRefusal } from "../rpc/json-rpc.ts";
+import { callGas, type Pair } from "./meter.ts";
 
 export type Discovered = {
   gasUsed: number;
@@ -32,7 +25,7 @@ type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /** @returns undefined where the node has no such method, or does not see the run succeed */
 export async function discover(
-  client: PublicClient,
+  rpc: ChainRpc,
   block: BlockReference,
   call: { to: Hex; data: Hex },
   stateOverrides: StateOverrides = {},
@@ -40,11 +33,11 @@ export async function discover(
   const calls = [{ to: call.to, input: call.data, gas: `0x${callGas.toString(16)}` }];
   const payload = { blockStateCalls: [{ stateOverrides, calls }], traceTransfers: true };
   try {
-    const blocks = await askAt<{ calls: Call[] }[]>(client, block, (at) => ({
+    const answer = await askAt(rpc, block, (at) => ({
       method: "eth_simulateV1",
       params: [payload, at],
     }));
-    const [done] = blocks[0]!.calls;
+    const [done] = (answer as { calls: Call[] }[])[0]!.calls;
     if (Number(done!.status) !== 1) return undefined;
     return { gasUsed: Number(done!.gasUsed), pairs: pairsOf(done!.logs ?? []) };
   } catch (error) {

@@ -5,15 +5,15 @@ import type { AddressStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { openLedger } from "../../executor/ledger/ledger.ts";
-import { startExecutor } from "../../executor/start.ts";
-import { startWorld, testConfig, until } from "../../executor/test/anvil-world-for-tests.ts";
+import { startApp } from "../../http/app-for-tests.ts";
+import { chainsAt, keepRecord } from "../../http/status/app-for-tests.ts";
 import { openStore } from "../../store/open.ts";
 import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
-import { startApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord } from "./app-for-tests.ts";
-import { openJobs } from "./executor.ts";
+import { openLedger } from "../ledger/ledger.ts";
+import { startExecutor } from "../start.ts";
+import { startWorld, testConfig, until } from "../test/anvil-world-for-tests.ts";
+import { openJobs } from "./progress.ts";
 import { openWake } from "./wake.ts";
 
 const log = pino({ level: "silent" });
@@ -44,10 +44,9 @@ describe("what a look at a status tells the executor", () => {
 
   /** The service as one of two servers has it, and an address nobody knows. */
   const openOne = (store = stores[0]!) => {
-    const [find, wake] = [openJobs(store), openWake({ store, log })];
+    const [find, wake] = [openJobs(store.db), openWake(store.db, log)];
     return {
-      look: async (status: AddressStatus) =>
-        wake(status, await find({ address: status.address, intent: { chainId } } as never)),
+      look: async (status: AddressStatus) => wake(status, await find(status)),
     };
   };
   const newAddress = (): Hex => `0x${(++drawn).toString(16).padStart(40, "0")}`;
@@ -145,7 +144,7 @@ describe("what a look at a status tells the executor", () => {
 
   test("a database that fails costs the status nothing", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
-    const wake = openWake({ store: closed, log });
+    const wake = openWake(closed.db, log);
     await closed.close();
     assert.equal(await wake(seen(newAddress(), funded), undefined), false);
   });

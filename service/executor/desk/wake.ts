@@ -1,13 +1,14 @@
-// Whoever looks, wakes: a status that shows money the executor does not know of tells it so. It
-// finds payments by their logs, and native coin has none, nor has what was paid before the record
-// was here. Only vaults that hold money make rows, so looking at others costs no more than before.
+// A status that shows money which the executor does not know of makes a job of it. The executor
+// finds payments by their logs; native coin leaves none, and a payment made before its address was
+// created here was matched with nothing. Only vaults that hold money make rows.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
+import type { Kysely } from "kysely";
 import type { Logger } from "pino";
-import { hintJobs, notWorthItsGas } from "../../store/job-hints.ts";
-import type { Store } from "../../store/store.ts";
-import type { JobNews } from "./executor.ts";
+import type { Tables } from "../../store/tables.ts";
+import { hintJobs, notWorthItsGas } from "./hints.ts";
+import type { JobNews } from "./progress.ts";
 
 /** @returns whether the executor was told just now */
 export type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
@@ -15,8 +16,7 @@ export type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<
 /** How long what was not worth its gas is left alone, however often it is looked at. */
 const worthlessSeconds = 3600;
 
-export function openWake({ store, log }: { store: Pick<Store, "db">; log: Logger }): Wake {
-  const { db } = store;
+export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 

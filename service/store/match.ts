@@ -2,7 +2,7 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { Dialect, Tables } from "../../store/tables.ts";
+import type { Dialect, Tables } from "./tables.ts";
 
 /**
  * Those of `addresses` a record is held for. One statement; each address costs one probe of the

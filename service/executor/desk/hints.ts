@@ -1,9 +1,10 @@
-// Word to the executor that a vault may hold money it was not told of: coins that leave no log, or
-// what was paid before the record was here. Rooms that may not import each other share it.
+// Hints: a vault may hold money that no log told the executor of, native coin or a payment made
+// before its address was created here. A hint makes or wakes a job; the executor then reads the
+// balances itself.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely } from "kysely";
-import type { Tables } from "./tables.ts";
+import type { Tables } from "../../store/tables.ts";
 
 /** Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds. */
 export type JobHint = { address: Hex; block: { number: number; timestamp: number } };
@@ -15,9 +16,8 @@ export type JobHint = { address: Hex; block: { number: number; timestamp: number
 export const notWorthItsGas = "not_worth_its_gas";
 
 /**
- * Makes a job of each vault that has none, and makes due what rests or was not worth its gas. What
- * the executor has in hand stays as it is, so repeating it changes nothing. A hint is believed for
- * as much as a look: the executor reads the balances itself.
+ * Makes a job of each vault that has none, and makes due what rests or was not worth its gas. A job
+ * that waits or was sent stays as it is, so repeating a hint changes nothing.
  *
  * @returns those that changed anything
  */
@@ -29,7 +29,7 @@ export async function hintJobs(
   const woken: JobHint[] = [];
   for (const hint of hints) {
     const { address, block } = hint;
-    // Due since ever: the block's time is the word of whoever showed it, and must put off nothing.
+    // dueAt 0: a block's timestamp comes from one endpoint and must not delay the job.
     const due = {
       due_at: 0,
       state: "waiting" as const,

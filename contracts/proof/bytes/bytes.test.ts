@@ -1,0 +1,169 @@
+// What a few bytes do, proved for every caller, calldata, answer and gas: the code that stays at a
+// vault, read off a chain, and PREFIX, which creates it. Then each byte is changed to each other
+// value: what breaks no law is listed below, so no byte is free where it matters.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import {
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  hexToBytes,
+  toFunctionSelector,
+  zeroHash,
+} from "viem";
+import { deployOnce } from "../../deploy.ts";
+import { demoToken, factoryAddress, factoryCreationCode, initCodePrefix } from "../../index.ts";
+import { addressOf, type CallTerms, openChain, toFactory } from "../../local-chain.ts";
+import { everything, examples } from "./cases.ts";
+import { broken, type Laws, prefixBytes, prefixLaws, stubLaws } from "./laws.ts";
+import { openProver } from "./prover.ts";
+import { any } from "./terms.ts";
+
+const factory = BigInt(factoryAddress);
+const prefix = hexToBytes(initCodePrefix);
+const vaults = await leaveVaults();
+const prover = await openProver();
+after(() => prover.close());
+
+/**
+ * By offset, the opcodes to which a byte could be changed without any difference: zero said in
+ * another way before there was an answer, a word said again that lies on the stack, and SUB (03),
+ * which tells two words apart as XOR does.
+ */
+type Free = Record<number, string>;
+
+const freeInStub: Free = { 0: "03", 5: "3d", 6: "3d 80", 9: "3d", 10: "81", 11: "3d 81" };
+/** The last byte is for readers of the code: it may be any that ends, looks or pushes. */
+const looksAndPushes = [0x30, 0x33, 0x34, 0x36, 0x38, 0x3d, 0x58, 0x5a, 0x5b]
+  .concat(Array.from({ length: 33 }, (_, bytes) => 0x5f + bytes))
+  .map((opcode) => opcode.toString(16))
+  .join(" ");
+/** 0 and 1 say where the answer goes before RETURNDATACOPY writes it over everything. */
+const freeInPrefix: Free = {
+  0: "36 38 3d 58",
+  1: "30 33 34 36 38 3d 58 5a 80",
+  6: "38",
+  9: "3d 83 84",
+  11: "3d 81 82",
+  17: "80",
+};
+
+describe("the code at a vault whose calls ran", () => {
+  const code = hexToBytes(vaults.executed);
+  holds(code, stubLaws(factory), BigInt(code.length), freeInStub, behindAddress(code));
+});
+
+describe("the code at a vault that was closed without a call", () => {
+  const code = hexToBytes(vaults.closed);
+  const free = { ...freeInStub, 19: looksAndPushes };
+  holds(code, stubLaws(factory), BigInt(code.length), free, behindAddress(code));
+
+  test("is that of one whose calls ran, and a STOP", () => {
+    assert.equal(vaults.closed, `${vaults.executed}00`);
+  });
+});
+
+describe("PREFIX, which creates a vault", () => {
+  holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
+
+  test("has the factory asked for the constructor of a vault, with the terms behind", () => {
+    const selector = hexToBytes(toFunctionSelector("onConstruct()"));
+    assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
+  });
+});
+
+/** @param codeBytes how long all code is, where that is known: with terms behind it it is not */
+function holds(
+  code: Uint8Array,
+  laws: Laws,
+  codeBytes: bigint | undefined,
+  free: Free,
+  at0: number,
+) {
+  for (const name of Object.keys(laws)) {
+    test(name, async () => {
+      assert.equal(
+        await prover.satisfiable(broken(laws, code, everything(codeBytes))[name]!),
+        false,
+      );
+    });
+  }
+
+  test("some byte breaks each law, and each byte some law but for those listed", async () => {
+    const single = examples(factory, codeBytes);
+    const brokenBySome = (changed: Uint8Array) => {
+      for (const example of single) {
+        const names = Object.entries(broken(laws, changed, example)).filter(([, is]) => is);
+        if (names.length > 0) return names.map(([name]) => name);
+      }
+      return [];
+    };
+    const seen = new Set<string>();
+    const found: Record<number, string[]> = {};
+    for (const { changed, at, value } of changes(code)) {
+      const names = brokenBySome(changed);
+      for (const name of names) seen.add(name);
+      if (names.length > 0) continue;
+      const conditions = Object.values(broken(laws, changed, everything(codeBytes)));
+      if (await prover.satisfiable(any(...conditions))) continue;
+      found[at - at0] = [...(found[at - at0] ?? []), value.toString(16).padStart(2, "0")];
+    }
+    assert.deepEqual([...seen].sort(), Object.keys(laws).sort());
+    const listed = Object.entries(free).map(([at, values]) => [at, values.split(" ")]);
+    assert.deepEqual(found, Object.fromEntries(listed));
+  });
+}
+
+function* changes(code: Uint8Array) {
+  for (let at = 0; at < code.length; ++at) {
+    for (let value = 0; value < 256; ++value) {
+      if (value === code[at]) continue;
+      const changed = code.slice();
+      changed[at] = value;
+      yield { changed, at, value };
+    }
+  }
+}
+
+/** The stub starts with CALLER and a PUSH of the factory's address without leading zeros. */
+function behindAddress(code: Uint8Array): number {
+  return 2 + code[1]! - 0x5f;
+}
+
+/** What an execution and a recovery leave, on a chain of their own. */
+async function leaveVaults(): Promise<{ executed: Hex; closed: Hex }> {
+  const chain = await openChain();
+  try {
+    await deployOnce(chain.client, factoryCreationCode);
+    const token = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);
+    const { timestamp } = await chain.client.getBlock();
+    const leave = async (calls: CallTerms[], expirationTimestamp: bigint, data: typeof toVault) => {
+      const intent = {
+        token,
+        amount: 1n,
+        calls,
+        expirationTimestamp,
+        recovery: getAddress("0x00000000000000000000000000000000000c0ffe"),
+        salt: zeroHash,
+        chainId: 31337n,
+      };
+      const address = await addressOf(chain, intent);
+      const { abi } = demoToken;
+      await chain.send(
+        token,
+        encodeFunctionData({ abi, functionName: "mint", args: [address, 1n] }),
+      );
+      await chain.send(factoryAddress, data(intent));
+      return (await chain.client.getCode({ address }))!;
+    };
+    const toVault = (intent: object) => toFactory("execute", [intent]);
+    const call = { target: token, signature: "decimals()", names: "", args: "0x" } as const;
+    return {
+      executed: await leave([call], timestamp + 3_600n, toVault),
+      closed: await leave([], 0n, (intent) => toFactory("recover", [intent, []])),
+    };
+  } finally {
+    await chain.anvil.stop();
+  }
+}

@@ -1,0 +1,118 @@
+// What must be true of the code at a vault, and of the code that creates it, whoever calls and with
+// whatever data, gas and answers. A law is written as the condition under which it is broken, so
+// that it is proved where nothing satisfies that condition.
+
+import { type Memory, type Path, run, type World } from "./machine.ts";
+import {
+  add,
+  all,
+  and,
+  any,
+  type Bool,
+  type Byte,
+  chooseByte,
+  implies,
+  less,
+  not,
+  same,
+  sameByte,
+  sub,
+  type Word,
+} from "./terms.ts";
+
+/** A world, and one index at which bytes are compared: any, so all. */
+export type Case = World & { index: Word };
+
+/** Each law by its name, with the condition on `at` under which `paths` break it. */
+export type Laws = Record<string, (paths: Path[], at: Case) => Bool>;
+
+/** The conditions under which `opcodes` break each law. */
+export const broken = (laws: Laws, opcodes: Uint8Array, at: Case): Record<string, Bool> => {
+  const paths = run(opcodes, at);
+  return Object.fromEntries(Object.entries(laws).map(([name, law]) => [name, law(paths, at)]));
+};
+
+/** Some path is taken although `claim` is false on it. */
+const unless = (paths: Path[], claim: (path: Path) => Bool): Bool =>
+  any(...paths.map((path) => all(path.given, not(claim(path)))));
+
+const addressMask = (1n << 160n) - 1n;
+
+/** `bytes` of memory from `at` on are those of `wanted`. */
+const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
+  implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
+
+/** Of the code that stays at a vault of `factory`. */
+export const stubLaws = (factory: bigint): Laws => {
+  const isFactory = (at: Case) => same(at.caller, factory);
+  return {
+    "no caller but the factory reaches DELEGATECALL": (paths, at) =>
+      unless(paths, ({ questions }) => questions.length === 0 || isFactory(at)),
+
+    "the target of DELEGATECALL is the factory": (paths) =>
+      unless(paths, ({ questions }) =>
+        all(...questions.map(({ target }) => same(and(target, addressMask), factory))),
+      ),
+
+    "the factory never comes to STOP": (paths, at) =>
+      unless(paths, ({ end }) => end !== "stop" || not(isFactory(at))),
+
+    "the factory asks with all of the calldata and gas, and gets the answer over its question": (
+      paths,
+      at,
+    ) =>
+      unless(paths, ({ questions, end, bytes, memory, at: from }) => {
+        const [question] = questions;
+        if (!question || questions.length > 1 || end !== "return") return not(isFactory(at));
+        const answered = (i: Word): Byte =>
+          chooseByte(less(i, at.answerBytes), at.answer(i), at.callData(i));
+        return implies(
+          isFactory(at),
+          all(
+            same(question.gas, at.gas),
+            same(question.bytes, at.callDataBytes),
+            reads(question.memory, question.at, at.callDataBytes, at.callData, at),
+            same(bytes, at.callDataBytes),
+            reads(memory, from, at.callDataBytes, answered, at),
+          ),
+        );
+      }),
+
+    "for everybody else it takes the coin and does nothing": (paths, at) =>
+      unless(paths, ({ end, questions }) => (end === "stop" && !questions.length) || isFactory(at)),
+  };
+};
+
+/** Of the first bytes of init code, which create a vault. The terms follow {@link prefixBytes}. */
+export const prefixLaws: Laws = {
+  "the target of DELEGATECALL is the creator": (paths, at) =>
+    unless(paths, ({ questions }) =>
+      all(...questions.map(({ target }) => same(and(target, addressMask), at.caller))),
+    ),
+
+  "the creator is asked once, with all that follows the code and all gas": (paths, at) =>
+    unless(paths, ({ questions }) => {
+      const [question] = questions;
+      if (!question || questions.length > 1) return false;
+      const follows = (i: Word) => at.code(add(prefixBytes, i));
+      const bytes = sub(at.codeBytes, prefixBytes);
+      return all(
+        same(question.gas, at.gas),
+        same(question.bytes, bytes),
+        reads(question.memory, question.at, bytes, follows, at),
+      );
+    }),
+
+  "what the creator answers is deployed, whole": (paths, at) =>
+    unless(paths, (path) => implies(at.succeeds, handsBack(path, "return", at))),
+
+  "where it fails, nothing is deployed and its reason comes back, whole": (paths, at) =>
+    unless(paths, (path) => implies(not(at.succeeds), handsBack(path, "revert", at))),
+};
+
+/** Bytes of PREFIX that run; then four of a selector, which belong to the question. */
+export const prefixBytes = 28n;
+
+const handsBack = ({ end, at: from, bytes, memory }: Path, wanted: Path["end"], at: Case): Bool =>
+  end === wanted &&
+  all(same(bytes, at.answerBytes), reads(memory, from, at.answerBytes, at.answer, at));

@@ -1,0 +1,29 @@
+// Z3, from npm, as a function from a condition to whether anything satisfies it.
+
+import { init, killThreads } from "z3-solver";
+import { declarations } from "./cases.ts";
+import { type Bool, smtBool } from "./terms.ts";
+
+export type Prover = {
+  /** Whether any case at all satisfies `condition`. Throws where the solver does not know. */
+  satisfiable(condition: Bool): Promise<boolean>;
+  /** Ends the solver's threads, which keep a process alive. */
+  close(): Promise<void>;
+};
+
+export async function openProver(): Promise<Prover> {
+  const { Context, em } = await init();
+  const { Solver } = Context("main");
+  return {
+    async satisfiable(condition) {
+      if (typeof condition === "boolean") return condition;
+      const solver = new Solver("QF_UFBV");
+      // Not eval_smtlib2_string: its thread reads the text after the caller has given it back.
+      solver.fromString(`${declarations}(assert ${smtBool(condition)})`);
+      const answer = await solver.check();
+      if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
+      return answer === "sat";
+    },
+    close: () => killThreads(em),
+  };
+}

@@ -1,0 +1,66 @@
+// The pages of web/, built where they are missing or older than what they are made of.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+const web = join(root, "web");
+const built = join(web, "dist/index.html");
+
+/**
+ * Leaves `web/dist` as new as its sources. A deployment without the sources serves the pages it
+ * was given; one without the tools (`--omit=optional`) and without pages serves the API alone.
+ *
+ * @throws when the build fails, with a sentence
+ */
+export function buildPages(): void {
+  const stale = findNewerThanPages();
+  if (stale.length === 0) return;
+  const vite = findVite();
+  if (!vite) {
+    const state = existsSync(built) ? "may be old" : "are not built: only the API is served";
+    console.error(`The pages ${state}. To build them: npm ci && npm run build`);
+    return;
+  }
+  console.error("building the pages ...");
+  const options = { cwd: web, stdio: ["ignore", 2, 2] as ["ignore", 2, 2] };
+  const { status } = spawnSync(
+    process.execPath,
+    [vite, "build", "--logLevel", "warn", "--emptyOutDir"],
+    options,
+  );
+  if (status !== 0) throw new Error("the pages were not built; vite says why above");
+}
+
+/** The pages' sources that changed after the pages were built. */
+export function findNewerThanPages(): string[] {
+  if (!existsSync(join(web, "index.html"))) return [];
+  const sources = [
+    ...["dashboard", "pay", "ui", "public"].flatMap((folder) => filesOf(join(web, folder))),
+    ...["index.html", "pay.html", "vite.config.ts"].map((name) => join(web, name)),
+    // The pages hold a copy of the library.
+    ...filesOf(join(root, "address")),
+    join(root, "package-lock.json"),
+  ];
+  const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const builtMs = changed(built);
+  return sources.filter((path) => changed(path) > builtMs);
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => /\.(tsx?|css|js|svg)$/.test(path))
+    .filter((path) => !/\.test\.|-for-tests|[\\/](dist|node_modules|test)[\\/]/.test(path));
+}
+
+function findVite(): string | undefined {
+  try {
+    const manifest = createRequire(join(web, "package.json")).resolve("vite/package.json");
+    return resolve(manifest, "../bin/vite.js");
+  } catch {
+    return undefined;
+  }
+}

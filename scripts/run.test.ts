@@ -1,0 +1,82 @@
+// What stands between `npm run` and a program: the signal that ends npm ends the program, once and
+// in good order, and the program's exit code is npm's.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+
+const door = resolve(import.meta.dirname, "run.js");
+
+/** Counts the signals of 1.5 s from the first on, then leaves with 7. */
+const program = `
+let heard = 0;
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {
+  heard += 1;
+  if (heard === 1) setTimeout(() => { console.log("heard " + heard); process.exit(7); }, 1500);
+});
+setInterval(() => {}, 1000);
+console.log("ready " + process.argv.slice(2).join(","));
+`;
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "run-"));
+  writeFileSync(join(folder, "program.ts"), program);
+  writeFileSync(join(folder, "quits.ts"), "process.exit(5 as number);");
+  const old = "node --no-experimental-strip-types";
+  const scripts = {
+    program: `node ${door} program.ts one two`,
+    "program-old": `${old} ${door} program.ts one two`,
+    quits: `node ${door} quits.ts`,
+    "quits-old": `${old} ${door} quits.ts`,
+  };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", scripts }));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** In a process group of its own, as a terminal's foreground job is. */
+function npmRun(script: string) {
+  const npm = spawn("npm", ["run", "--silent", script], { cwd: folder, detached: true });
+  let said = "";
+  for (const stream of [npm.stdout, npm.stderr]) stream.on("data", (chunk) => (said += chunk));
+  const until = (text: string) =>
+    new Promise<string>((found) => {
+      const look = () => said.includes(text) && found(said);
+      npm.stdout.on("data", look);
+      look();
+    });
+  // Closed by the last process that holds it, so after this no program is left behind.
+  const ended = new Promise<string>((done) => npm.stdout.once("close", () => done(said)));
+  return { npm, until, ended };
+}
+
+const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
+
+// A Node that strips no types stands for one that is too old to.
+for (const [machine, suffix] of [
+  ["a Node that runs TypeScript", ""],
+  ["an older Node", "-old"],
+] as const) {
+  describe(`npm run on ${machine}`, { timeout: 60_000 }, () => {
+    test("the exit code is the program's", async () => {
+      assert.equal(await exitOf(npmRun(`quits${suffix}`).npm), 5);
+    });
+
+    test("SIGTERM to npm ends the program, which hears it once", async () => {
+      const { npm, until, ended } = npmRun(`program${suffix}`);
+      assert.match(await until("ready"), /ready one,two/);
+      npm.kill("SIGTERM");
+      assert.match(await ended, /heard 1\n/);
+    });
+
+    test("Ctrl-C ends the program", async () => {
+      const { npm, until, ended } = npmRun(`program${suffix}`);
+      await until("ready");
+      process.kill(-npm.pid!, "SIGINT");
+      assert.match(await ended, suffix ? /heard 1\n/ : /heard [12]\n/);
+    });
+  });
+}

@@ -1,0 +1,58 @@
+// How a chain is asked where one answer will do: each of its endpoints in turn until one answers.
+
+import { type Endpoint, httpEndpoint } from "./endpoint.ts";
+import {
+  type CallError,
+  CallRefused,
+  ChainUnavailable,
+  invalidParams,
+  isRevert,
+} from "./json-rpc.ts";
+
+export type ChainRpc = {
+  /**
+   * @throws {CallRefused} where a node answered an error, and no other a result
+   * @throws {ChainUnavailable} where none answered
+   */
+  request(method: string, params: unknown[]): Promise<unknown>;
+};
+
+const timeoutMs = 10_000;
+/** An endpoint that failed is asked last for so long. */
+const standBackMs = 15_000;
+
+/** @param urls tried in this order */
+export function openChainRpc(urls: readonly string[]): ChainRpc {
+  return rpcOf(
+    urls.map((url, index) => httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs })),
+  );
+}
+
+export function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
+  const failedAt = new Map<Endpoint, number>();
+  const isBack = (each: Endpoint) =>
+    performance.now() - (failedAt.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;
+  return {
+    async request(method, params) {
+      let refusal: CallError | undefined;
+      let failure: unknown;
+      const order = [...endpoints].sort((a, b) => Number(isBack(a)) - Number(isBack(b)));
+      for (const endpoint of order) {
+        try {
+          const [answer] = await endpoint.ask([{ method, params }]);
+          failedAt.delete(endpoint);
+          if ("result" in answer!) return answer.result;
+          refusal = answer!.error;
+          // What the chain itself answers, or a question no node takes, another answers alike.
+          if (isRevert(refusal) || refusal.code === invalidParams) break;
+        } catch (error) {
+          failedAt.set(endpoint, performance.now());
+          failure = error;
+        }
+      }
+      if (refusal) throw new CallRefused(refusal);
+      if (failure instanceof ChainUnavailable) throw failure;
+      throw new ChainUnavailable(String(failure), { cause: failure });
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { together } from "./together.ts";
+
+describe("together", () => {
+  test("an Error in an item's place fails that item alone", async () => {
+    const asked = together<number, string>(
+      (items) => items.map((item) => (item === 2 ? new Error("no 2") : `${item}`)),
+      { sizeMax: 10 },
+    );
+    const settled = await Promise.allSettled([asked(1), asked(2), asked(3)]);
+    assert.deepEqual(
+      settled.map((each) => (each.status === "fulfilled" ? each.value : each.reason.message)),
+      ["1", "no 2", "3"],
+    );
+  });
+
+  test("a group that rejects fails each of its items, and no other group", async () => {
+    const asked = together<number, number>(
+      (items) => {
+        if (items.includes(1)) throw new Error("the group failed");
+        return items;
+      },
+      { sizeMax: 2 },
+    );
+    const settled = await Promise.allSettled([asked(1), asked(2), asked(3)]);
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ["rejected", "rejected", "fulfilled"],
+    );
+  });
+
+  test("what one turn brings is one group, up to sizeMax", async () => {
+    const sizes: number[] = [];
+    const asked = together<number, number>(
+      async (items) => {
+        sizes.push(items.length);
+        return items;
+      },
+      { sizeMax: 4 },
+    );
+    const numbers = Array.from({ length: 10 }, (_, i) => i);
+    assert.deepEqual(await Promise.all(numbers.map(asked)), numbers);
+    assert.deepEqual(sizes, [4, 4, 2]);
+  });
+
+  test("never more than runningMax groups run; what arrives meanwhile comes after", async () => {
+    for (const runningMax of [1, 3]) {
+      let running = 0;
+      let most = 0;
+      const asked = together<number, number>(
+        async (items) => {
+          most = Math.max(most, ++running);
+          await new Promise((resolve) => setImmediate(resolve));
+          running--;
+          return items;
+        },
+        { sizeMax: 1, runningMax },
+      );
+      const numbers = Array.from({ length: 20 }, (_, i) => i);
+      assert.deepEqual(await Promise.all(numbers.map(asked)), numbers);
+      assert.equal(most, runningMax);
+    }
+  });
+
+  test("idle resolves when nothing waits and nothing runs", async () => {
+    let done = 0;
+    const asked = together<number, void>(
+      async (items) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        done += items.length;
+        return items.map(() => undefined);
+      },
+      { sizeMax: 2 },
+    );
+    await asked.idle();
+    for (let i = 0; i < 5; i++) void asked(i);
+    await asked.idle();
+    assert.equal(done, 5);
+  });
+});

@@ -1,0 +1,83 @@
+// What arrives together is done together: one commit, one round trip or one message for many
+// requests. Every batch of the service is made here.
+
+type Waiting<Item, Answer> = {
+  item: Item;
+  resolve(answer: Answer): void;
+  reject(reason: unknown): void;
+};
+
+export type Together<Item, Answer> = {
+  (item: Item): Promise<Answer>;
+  /** Resolves when nothing waits and nothing runs. */
+  idle(): Promise<void>;
+};
+
+export type TogetherOptions = {
+  /** Items of one group. */
+  sizeMax: number;
+  /**
+   * Groups under way at once, 1 unless said otherwise. With 1, what arrives while a group runs
+   * forms the next, so a group always starts after each of its items was added.
+   */
+  runningMax?: number;
+};
+
+/**
+ * Collects items until the event loop has read what the sockets hold, or until there are
+ * `sizeMax`, then runs them as one group. No timer: a lone item waits for nothing.
+ *
+ * @param run answers in the order of its items. An Error in an item's place fails that item alone;
+ *   a rejection fails every item of the group
+ */
+export function together<Item, Answer>(
+  run: (items: Item[]) => (Answer | Error)[] | Promise<(Answer | Error)[]>,
+  { sizeMax, runningMax = 1 }: TogetherOptions,
+): Together<Item, Answer> {
+  let waiting: Waiting<Item, Answer>[] = [];
+  let running = 0;
+  let isScheduled = false;
+  let idle: (() => void)[] = [];
+
+  const start = async () => {
+    const group = waiting.slice(0, sizeMax);
+    waiting = waiting.slice(sizeMax);
+    running++;
+    try {
+      const answers = await run(group.map(({ item }) => item));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const answer = answers[index] as Answer | Error;
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+    running--;
+    if (waiting.length > 0) return schedule();
+    if (running > 0) return;
+    for (const resolve of idle) resolve();
+    idle = [];
+  };
+  const flush = () => {
+    isScheduled = false;
+    while (waiting.length > 0 && running < runningMax) void start();
+  };
+  const schedule = () => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(flush);
+  };
+
+  const add = (item: Item) =>
+    new Promise<Answer>((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (waiting.length >= sizeMax && running < runningMax) void start();
+      else if (running < runningMax) schedule();
+    });
+  const whenIdle = () =>
+    waiting.length + running === 0
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => idle.push(resolve));
+  return Object.assign(add, { idle: whenIdle });
+}
