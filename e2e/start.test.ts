@@ -76,21 +76,72 @@ describe("npm start", () => {
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
     const address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)?.[0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
-    assert.match(stdout, /"state":"/);
+    // The answers end with a newline each, the state before the terms.
+    assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
     const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
     assert.equal(await executedAt(`${url}/events`), true);
     await end(first.child, "SIGINT");
     assert.equal(first.child.exitCode, 0);
 
-    const second = await start(env);
+    const elsewhere = { ...env, ...(await environment(env.DATA_DIR)) };
+    const second = await start(elsewhere);
     t.after(() => end(second.child, "SIGINT"));
-    assert.equal((await fetch(url)).status, 200);
-    const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
+    const moved = url.replace(`${env.PORT}`, elsewhere.PORT);
+    assert.equal((await fetch(moved)).status, 200);
+    const status = (await (await fetch(`${moved}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
     assert.match(second.said, new RegExp(/API key +(\S+)/.exec(first.said)![1]!));
+    // What it prints is true of this start, and so is what `npm run pay` goes by.
+    assert.ok(second.said.includes(`http://127.0.0.1:${elsewhere.CHAIN_PORT} (chain id 31337`));
+    assert.match((await pay(elsewhere, address!, "1")).stdout, /^paid 1 to 0x/);
+
+    const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
+    assert.equal(beside.child.exitCode, 1);
+    assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR .*\.\n$/);
+    assert.match((await pay(elsewhere, address!, "1")).stdout, /^paid 1 to 0x/);
+
+    const refused = async (...args: string[]) => {
+      const { stderr } = await pay(elsewhere, ...args);
+      assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+      return stderr;
+    };
+    assert.match(await refused(address!, "-5"), /^The amount is -5; expected a whole number/);
+    assert.match(await refused(address!, `${2n ** 256n}`), /^The amount is 1157.*below 2\^256/);
+    assert.match(await refused(address!, `${2n ** 256n - 1n}`), /reverted/);
+    assert.match(await refused("0x12"), /answers 400: /);
+    assert.match(await refused(`0x${"1".repeat(40)}`), /answers 404: /);
     await end(second.child, "SIGINT");
+    assert.match(
+      await refused(address!),
+      /^No service answers at \S+: is npm start still running\?/,
+    );
+  });
+
+  test("draws another key where the file of the first is gone", async (t) => {
+    const env = await environment(join(folder, "keyless"));
+    const first = await start(env);
+    t.after(() => end(first.child, "SIGINT"));
+    await end(first.child, "SIGINT");
+    await rm(join(env.DATA_DIR, "demo.json"));
+    const second = await start(env);
+    t.after(() => end(second.child, "SIGINT"));
+    const key = (said: string) => /API key +(\S+)/.exec(said)?.[1];
+    assert.match(key(second.said) ?? second.said, /^svc_sk_/);
+    assert.notEqual(key(second.said), key(first.said));
+    await end(second.child, "SIGINT");
+
+    await rm(join(env.DATA_DIR, "service.db"));
+    const third = await start(env);
+    assert.equal(third.child.exitCode, 1);
+    assert.match(third.said, /^The database in \S+ does not know the API key in \S+: remove that/);
   });
 });
+
+/** Never throws: what was refused is in `stderr`. */
+const pay = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+  run(process.execPath, [join(root, "scripts/pay.ts"), ...args], { env }).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  );
 
 /** Whether a stream of events comes to tell that its address executed. */
 async function executedAt(events: string): Promise<boolean> {

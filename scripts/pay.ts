@@ -1,73 +1,88 @@
 // npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain, as any wallet would, with
 // demo tokens minted for it. With --execute it then executes too, as anyone may.
 
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
-import { encodeExecution, toHex, verifyRecord } from "executable-address";
+import { encodeExecution, type Intent, toHex, verifyRecord } from "executable-address";
 import { demoToken, factoryAddress } from "executable-address-contracts";
 import type { Hex } from "viem";
-import { type Demo, demoFile } from "./demo.ts";
-import { localWallet, payerAccount } from "./local-chain.ts";
+import { type Demo, readDemo } from "./demo.ts";
+import { localChainId, localWallet, payerAccount } from "./local-chain.ts";
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { execute: { type: "boolean", default: false } },
-});
-const [address, amount] = positionals;
-if (!address || (amount !== undefined && !/^[1-9]\d*$/.test(amount))) {
-  console.error("usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]");
-  process.exit(2);
-}
+const usage = "usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]";
 
-const { baseUrl, rpcUrl } = readDemo();
-const response = await fetch(`${baseUrl}/address/${address}`);
-const answer = (await response.json()) as { error?: { message: string } };
-if (!response.ok) {
-  console.error(`${baseUrl} answers ${response.status}: ${answer.error?.message}`);
+try {
+  await pay(readArguments());
+} catch (error) {
+  // viem's message goes on with the whole request.
+  const { message, shortMessage = message } = error as Error & { shortMessage?: string };
+  console.error(shortMessage.replaceAll("\n", " "));
   process.exit(1);
 }
-const { intent, ...record } = verifyRecord(answer, { factory: factoryAddress });
-const wallet = localWallet(rpcUrl, payerAccount);
 
-const token = { address: intent.token, abi: demoToken.abi } as const;
-const value = BigInt(amount ?? intent.amount);
-await settled(
-  await wallet.writeContract({
-    ...token,
-    functionName: "mint",
-    args: [payerAccount.address, value],
-  }),
-);
-const paid = await wallet.writeContract({
-  ...token,
-  functionName: "transfer",
-  args: [record.address, value],
-});
-await settled(paid);
-console.log(`paid ${value} to ${record.address} in ${paid}`);
+type Given = { address: string; amount: bigint | undefined; thenExecute: boolean };
 
-if (values.execute) {
-  const executed = await wallet.sendTransaction({
-    to: factoryAddress,
-    data: toHex(encodeExecution(intent)),
+async function pay({ address, amount, thenExecute }: Given): Promise<void> {
+  const demo = findDemo();
+  const { intent, record } = await lookUp(demo.baseUrl, address);
+  if (intent.chainId !== localChainId) {
+    throw new Error(`${address} is on chain ${intent.chainId}; only the local chain is paid here.`);
+  }
+  const wallet = localWallet(demo.rpcUrl, payerAccount);
+  await wallet.getChainId().catch(() => {
+    throw new Error(`No chain answers at ${demo.rpcUrl}: is npm start still running?`);
   });
-  await settled(executed);
+  const settle = async (sent: Promise<Hex>): Promise<Hex> => {
+    const hash = await sent;
+    const { status } = await wallet.waitForTransactionReceipt({ hash });
+    if (status !== "success") throw new Error(`The transaction ${hash} failed.`);
+    return hash;
+  };
+
+  const token = { address: intent.token, abi: demoToken.abi } as const;
+  const value = amount ?? BigInt(intent.amount);
+  const mint = { ...token, functionName: "mint", args: [payerAccount.address, value] } as const;
+  const transfer = { ...token, functionName: "transfer", args: [record.address, value] } as const;
+  await settle(wallet.writeContract(mint));
+  const paid = await settle(wallet.writeContract(transfer));
+  console.log(`paid ${value} to ${record.address} in ${paid}`);
+  if (!thenExecute) return;
+  const data = toHex(encodeExecution(intent));
+  const executed = await settle(wallet.sendTransaction({ to: factoryAddress, data }));
   console.log(`executed in ${executed}`);
 }
 
-function readDemo(): Demo {
-  const dataDir = resolve(process.env.DATA_DIR || `${import.meta.dirname}/../.data`);
-  try {
-    return JSON.parse(readFileSync(demoFile(dataDir), "utf8"));
-  } catch {
-    console.error(`nothing in ${dataDir} tells where the local chain is: run npm start first.`);
-    process.exit(1);
+/** @throws an error that says what is right */
+function readArguments(): Given {
+  // A negative amount is an amount that is wrong, not an option.
+  const words = process.argv.slice(2);
+  const thenExecute = words.includes("--execute");
+  const [address, amount, ...more] = words.filter((word) => word !== "--execute");
+  if (address === undefined || address.startsWith("-") || more.length > 0) throw new Error(usage);
+  if (amount === undefined) return { address, amount, thenExecute };
+  if (!/^[1-9]\d*$/.test(amount) || BigInt(amount) >= 2n ** 256n) {
+    throw new Error(
+      `The amount is ${amount}; expected a whole number of base units, from 1 to below 2^256, ` +
+        "such as 25000000.",
+    );
   }
+  return { address, amount: BigInt(amount), thenExecute };
 }
 
-/** @throws when the transaction failed */
-async function settled(hash: Hex): Promise<void> {
-  const receipt = await wallet.waitForTransactionReceipt({ hash });
-  if (receipt.status !== "success") throw new Error(`transaction ${hash} failed`);
+function findDemo(): Demo {
+  const dataDir = resolve(process.env.DATA_DIR || `${import.meta.dirname}/../.data`);
+  const demo = readDemo(dataDir);
+  if (demo) return demo;
+  throw new Error(`Nothing in ${dataDir} tells where the local chain is: run npm start first.`);
+}
+
+async function lookUp(baseUrl: string, address: string) {
+  const response = await fetch(`${baseUrl}/address/${encodeURIComponent(address)}`).catch(() => {
+    throw new Error(`No service answers at ${baseUrl}: is npm start still running?`);
+  });
+  const answer = (await response.json()) as { error?: { message: string } };
+  if (!response.ok) {
+    throw new Error(`${baseUrl} answers ${response.status}: ${answer.error?.message}`);
+  }
+  const record = verifyRecord(answer, { factory: factoryAddress });
+  return { record, intent: record.intent as Intent };
 }

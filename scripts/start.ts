@@ -2,20 +2,13 @@
 // executor and the pages, on this machine alone. What is kept between starts lies in DATA_DIR.
 
 import { execFileSync, spawn } from "node:child_process";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startAnvil } from "executable-address-contracts/anvil";
+import { becomeServerOf, InUseError } from "../service/store/server-lock.ts";
 import { end, isAnswering } from "./child-process.ts";
-import { type Demo, demoFile } from "./demo.ts";
+import { type Credentials, type Demo, demoFile, readDemo } from "./demo.ts";
 import {
   demoTokens,
   deployDemo,
@@ -51,6 +44,7 @@ try {
 
 async function start(): Promise<void> {
   prepareDataDir();
+  stops.push(lockDataDir());
   await requireFree(chainPort, "127.0.0.1", "CHAIN_PORT");
   await requireFree(port, host, "PORT");
   buildPages();
@@ -64,7 +58,8 @@ async function start(): Promise<void> {
   await deployDemo(anvil.rpcUrl);
 
   const env = serviceEnv(anvil.rpcUrl);
-  const demo: Demo = { baseUrl, rpcUrl: anvil.rpcUrl, ...demoAccount(env) };
+  const { apiKey, clientId } = demoAccount(env);
+  const demo: Demo = { baseUrl, rpcUrl: anvil.rpcUrl, apiKey, clientId };
   writeFileSync(demoFile(dataDir), JSON.stringify(demo, null, 2), { mode: 0o600 });
 
   const log = join(dataDir, "service.log");
@@ -75,7 +70,9 @@ async function start(): Promise<void> {
   });
   stops.push(() => end(service, "SIGTERM"));
   service.once("exit", () => void stop(1, `the service ended; ${log} tells why:\n${tail(log)}`));
-  if (await isAnswering(`${baseUrl}/chains`, service)) console.log(welcome(demo, log));
+  if (!(await isAnswering(`${baseUrl}/chains`, service))) return;
+  await requireKnownKey(demo);
+  console.log(welcome(demo, log));
 }
 
 function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
@@ -92,20 +89,43 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The demo's account, made at the first start. Kept: the service has only its key's digest. */
-function demoAccount(env: NodeJS.ProcessEnv): Pick<Demo, "apiKey" | "clientId"> {
+/**
+ * The demo's account, made at the first start. Its key is kept in a file, since the service has
+ * only the digest; where the file is gone, another key is drawn.
+ */
+function demoAccount(env: NodeJS.ProcessEnv): Credentials {
+  const kept = readDemo(dataDir);
+  if (kept) return kept;
   const email = "demo@localhost.localdomain";
   const admin = (...args: string[]) =>
     JSON.parse(
       execFileSync(process.execPath, [join(root, "service/admin.ts"), ...args], {
         env,
         encoding: "utf8",
-        stdio: ["ignore", "pipe", "inherit"],
+        stdio: "pipe",
       }),
     );
+  try {
+    return admin("account", "create", "--email", email);
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    if (!stderr?.startsWith("there is an account")) throw new Sentence(stderr ?? String(error));
+  }
+  const { accountId, clientId } = admin("account", "show", "--email", email);
+  return { clientId, ...admin("key", "rotate", "--account", accountId) };
+}
+
+/** @throws {Sentence} when the database is not the one that the kept key was drawn by */
+async function requireKnownKey({ apiKey }: Credentials): Promise<void> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const probe = { method: "POST", headers, body: "{}" };
+  const { status } = await fetch(`${baseUrl}/address/create`, probe);
+  if (status !== 401) return;
   const file = demoFile(dataDir);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
-  return admin("account", "create", "--email", email);
+  throw new Sentence(
+    `The database in ${dataDir} does not know the API key in ${file}: remove that file, and the ` +
+      "next start draws another key.",
+  );
 }
 
 function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
@@ -155,9 +175,9 @@ Pay it, as any wallet would; the executor does the rest:
 
 ${dataDirAsPasted}npm run --silent pay -- $ADDRESS
 
-Look it up, and see what became of it:
+See what became of it, and what it is for:
 
-curl -sS ${baseUrl}/address/$ADDRESS; echo; curl -sS ${baseUrl}/address/$ADDRESS/status; echo
+curl -sS ${baseUrl}/address/$ADDRESS/status; echo; curl -sS ${baseUrl}/address/$ADDRESS; echo
 
 To watch an address while it is paid: curl -sSN ${baseUrl}/address/$ADDRESS/events
 Its page for payers: ${new URL("/a/", baseUrl)}$ADDRESS
@@ -184,6 +204,21 @@ function prepareDataDir(): void {
     const { code } = error as NodeJS.ErrnoException;
     throw new Sentence(
       `${dataDir} cannot be written (${code}): set DATA_DIR to a folder that can.`,
+    );
+  }
+}
+
+/** @throws {Sentence} before anything in the folder is touched, when somebody uses it */
+function lockDataDir(): Stop {
+  try {
+    const unlock = becomeServerOf(dataDir, "start.lock");
+    // The service takes this one for good as soon as it runs.
+    becomeServerOf(dataDir)();
+    return async () => unlock();
+  } catch (error) {
+    if (!(error instanceof InUseError)) throw error;
+    throw new Sentence(
+      `${dataDir} is in use by another npm start or server: stop that, or set DATA_DIR to another.`,
     );
   }
 }

@@ -59,7 +59,7 @@ const mayImport: Record<string, readonly string[]> = {
   "web/dashboard": ["address", "web/ui"],
   "web/pay": ["address", "web/ui"],
   web: ["address", "web/ui", "web/dashboard", "web/pay"],
-  scripts: ["address", "contracts", "service"],
+  scripts: ["address", "contracts", "service", "service/store"],
   e2e: ["address", "contracts", "service", "scripts"],
 };
 

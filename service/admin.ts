@@ -27,8 +27,8 @@ async function run(command: Command, given: Given, config: Config): Promise<unkn
     throw new Error(sentenceOf(error, config), { cause: error });
   });
   try {
-    const { publicUrl, dataDirectory } = config;
-    return await command.run({ store, publicUrl, dataDirectory }, given);
+    const { publicUrl, dataDirectory, chainsFile } = config;
+    return await command.run({ store, publicUrl, dataDirectory, chainsFile }, given);
   } finally {
     await store.close();
   }

@@ -182,7 +182,8 @@ for (const [name, database] of Object.entries(databases)) {
       // biome-ignore lint/suspicious/noExplicitAny: each prints its own JSON
       const run = (words: string, options = {}, rest: string[] = []): Promise<any> => {
         const command = accountCommands.find((each) => each.words === words)!;
-        const context = { store, publicUrl: "https://pay.example", dataDirectory: directory };
+        const publicUrl = "https://pay.example";
+        const context = { store, publicUrl, dataDirectory: directory, chainsFile: "" };
         return command.run(context, { options, rest });
       };
 

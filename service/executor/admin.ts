@@ -2,6 +2,7 @@
 // Both work on the store alone, while executors run or not.
 
 import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address";
+import { readChains } from "../chain/chains.ts";
 import type { Command } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { retryJob } from "./ledger/jobs.ts";
@@ -23,13 +24,17 @@ export const executorCommands: Command[] = [
     words: "executor retry",
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
-    async run({ store }, { options }) {
+    async run({ store, chainsFile }, { options }) {
       const address = addressOf(options.address);
       const terms = await store.findTerms(fromHex(address));
       if (!terms) throw new Error(`no intent is held for ${address}`);
       const own = decodeTerms(terms).chainId;
       const chainId = options.chain === undefined ? own : Number(options.chain);
-      if (!Number.isSafeInteger(chainId)) throw new Error("--chain is not a chain id");
+      const known = readChains(chainsFile).map((chain) => chain.chainId);
+      if (!known.includes(chainId)) {
+        const found = options.chain ?? `${own}, which ${address} is for`;
+        throw new Error(`no chain ${found} in ${chainsFile}; it has ${known.join(", ")}`);
+      }
       await retryJob(store.db, chainId, address.toLowerCase() as Hex);
       return { address, chainId, due: "now" };
     },

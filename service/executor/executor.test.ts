@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -7,6 +7,7 @@ import { type AddressRecord, type Hex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { localChains } from "../../scripts/local-chain.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { executorCommands } from "./admin.ts";
@@ -165,16 +166,22 @@ describe("the executor on a real chain", () => {
   });
 
   test("an operator sees what is in hand, and can have an address tried again", async () => {
+    const chainsFile = join(directory, "chains.json");
     const run = (words: string, options = {}) =>
       executorCommands
         .find((command) => command.words === words)!
-        .run({ store, publicUrl: "", dataDirectory: directory }, { options, rest: [] });
+        .run({ store, publicUrl: "", dataDirectory: directory, chainsFile }, { options, rest: [] });
+    writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
     const bad = await world.newRecord({ reverts: true });
     await paid(bad);
     await until("it has failed", async () => (await jobOf(bad.address))?.failures === 1);
     const stranger = await world.newRecord();
     await assert.rejects(run("executor retry", { address: stranger.address }), /no intent is held/);
     await assert.rejects(run("executor retry"), /--address is missing/);
+    await assert.rejects(
+      run("executor retry", { address: bad.address, chain: "5" }),
+      /^Error: no chain 5 in .*chains\.json; it has 31337$/,
+    );
     await assert.rejects(run("executor retry", { address: "0x12" }), /^Error: --address: /);
     await run("executor retry", { address: bad.address });
     await until("it is tried again", async () => {

@@ -24,6 +24,8 @@ export type CommandContext = {
   /** Where a browser reaches the service; no trailing slash. */
   publicUrl: string;
   dataDirectory: string;
+  /** As `CHAINS_FILE` names it; not read yet. */
+  chainsFile: string;
 };
 
 /** `options` holds every required one. */

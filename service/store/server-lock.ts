@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { makePrivateFile } from "./private-file.ts";
 
-/** Another server runs on the directory. */
+/** Another process holds the directory. */
 export class InUseError extends Error {
   override name = "InUseError";
 }
@@ -14,10 +14,11 @@ export class InUseError extends Error {
  * Makes this process the server of `directory`, until it calls what is returned or ends, however it
  * ends: the lock is the operating system's, on a SQLite file of its own that never has content.
  *
+ * @param name of the lock; each is held by one process
  * @throws {InUseError} at once
  */
-export function becomeServerOf(directory: string): () => void {
-  const file = join(directory, "server.lock");
+export function becomeServerOf(directory: string, name = "server.lock"): () => void {
+  const file = join(directory, name);
   makePrivateFile(file);
   const lock = new Database(file, { timeout: 0 });
   try {
