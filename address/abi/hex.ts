@@ -1,4 +1,6 @@
-// Hex text and bytes. Letters of either case are read; lower case is written.
+// Hex text and bytes. Letters of either case are read; lower case is written, by tables of words:
+// with a table of digits records are made 0.78 times as fast with a WASM keccak (0.92 with
+// noble's), by joining strings 0.58 times (0.90). Medians of interleaved runs, two calls.
 
 import { InvalidError, type Path } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
@@ -40,7 +42,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
   if (bytes.length % 2 === 1) words[whole] = firstPairs[bytes[2 * whole]!]!;
 }
 
-/** Text is made in one go from memory: joining strings is six times as slow for a kilobyte. */
+/** Text is made in one go from memory. */
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 

@@ -1,6 +1,12 @@
 // What was worked out before: checksums and parsed functions, which most intents have in common.
 // Kept per keccak, so that a wrong one passed by one caller spoils nothing for another; bounded in
 // entries and in length of key, because the keys are other people's input.
+//
+// Addresses lie in slots, found by their text and by their bytes alike: beside one bounded Map by
+// text, records are made 1.18 times as fast with a WASM keccak and decoded 1.25 times (1.02 to 1.04
+// with noble's); without any memory of them 1.39 and 1.54 times (1.40 and 1.60). Functions found by
+// the bytes that terms carry: decoded 1.33 times as fast (1.12). Medians of interleaved runs, two
+// calls.
 
 import type { Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";

@@ -12,6 +12,7 @@ import {
   makeRecord,
   toHex,
 } from "../index.ts";
+import { credentials } from "../test/answers.ts";
 import { sample, shop } from "../test/samples.ts";
 
 const cli = new URL("./cli.ts", import.meta.url).pathname;
@@ -103,7 +104,7 @@ describe("executable-address", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const env = { EXECUTABLE_ADDRESS_API_KEY: "svc_sk_x" };
+    const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
     const made = await run(["create", "--url", url], JSON.stringify(sample), env);
     const found = await run(["lookup", record.address, "--url", url]);
     const missed = await run(["lookup", factoryAddress, "--url", url]);
@@ -112,6 +113,6 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse(found.out), record);
     assert.equal(missed.status, 1);
     assert.match(missed.err, /no intent/);
-    assert.deepEqual(keys, ["Bearer svc_sk_x", undefined, undefined]);
+    assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, undefined, undefined]);
   });
 });

@@ -1,20 +1,32 @@
 // The SDK against a server of node:http that speaks the spec, and then against one that lies.
 
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { factoryAddress, makeRecord } from "../index.ts";
+import { chainListOf, credentials, simulationOf, statusOf } from "../test/answers.ts";
 import { sample, shop } from "../test/samples.ts";
-import { createClient, InvalidError, ServiceError, UnprovenError } from "./client.ts";
+import { type Served, serve } from "../test/serve.ts";
+import {
+  ClientError,
+  type ClientOptions,
+  createClient,
+  InvalidError,
+  NetworkError,
+  ServiceError,
+  UnprovenError,
+} from "./client.ts";
 
 type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
 
-let server: Server;
+let server: Served;
 let baseUrl: string;
 let seen: Seen[] = [];
 let answers: ((request: Seen) => Answer | undefined)[] = [];
+
+/** In place of a body: the connection ends without an answer. */
+const hangUp = Symbol();
 
 const refusal = (status: number, code: string, headers = {}): Answer => ({
   status,
@@ -29,26 +41,26 @@ function honest({ method, url, body }: Seen): Answer {
     return { body: makeRecord(JSON.parse(body)) };
   if (url === `/v1/address/${record.address}`) return { body: record };
   if (url === `/v1/address/${record.address}/status`)
-    return { body: { address: record.address, state: "funded" } };
+    return { body: statusOf(record.address, "funded") };
   if (url === `/v1/address/${record.address}/simulation`)
-    return { body: { address: record.address, outcome: "succeeds", changes: [] } };
-  if (url === "/v1/chains") return { body: { factory: factoryAddress, chains: [] } };
+    return { body: simulationOf(record.address) };
+  if (url === "/v1/chains") return { body: chainListOf(factoryAddress) };
   return refusal(404, "not_found");
 }
 
 before(async () => {
-  server = createServer(async (request, response) => {
+  server = await serve(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { method = "", url = "", headers } = request;
     const one = { method, url, headers, body };
     seen.push(one);
     const answer = answers.shift()?.(one) ?? honest(one);
+    if (answer.body === hangUp) return void request.socket.destroy();
     response.writeHead(answer.status ?? 200, answer.headers);
     response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  baseUrl = `${server.origin}/v1`;
 });
 after(() => server.close());
 beforeEach(() => {
@@ -62,24 +74,58 @@ const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
 describe("createClient refuses", () => {
+  const wrong = (options: object): void => {
+    const run = () => createClient({ baseUrl, ...options } as ClientOptions);
+    assert.throws(run, (error: Error) => {
+      assert.ok(error instanceof TypeError || error instanceof InvalidError, String(error));
+      for (const secret of Object.values(options)) {
+        if (typeof secret === "string" && secret.startsWith("svc_"))
+          assert.ok(!error.message.includes(secret), "a secret is not repeated");
+      }
+      return true;
+    });
+  };
+
   test("both credentials, and a base URL that is none", () => {
-    const both = { baseUrl, apiKey: "svc_sk_x", clientId: "svc_client_x" };
-    assert.throws(() => createClient(both), TypeError);
-    for (const url of [
-      "",
-      "pay.example",
-      "ftp://pay.example",
-      "https://u:p@x/v1",
-      "https://x/?a=1",
-    ])
-      assert.throws(() => createClient({ baseUrl: url }), TypeError);
+    wrong(credentials);
+    for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
+      wrong({ baseUrl: url });
+  });
+
+  test("a credential that is not of its form", () => {
+    const { apiKey, clientId } = credentials;
+    for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
+      wrong({ apiKey: key });
+    for (const id of ["", `${clientId}\n`, clientId.slice(0, -1), apiKey, null])
+      wrong({ clientId: id });
+  });
+
+  test("an API key over http, but for this machine", () => {
+    const { apiKey, clientId } = credentials;
+    for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
+      wrong({ baseUrl: `http://${host}/v1`, apiKey });
+    for (const url of ["https://pay.example/v1", "http://localhost:1/v1", "http://[::1]:1/v1"])
+      assert.doesNotThrow(() => createClient({ baseUrl: url, apiKey }));
+    assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
+  });
+
+  test("counts and times that are none, another factory's text, and what is no function", () => {
+    for (const value of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, "3", {}]) {
+      wrong({ retriesMax: value });
+      wrong({ waitSecondsMax: value });
+      wrong({ timeoutMs: value });
+    }
+    wrong({ timeoutMs: 0 });
+    wrong({ factory: "0x12" });
+    wrong({ keccak: "keccak" });
+    wrong({ fetch: "fetch" });
   });
 
   test("an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
     try {
-      assert.throws(() => createClient({ baseUrl, apiKey: "svc_sk_x" }), TypeError);
-      assert.doesNotThrow(() => createClient({ baseUrl, clientId: "svc_client_x" }));
+      wrong({ apiKey: credentials.apiKey });
+      assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
       Reflect.deleteProperty(globalThis, "document");
     }
@@ -88,7 +134,7 @@ describe("createClient refuses", () => {
 
 describe("create", () => {
   test("InvalidError before anything is sent, for an intent at fault", async () => {
-    const client = createClient({ baseUrl, apiKey: "svc_sk_x" });
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     await assert.rejects(client.create({ ...sample, amount: "0" }), InvalidError);
     assert.equal(seen.length, 0);
   });
@@ -102,27 +148,40 @@ describe("create", () => {
   });
 
   test("UnprovenError for another intent's true record", async () => {
-    const client = createClient({ baseUrl, apiKey: "svc_sk_x" });
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
     await assert.rejects(client.create(sample), UnprovenError);
   });
 
+  test("every ClientError has the intent that was sent, to be sent again", async () => {
+    const { salt, ...rest } = sample;
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 0 });
+    for (const answer of [refusal(500, "internal_error"), { body: {} }, { body: hangUp }]) {
+      once(answer);
+      const error = await client.create(rest).catch((error) => error);
+      assert.ok(error instanceof ClientError, String(error));
+      assert.deepEqual(error.intent, JSON.parse(seen.at(-1)!.body));
+      const again = await client.create(error.intent!);
+      assert.deepEqual(again, makeRecord(error.intent!));
+    }
+  });
+
   test("sends the intent with one credential, and gives its record", async () => {
-    const byKey = createClient({ baseUrl, apiKey: "svc_sk_x" });
+    const byKey = createClient({ baseUrl, apiKey: credentials.apiKey });
     assert.deepEqual(await byKey.create(sample), record);
-    const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: "svc_client_x" });
+    const byId = createClient({ baseUrl: `${baseUrl}/`, clientId: credentials.clientId });
     assert.deepEqual(await byId.create(sample), record);
     const [first, second] = seen;
     assert.deepEqual(JSON.parse(first!.body), sample);
-    assert.equal(first?.headers.authorization, "Bearer svc_sk_x");
+    assert.equal(first?.headers.authorization, `Bearer ${credentials.apiKey}`);
     assert.equal(first?.headers["x-client-id"], undefined);
-    assert.equal(second?.headers["x-client-id"], "svc_client_x");
+    assert.equal(second?.headers["x-client-id"], credentials.clientId);
     assert.equal(second?.headers.authorization, undefined);
   });
 
   test("draws a salt where there is none, the same for every attempt", async () => {
     const { salt, ...rest } = sample;
-    const client = createClient({ baseUrl, apiKey: "svc_sk_x" });
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once(refusal(429, "rate_limited", { "Retry-After": "0" }));
     const made = await client.create(rest);
     const sent = seen.map(({ body }) => JSON.parse(body).salt);
@@ -149,15 +208,22 @@ describe("lookup", () => {
     assert.equal(seen.length, 0);
   });
 
-  test("ServiceError unexpected_answer for no JSON, too much of it or a redirect", async () => {
+  test("ServiceError unexpected_answer for no JSON or too much of it", async () => {
     once({ body: "<html>" });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
     once({ body: `"${"x".repeat(5 * 1024 * 1024)}"` });
     await assert.rejects(client().lookup(record.address), isService(200, "unexpected_answer"));
-    once({ status: 502, body: "bad gateway" });
-    await assert.rejects(client().lookup(record.address), isService(502, "unexpected_answer"));
-    once({ status: 302, headers: { Location: "/v1/chains" }, body: "" });
-    await assert.rejects(client().lookup(record.address));
+  });
+
+  test("ServiceError unknown_path for a base URL without /v1, apart from no record", async () => {
+    const { origin } = new URL(baseUrl);
+    once(refusal(404, "unknown_path"));
+    await assert.rejects(
+      createClient({ baseUrl: origin }).lookup(shop),
+      isService(404, "unknown_path"),
+    );
+    once({ status: 404, body: "<html>not found</html>" });
+    await assert.rejects(client().lookup(shop), /does baseUrl end in \/v1\?/);
   });
 
   test("undefined where the service has no intent", async () => {
@@ -173,13 +239,26 @@ describe("lookup", () => {
 describe("chains, status and simulation", () => {
   test("UnprovenError for another factory's list, or another address's status or run", async () => {
     const client = createClient({ baseUrl });
-    for (const body of [{ factory: shop, chains: [] }, { chains: [] }, null]) {
+    const list = chainListOf(factoryAddress);
+    for (const body of [
+      { ...list, factory: shop },
+      { ...list, chains: [{}] },
+      { chains: [] },
+      null,
+    ]) {
       once({ body });
       await assert.rejects(client.chains(), UnprovenError);
     }
-    once({ body: { address: shop, state: "funded" } });
-    await assert.rejects(client.status(record.address), UnprovenError);
-    for (const body of [{ address: shop, changes: [] }, { address: record.address }, null]) {
+    const status = statusOf(record.address, "funded");
+    for (const body of [
+      statusOf(shop, "funded"),
+      { ...status, balance: 5 },
+      { ...status, state: "" },
+    ]) {
+      once({ body });
+      await assert.rejects(client.status(record.address), UnprovenError);
+    }
+    for (const body of [simulationOf(shop), { address: record.address }, null]) {
       once({ body });
       await assert.rejects(client.simulation(record.address), UnprovenError);
     }
@@ -187,7 +266,7 @@ describe("chains, status and simulation", () => {
 
   test("give what the service says", async () => {
     const client = createClient({ baseUrl });
-    assert.deepEqual(await client.chains(), { factory: factoryAddress, chains: [] });
+    assert.deepEqual(await client.chains(), chainListOf(factoryAddress));
     assert.equal((await client.status(record.address))?.state, "funded");
     assert.equal(await client.status(shop), undefined);
     assert.equal((await client.simulation(record.address))?.outcome, "succeeds");
@@ -228,5 +307,68 @@ describe("a refusal with Retry-After", () => {
     await client.chains();
     assert.ok(Date.now() - start >= 990);
     assert.equal(seen.length, 3);
+  });
+
+  test("may be a date, by the clock of the answer", async () => {
+    const client = createClient({ baseUrl, waitSecondsMax: 5 });
+    const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toUTCString();
+    once(refusal(503, "service_unavailable", { Date: at(0), "Retry-After": at(60) }));
+    const error = await client.chains().catch((error) => error);
+    assert.equal(error.retryAfterSeconds, 60);
+    once(refusal(503, "service_unavailable", { Date: at(9), "Retry-After": at(0) }));
+    await client.chains();
+    assert.equal(seen.length, 3);
+  });
+});
+
+describe("what may pass by itself", () => {
+  test("NetworkError unreachable, with its cause, where nobody listens", async () => {
+    const gone = await serve(() => {});
+    await gone.close();
+    const client = createClient({ baseUrl: `${gone.origin}/v1`, retriesMax: 1 });
+    const error = await client.chains().catch((error) => error);
+    assert.ok(error instanceof NetworkError);
+    assert.equal(error.kind, "unreachable");
+    assert.ok(error.cause instanceof Error);
+  });
+
+  test("NetworkError redirected, at once: a credential is not carried elsewhere", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
+    for (const status of [301, 302, 303, 307, 308]) {
+      once({ status, headers: { Location: "/v1/chains" }, body: "" });
+      const error = await client.create(sample).catch((error) => error);
+      assert.ok(error instanceof NetworkError && error.kind === "redirected", String(error));
+    }
+    assert.equal(seen.length, 5);
+  });
+
+  test("an error has the X-Request-Id of the answer", async () => {
+    once(refusal(400, "invalid_request", { "X-Request-Id": "req-7" }));
+    const error = await createClient({ baseUrl })
+      .chains()
+      .catch((error) => error);
+    assert.equal(error.requestId, "req-7");
+  });
+
+  test("the signal's own reason, where the caller gives up", async () => {
+    const reason = new Error("enough");
+    const before = AbortSignal.abort(reason);
+    await assert.rejects(createClient({ baseUrl }).chains({ signal: before }), reason);
+    const controller = new AbortController();
+    answers.push(() => {
+      controller.abort(reason);
+      return { body: hangUp };
+    });
+    await assert.rejects(createClient({ baseUrl }).chains({ signal: controller.signal }), reason);
+  });
+
+  test("is tried again: a connection that broke, 502, 503 and 504, for a create too", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey, retriesMax: 4 });
+    once({ body: hangUp });
+    once({ status: 502, body: "bad gateway" });
+    once(refusal(503, "service_unavailable"));
+    once({ status: 504, body: "" });
+    assert.deepEqual(await client.create(sample), record);
+    assert.equal(seen.length, 5);
   });
 });

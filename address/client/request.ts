@@ -1,28 +1,9 @@
-// One request to the service: waits its turn when it is told to, reads no more than it should, and
-// turns a refusal into an error with the service's own code.
+// One request to the service: tried again where that can help, waiting as it is told to, for a
+// bounded time; reads no more than it should, and turns a refusal into an error with the service's
+// own code. Everything the service does may be repeated: a create names its salt.
 
 import type { Issue } from "../errors.ts";
-
-/** The service refused, or answered something that is no answer of it (`unexpected_answer`). */
-export class ServiceError extends Error {
-  override readonly name = "ServiceError";
-  /** HTTP status. */
-  readonly status: number;
-  /** As spec §7 has them, such as `rate_limited`. */
-  readonly code: string;
-  readonly issues: readonly Issue[];
-  /** Seconds the service asked to wait, if it did. */
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(status: number, refusal: Refusal, retryAfterSeconds?: number) {
-    super(`${refusal.code}: ${refusal.message}`);
-    this.status = status;
-    this.code = refusal.code;
-    this.issues = refusal.issues;
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
-type Refusal = { code: string; message: string; issues: readonly Issue[] };
+import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
 
 export type Transport = {
   /** Without a slash at its end. */
@@ -30,6 +11,8 @@ export type Transport = {
   readonly fetch: typeof fetch;
   readonly retriesMax: number;
   readonly waitSecondsMax: number;
+  /** Of one attempt, from asking to the last byte. */
+  readonly timeoutMs: number;
 };
 
 export type Request = {
@@ -42,36 +25,135 @@ export type Request = {
 
 /** A record is at most some 60 kB; a chain list or a status less. */
 const answerBytesMax = 4 * 1024 * 1024;
+const firstBackoffMs = 250;
 
 /**
- * The JSON of a success. 429, and 503 with `Retry-After`, are tried again after the time they name.
+ * The JSON of a success. Tried again: 429 that names a time, 503 after the time it names, and what
+ * may pass by itself (no connection, a broken answer, a timeout, 502, 503, 504) after 0.25 s, 0.5
+ * s, 1 s …
  *
- * @throws {ServiceError}, or what `fetch` throws, or the signal's reason
+ * @throws {ServiceError}, {NetworkError}, or the signal's reason
  */
 export async function send(transport: Transport, request: Request): Promise<unknown> {
   for (let retries = 0; ; retries++) {
-    const { signal } = request;
-    const response = await transport.fetch(transport.baseUrl + request.path, {
-      method: request.method,
-      headers: { Accept: "application/json", ...request.headers },
-      ...(request.body === undefined ? {} : { body: request.body }),
-      ...(signal ? { signal } : {}),
-      // A redirect would carry the credential to wherever it points.
-      redirect: "error",
-      credentials: "omit",
-    });
-    const answer = parseJson(await readText(response));
-    if (response.ok && answer !== undefined) return answer;
-    const error = errorOf(response, answer);
-    const wait = error.retryAfterSeconds;
-    const isBusy = response.status === 429 || response.status === 503;
-    const isOver = retries >= transport.retriesMax || wait === undefined;
-    if (!isBusy || isOver || wait > transport.waitSecondsMax) throw error;
-    await sleep(wait * 1000, signal);
+    try {
+      return await attempt(transport, request);
+    } catch (error) {
+      const waitMs = error instanceof ClientError ? waitMsOf(error, retries) : undefined;
+      const isOver = retries >= transport.retriesMax || waitMs === undefined;
+      if (isOver || waitMs > transport.waitSecondsMax * 1000) throw error;
+      await sleep(waitMs, request.signal);
+    }
   }
 }
 
-async function readText(response: Response): Promise<string> {
+/** How long to wait before another attempt; undefined where none would help. */
+function waitMsOf(error: ClientError, retries: number): number | undefined {
+  const backoff = backoffMs(retries);
+  if (error instanceof NetworkError) return error.kind === "redirected" ? undefined : backoff;
+  if (!(error instanceof ServiceError)) return undefined;
+  const { retryAfterSeconds: wait, status } = error;
+  if (wait !== undefined && (status === 429 || status === 503)) return wait * 1000;
+  return status === 502 || status === 503 || status === 504 ? backoff : undefined;
+}
+
+/** Doubling, up to 8 s, less up to a half by chance, so that many do not come back together. */
+export const backoffMs = (retries: number): number =>
+  firstBackoffMs * 2 ** Math.min(retries, 5) * (1 - Math.random() / 2);
+
+async function attempt(transport: Transport, request: Request): Promise<unknown> {
+  const deadline = startDeadline(transport.timeoutMs, request.signal);
+  let response: Response | undefined;
+  try {
+    response = await fetchOnce(transport, request, deadline.signal);
+    const answer = parseJson(await readText(response));
+    if (response.ok && answer !== undefined) return answer;
+    throw errorOf(response, answer);
+  } catch (error) {
+    throw withRequestId(deadline.explain(error, response !== undefined), response);
+  } finally {
+    deadline.end();
+  }
+}
+
+/** @throws {NetworkError} `redirected`, or what `fetch` throws */
+export async function fetchOnce(
+  transport: Transport,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Response> {
+  const response = await transport.fetch(transport.baseUrl + request.path, {
+    method: request.method,
+    headers: { Accept: "application/json", ...request.headers },
+    ...(request.body === undefined ? {} : { body: request.body }),
+    signal,
+    // A redirect would carry the credential to wherever it points.
+    redirect: "manual",
+    // Pages send cookies to their own origin; not every runtime knows the field.
+    ...("credentials" in globalThis.Request.prototype ? { credentials: "omit" } : {}),
+  });
+  const { status, type } = response;
+  if (type !== "opaqueredirect" && (status < 300 || status > 399)) return response;
+  discard(response);
+  throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
+}
+
+export type Deadline = {
+  readonly signal: AbortSignal;
+  /** Starts the time anew. */
+  extend(): void;
+  /** Why an attempt failed: the caller's reason, or a {@link ClientError}. */
+  explain(error: unknown, hasAnswer: boolean): unknown;
+  end(): void;
+};
+
+/** A signal that comes after `timeoutMs`, or when the caller's does. */
+export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  let isLate = false;
+  const onTime = () => {
+    isLate = true;
+    controller.abort();
+  };
+  let timer = setTimeout(onTime, timeoutMs);
+  const follow = () => controller.abort();
+  caller?.addEventListener("abort", follow, { once: true });
+  if (caller?.aborted) follow();
+  return {
+    signal: controller.signal,
+    extend() {
+      clearTimeout(timer);
+      timer = setTimeout(onTime, timeoutMs);
+    },
+    explain(error, hasAnswer) {
+      if (error instanceof ClientError) return error;
+      if (caller?.aborted) return caller.reason;
+      if (isLate) return new NetworkError("timeout", `no whole answer within ${timeoutMs} ms`);
+      const [kind, message] = hasAnswer
+        ? (["interrupted", "the answer broke off"] as const)
+        : (["unreachable", "the service cannot be reached"] as const);
+      return new NetworkError(kind, message, { cause: error });
+    },
+    end() {
+      clearTimeout(timer);
+      caller?.removeEventListener("abort", follow);
+      controller.abort();
+    },
+  };
+}
+
+export function withRequestId(error: unknown, response: Response | undefined): unknown {
+  const id = response?.headers.get("X-Request-Id");
+  if (error instanceof ClientError && id && /^[!-~]{1,200}$/.test(id)) error.requestId = id;
+  return error;
+}
+
+function discard(response: Response): void {
+  response.body?.cancel().catch(() => {});
+}
+
+/** The body, or no text where it is longer than any answer. */
+export async function readText(response: Response): Promise<string> {
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -80,7 +162,7 @@ async function readText(response: Response): Promise<string> {
     if (done) break;
     bytes += value.length;
     if (bytes > answerBytesMax) {
-      await reader.cancel();
+      reader.cancel().catch(() => {});
       return "";
     }
     text += decoder.decode(value, { stream: true });
@@ -88,7 +170,7 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -96,23 +178,56 @@ function parseJson(text: string): unknown {
   }
 }
 
-function errorOf(response: Response, answer: unknown): ServiceError {
-  const { error } = (answer ?? {}) as { error?: Partial<Refusal> };
-  const wait = /^[0-9]{1,9}$/.exec(response.headers.get("Retry-After") ?? "");
-  const isOurs = typeof error?.code === "string" && typeof error.message === "string";
-  const refusal = isOurs
-    ? { code: error.code!, message: error.message!, issues: listOf(error.issues) }
-    : {
-        code: "unexpected_answer",
-        message: `HTTP ${response.status}, not as specified`,
-        issues: [],
-      };
-  return new ServiceError(response.status, refusal, wait ? Number(wait[0]) : undefined);
+export function errorOf(response: Response, answer: unknown): ServiceError {
+  const { status, headers } = response;
+  const hint = status === 404 ? "; does baseUrl end in /v1?" : "";
+  const refusal = refusalOf((answer as { error?: unknown } | null | undefined)?.error);
+  return new ServiceError(
+    status,
+    refusal ?? {
+      code: "unexpected_answer",
+      message: `HTTP ${status}, not as specified${hint}`,
+      issues: [],
+    },
+    retryAfterSeconds(headers),
+  );
 }
 
-const listOf = (issues: unknown): readonly Issue[] => (Array.isArray(issues) ? issues : []);
+const messageLengthMax = 2000;
+const issuesMax = 100;
 
-function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
+/** What the service says is wrong, as far as it has the form: spec §7. */
+function refusalOf(error: unknown): Refusal | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { code, message, issues } = error as Record<string, unknown>;
+  if (typeof code !== "string" || !/^[a-z0-9_]{1,64}$/.test(code)) return undefined;
+  if (typeof message !== "string") return undefined;
+  const list = Array.isArray(issues) ? issues.slice(0, issuesMax) : [];
+  return { code, message: message.slice(0, messageLengthMax), issues: list.filter(isIssue) };
+}
+
+function isIssue(value: unknown): value is Issue {
+  if (typeof value !== "object" || value === null) return false;
+  const { path, code, message } = value as Record<string, unknown>;
+  const isStep = (step: unknown) =>
+    typeof step === "number" || (typeof step === "string" && step.length <= messageLengthMax);
+  if (!Array.isArray(path) || path.length > 64 || !path.every(isStep)) return false;
+  if (typeof code !== "string" || code.length > 64 || typeof message !== "string") return false;
+  return message.length <= messageLengthMax;
+}
+
+/** Seconds, or a date by the service's own clock where it tells it. */
+function retryAfterSeconds(headers: Headers): number | undefined {
+  const text = headers.get("Retry-After") ?? "";
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  const at = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) return undefined;
+  const now = Date.parse(headers.get("Date") ?? "");
+  return Math.max(0, Math.ceil((at - (Number.isNaN(now) ? Date.now() : now)) / 1000));
+}
+
+/** @throws the signal's reason */
+export function sleep(millis: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const stop = () => {

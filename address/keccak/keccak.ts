@@ -12,7 +12,8 @@ const rateWords = 34;
 
 /**
  * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
- * is written for hashes of a block or a few, where asking for memory each time costs a fifth.
+ * asks for no memory but the digest's. With noble's own, records are made and decoded 0.90 times as
+ * fast (medians of interleaved runs, two calls).
  *
  * @throws {TypeError} for anything but a Uint8Array
  */

@@ -130,4 +130,4 @@ describe("the packed package", () => {
 });
 
 /** Bytes, minified and gzipped, give or take 150. */
-const pinned = { derive: 3204, verify: 9629, all: 15609, client: 14538 };
+const pinned = { derive: 3204, verify: 9629, all: 15609, client: 17333 };

@@ -37,7 +37,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     }
   });
 
-  test("404 where there is nothing, whatever the method, media type or body", async () => {
+  test("404 unknown_path where there is nothing, whatever the method or body", async () => {
     for (const path of [
       "/v1",
       "/v1/",
@@ -55,7 +55,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
           ...(method === "POST" ? { payload: "x" } : {}),
         });
         assert.equal(response.statusCode, 404, `${method} ${path}`);
-        assert.equal(response.json().error.code, "not_found");
+        assert.equal(response.json().error.code, "unknown_path");
         const cors = response.headers["access-control-allow-origin"];
         assert.equal(cors, path.startsWith("/v1") ? "*" : undefined);
       }

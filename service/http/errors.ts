@@ -12,6 +12,7 @@ export const statuses = {
   origin_not_allowed: 403,
   forbidden: 403,
   not_found: 404,
+  unknown_path: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,

@@ -31,7 +31,7 @@ export const answerError =
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   if (!request.is404) return done();
   if (request.method !== "OPTIONS" || !isApi(request.url)) {
-    throw new Refusal("not_found", "there is nothing at this path");
+    throw new Refusal("unknown_path", "there is nothing at this path; paths begin with /v1");
   }
   // The page is let through its preflight, to read that there is nothing here.
   reply.headers(corsHeaders);

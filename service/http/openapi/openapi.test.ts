@@ -262,7 +262,12 @@ test("every error code of the API is in the document, with the status the table 
     `forbidden conflict invalid_email invalid_password password_too_short password_too_long
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
   );
-  const unowned = { MethodNotAllowed: 405, RequestTimeout: 408, ExpectationFailed: 417 };
+  const unowned = {
+    UnknownPath: 404,
+    MethodNotAllowed: 405,
+    RequestTimeout: 408,
+    ExpectationFailed: 417,
+  };
   const found = documentedCodes();
   for (const [name, status] of Object.entries(unowned)) {
     for (const code of codesOf(document.components.responses[name]!))

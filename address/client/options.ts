@@ -1,0 +1,103 @@
+// The options of a client, refused where they cannot work or would give a secret away.
+
+import { parseAddress } from "../abi/checksum.ts";
+import { factoryAddress } from "../deployment.ts";
+import type { Hex } from "../intent/intent.ts";
+import { type Keccak, keccak256 } from "../keccak/keccak.ts";
+import type { Transport } from "./request.ts";
+
+export type ClientOptions = {
+  /** With the version, as in `https://pay.example/v1`. With an API key `https`, or this machine. */
+  readonly baseUrl: string;
+  /**
+   * Needed to create: an API key (`svc_sk_` and 64 hex digits) from a server, a client ID
+   * (`svc_client_` and 32) from a page. Not both.
+   */
+  readonly apiKey?: string;
+  readonly clientId?: string;
+  /** The factory to trust. Default {@link factoryAddress}, the one this package was made for. */
+  readonly factory?: Hex;
+  readonly keccak?: Keccak;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch;
+  /** How often a request is sent again that failed to arrive or was told to wait. Default 3. */
+  readonly retriesMax?: number;
+  /** The longest wait between two attempts; one that is told to wait longer throws. Default 30. */
+  readonly waitSecondsMax?: number;
+  /** How long one attempt may take, from asking to the last byte. Default 20,000. */
+  readonly timeoutMs?: number;
+};
+
+export type Trust = { readonly factory: Hex; readonly keccak: Keccak };
+
+export type Settings = {
+  readonly trust: Trust;
+  readonly credential: Readonly<Record<string, string>>;
+  readonly transport: Transport;
+};
+
+/** @throws {TypeError} or {InvalidError} (of `factory`) */
+export function parseOptions(options: ClientOptions): Settings {
+  const { keccak = keccak256 } = options;
+  if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");
+  const given = options.fetch;
+  if (given !== undefined && typeof given !== "function")
+    throw new TypeError("fetch: expected a function");
+  return {
+    trust: {
+      factory: parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak }),
+      keccak,
+    },
+    credential: credentialHeaders(options),
+    transport: {
+      baseUrl: parseBaseUrl(options),
+      fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
+      retriesMax: parseCount(options, "retriesMax", 3, 0, 100),
+      waitSecondsMax: parseCount(options, "waitSecondsMax", 30, 0, 86_400),
+      timeoutMs: parseCount(options, "timeoutMs", 20_000, 1, 86_400_000),
+    },
+  };
+}
+
+/** An integer from `least` to `most`, or what it is by default. @throws {TypeError} */
+export function parseCount<Name extends string>(
+  options: { readonly [name in Name]?: number | undefined },
+  name: Name,
+  byDefault: number,
+  least: number,
+  most: number,
+): number {
+  const value: unknown = options[name] ?? byDefault;
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number;
+  throw new TypeError(`${name}: expected an integer from ${least} to ${most}`);
+}
+
+function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+    throw new TypeError('baseUrl: expected a URL such as "https://pay.example/v1"');
+  if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
+    throw new TypeError("baseUrl: an API key is a secret: use https");
+  return url.href.replace(/\/+$/, "");
+}
+
+const isThisMachine = (host: string): boolean =>
+  host === "localhost" ||
+  host.endsWith(".localhost") ||
+  host === "[::1]" ||
+  /^127(\.\d{1,3}){3}$/.test(host);
+
+function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, string> {
+  if (apiKey !== undefined && clientId !== undefined)
+    throw new TypeError("expected an API key or a client ID, found both");
+  if (apiKey !== undefined && "document" in globalThis)
+    throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
+  // The texts themselves are never repeated: they may be secrets, mistyped.
+  if (apiKey !== undefined && !/^svc_sk_[0-9a-f]{64}$/.test(apiKey))
+    throw new TypeError("apiKey: expected svc_sk_ and 64 lower-case hex digits");
+  if (clientId !== undefined && !/^svc_client_[0-9a-f]{32}$/.test(clientId))
+    throw new TypeError("clientId: expected svc_client_ and 32 lower-case hex digits");
+  if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
+  return clientId === undefined ? {} : { "X-Client-Id": clientId };
+}

@@ -1,0 +1,202 @@
+// Following an address, against servers that stream, that do not, and that break off.
+
+import assert from "node:assert/strict";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { makeRecord } from "../index.ts";
+import type { AddressState } from "../status/shape.ts";
+import { statusOf } from "../test/answers.ts";
+import { sample, shop } from "../test/samples.ts";
+import { type Served, serve } from "../test/serve.ts";
+import { createClient, ServiceError, UnprovenError, WaitError } from "./client.ts";
+
+const { address } = makeRecord(sample);
+const type = { "Content-Type": "text/event-stream; charset=utf-8" };
+
+let server: Served;
+let seen: { url: string; lastId: string | undefined }[] = [];
+/** What the next requests get, in order; the last of them again and again. */
+let turns: ((response: ServerResponse, request: IncomingMessage) => void)[] = [];
+
+before(async () => {
+  server = await serve((request, response) => {
+    const lastId = request.headers["last-event-id"];
+    seen.push({ url: request.url!, lastId: typeof lastId === "string" ? lastId : undefined });
+    const turn = turns.length > 1 ? turns.shift() : turns[0];
+    turn!(response, request);
+  });
+});
+after(() => server.close());
+beforeEach(() => {
+  seen = [];
+  turns = [];
+});
+
+const client = () => createClient({ baseUrl: `${server.origin}/v1`, retriesMax: 0 });
+const eventOf = (state: AddressState, id = "1.a") =>
+  `id: ${id}\nevent: status\ndata: ${JSON.stringify(statusOf(address, state))}\n\n`;
+
+const streaming =
+  (...parts: string[]) =>
+  (response: ServerResponse) => {
+    response.writeHead(200, type);
+    for (const part of parts) response.write(part);
+  };
+const ending =
+  (...parts: string[]) =>
+  (response: ServerResponse) => {
+    response.writeHead(200, type);
+    response.end(parts.join(""));
+  };
+const answering = (body: unknown, status: number) => (response: ServerResponse) => {
+  response.writeHead(status, { "Content-Type": "application/json" });
+  response.end(JSON.stringify(body));
+};
+const telling = (state: AddressState) => answering(statusOf(address, state), 200);
+const refusing = (status: number, code: string) =>
+  answering({ error: { code, message: "why", issues: [] } }, status);
+
+/** The states told, until `count` are. */
+async function states(count: number): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { state } of client().watch(address, { pollMs: 1 })) {
+    found.push(state);
+    if (found.length === count) break;
+  }
+  return found;
+}
+
+describe("watch", () => {
+  test("ServiceError not_found where the service has no intent", async () => {
+    turns = [refusing(404, "not_found")];
+    await assert.rejects(
+      client().watch(address).next(),
+      (error) => error instanceof ServiceError && error.code === "not_found",
+    );
+  });
+
+  test("UnprovenError for an event of another address, or none at all", async () => {
+    const other = JSON.stringify(statusOf(shop, "funded"));
+    for (const data of [other, "{}", "no JSON", "null"]) {
+      turns = [streaming(`event: status\ndata: ${data}\n\n`)];
+      await assert.rejects(client().watch(address).next(), UnprovenError);
+    }
+  });
+
+  test("the status, then each change but of the block alone", async () => {
+    const later = {
+      ...statusOf(address, "unfunded"),
+      block: { ...statusOf(address, "funded").block, number: 8 },
+    };
+    const same = `event: status\ndata: ${JSON.stringify(later)}\n\n`;
+    turns = [
+      streaming(
+        "retry: 2000\n\n",
+        eventOf("unfunded"),
+        ": still here\n\n",
+        same,
+        eventOf("funded"),
+      ),
+    ];
+    assert.deepEqual(await states(2), ["unfunded", "funded"]);
+    assert.deepEqual(
+      seen.map(({ url }) => url),
+      [`/v1/address/${address}/events`],
+    );
+  });
+
+  test("events cut anywhere, and lines that end by return, line feed or both", async () => {
+    const both = eventOf("unfunded").replaceAll("\n", "\r\n");
+    const text = `: hello\r\n\r\n${both}${eventOf("funded").replaceAll("\n", "\r")}`;
+    turns = [
+      (response) => {
+        response.writeHead(200, type);
+        const bytes = Buffer.from(text + eventOf("executed"));
+        for (let at = 0; at < bytes.length; at += 7) response.write(bytes.subarray(at, at + 7));
+      },
+    ];
+    assert.deepEqual(await states(3), ["unfunded", "funded", "executed"]);
+  });
+
+  test("goes on behind the last event when the stream ends", async () => {
+    turns = [ending(eventOf("unfunded", "7.x")), streaming(eventOf("funded", "8.y"))];
+    assert.deepEqual(await states(2), ["unfunded", "funded"]);
+    assert.deepEqual(
+      seen.map(({ lastId }) => lastId),
+      [undefined, "7.x"],
+    );
+  });
+
+  test("asks for the status where events do not come through", async () => {
+    for (const refusal of [
+      refusing(503, "service_unavailable"),
+      answering({}, 200),
+      (response: ServerResponse) => response.destroy(),
+    ]) {
+      seen = [];
+      turns = [refusal, telling("unfunded"), telling("unfunded"), telling("funded")];
+      assert.deepEqual(await states(2), ["unfunded", "funded"]);
+      assert.equal(seen[1]?.url, `/v1/address/${address}/status`);
+      assert.equal(seen.length, 4);
+    }
+  });
+
+  test("an event longer than any ends its stream, and the status is asked for", async () => {
+    turns = [streaming(`data: ${"x".repeat(3_000_000)}`), telling("funded")];
+    assert.deepEqual(await states(1), ["funded"]);
+  });
+
+  test("ends with the signal's reason", async () => {
+    turns = [streaming(eventOf("unfunded"))];
+    const reason = new Error("enough");
+    const controller = new AbortController();
+    const watching = client().watch(address, { signal: controller.signal });
+    await watching.next();
+    const next = watching.next();
+    controller.abort(reason);
+    await assert.rejects(next, reason);
+  });
+
+  test("TypeError for a time that is none", async () => {
+    await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), TypeError);
+  });
+});
+
+describe("waitFor", () => {
+  test("WaitError never, with the status, where the state is ruled out", async () => {
+    const cases: [AddressState, AddressState][] = [
+      ["recovered", "executed"],
+      ["expired", "executed"],
+      ["executed", "recovered"],
+      ["executed", "funded"],
+    ];
+    for (const [found, wanted] of cases) {
+      turns = [streaming(eventOf(found))];
+      const error = await client()
+        .waitFor(address, wanted)
+        .catch((error) => error);
+      assert.ok(error instanceof WaitError && error.reason === "never", String(error));
+      assert.equal(error.status?.state, found);
+    }
+  });
+
+  test("WaitError timeout, with the last status, where it does not come in time", async () => {
+    turns = [streaming(eventOf("unfunded"))];
+    const error = await client()
+      .waitFor(address, "executed", { timeoutMs: 200 })
+      .catch((error) => error);
+    assert.ok(error instanceof WaitError && error.reason === "timeout", String(error));
+  });
+
+  test("TypeError for a state that is none", async () => {
+    await assert.rejects(client().waitFor(address, "paid" as never), TypeError);
+    await assert.rejects(client().waitFor(address, []), TypeError);
+  });
+
+  test("the first status of a state that is wanted", async () => {
+    turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
+    const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);
+    assert.equal(state, "executed");
+    assert.equal(execution?.held, "1000000");
+  });
+});

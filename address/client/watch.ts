@@ -1,0 +1,134 @@
+// Following an address: by the service's events where they come through, else by asking for its
+// status again and again.
+
+import type { Hex } from "../intent/intent.ts";
+import type { AddressState, ServiceStatus } from "../status/shape.ts";
+import { proveStatus, states } from "./answers.ts";
+import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
+import { parseCount } from "./options.ts";
+import { backoffMs, parseJson, send, sleep, type Transport } from "./request.ts";
+import { readEvents } from "./stream.ts";
+
+export type WatchOptions = {
+  readonly signal?: AbortSignal;
+  /** Between two questions where events do not come through. Default 5,000. */
+  readonly pollMs?: number;
+};
+
+export type WaitOptions = WatchOptions & {
+  /** How long to wait in all. Default 600,000: ten minutes. */
+  readonly timeoutMs?: number;
+};
+
+/** The service writes something every 15 s. */
+const silenceMs = 60_000;
+/** After a stream that failed the status is asked for so often before a stream is tried again. */
+const pollsBetween = 12;
+
+/**
+ * The present status, then each change but of the block alone, until the caller stops reading.
+ *
+ * @param address EIP-55
+ * @throws {ServiceError} `not_found` where the service has no intent for it, {UnprovenError}, what
+ *   asking for a status throws after its retries, or the signal's reason
+ */
+export async function* watchStatus(
+  transport: Transport,
+  address: Hex,
+  { signal, ...options }: WatchOptions,
+): AsyncGenerator<ServiceStatus, void, undefined> {
+  const pollMs = parseCount(options, "pollMs", 5_000, 1, 86_400_000);
+  const path = `/address/${address}`;
+  let last: string | undefined;
+  let lastId: string | undefined;
+  const isNews = (status: ServiceStatus): boolean => {
+    const { block, ...rest } = status;
+    const before = last;
+    last = JSON.stringify(rest);
+    return last !== before;
+  };
+  for (let streams = 0; ; streams++) {
+    try {
+      const request = { path: `${path}/events`, lastId, silenceMs, signal };
+      for await (const { name, data, id } of readEvents(transport, request)) {
+        if (name !== "status") continue;
+        const status = proveStatus(parseJson(data), address);
+        if (/^[!-~]{1,200}$/.test(id)) lastId = id;
+        streams = 0;
+        if (isNews(status)) yield status;
+      }
+      await sleep(backoffMs(streams + 2), signal);
+      if (streams === 0) continue;
+    } catch (error) {
+      if (!isWorthAsking(error)) throw error;
+    }
+    for (let polls = 0; polls < pollsBetween; polls++) {
+      const status = proveStatus(
+        await send(transport, { method: "GET", path: `${path}/status`, signal }),
+        address,
+      );
+      if (isNews(status)) yield status;
+      await sleep(pollMs, signal);
+    }
+  }
+}
+
+/** Whether a status may be had though no events are. */
+function isWorthAsking(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.code !== "not_found";
+  return error instanceof NetworkError;
+}
+
+/** From a closed state there is no way back; nothing follows `executed` or `recovered`. */
+const reachable: Readonly<Record<string, readonly AddressState[]>> = {
+  executed: [],
+  recovered: [],
+  expired: ["recovered"],
+};
+
+/**
+ * The first status whose state is among `wanted`.
+ *
+ * @throws {WaitError} where it can no longer come to it, or has not in time; else as {@link
+ *   watchStatus}
+ */
+export async function waitForState(
+  transport: Transport,
+  address: Hex,
+  wanted: readonly AddressState[],
+  { signal, timeoutMs, ...options }: WaitOptions,
+): Promise<ServiceStatus> {
+  const unknown = wanted.find((state) => !states.includes(state));
+  if (wanted.length === 0 || unknown !== undefined)
+    throw new TypeError(`state: expected one or more of ${states.join(", ")}`);
+  const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, 86_400_000);
+  const controller = new AbortController();
+  const follow = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", follow, { once: true });
+  if (signal?.aborted) follow();
+  let seen: ServiceStatus | undefined;
+  const names = wanted.join(" or ");
+  const late = () =>
+    controller.abort(new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen));
+  const timer = setTimeout(late, limitMs);
+  try {
+    for await (const status of watchStatus(transport, address, {
+      ...options,
+      signal: controller.signal,
+    })) {
+      seen = status;
+      if (wanted.includes(status.state)) return status;
+      const next = reachable[status.state];
+      if (next && !wanted.some((state) => next.includes(state)))
+        throw new WaitError(
+          "never",
+          `${address} is ${status.state} and will not be ${names}`,
+          status,
+        );
+    }
+    throw new UnprovenError(`the service stopped telling of ${address}`);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", follow);
+  }
+}

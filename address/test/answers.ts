@@ -1,0 +1,61 @@
+// Answers of a service that is honest, whole in shape, to start from and to spoil.
+
+import type { Simulation } from "../client/simulation.ts";
+import type { Hex } from "../intent/intent.ts";
+import type { AddressState, ServiceStatus } from "../status/shape.ts";
+import { buyer, sample, shop, usdc } from "./samples.ts";
+
+const hash: Hex = `0x${"ab".repeat(32)}`;
+const block = { number: 7, hash, timestamp: 1_780_000_000 };
+const event = { transactionHash: hash, blockNumber: 6, blockHash: hash, logIndex: 0 };
+
+export const credentials = {
+  apiKey: `svc_sk_${"0a".repeat(32)}`,
+  clientId: `svc_client_${"0b".repeat(16)}`,
+};
+
+export const statusOf = (address: Hex, state: AddressState): ServiceStatus => ({
+  address,
+  state,
+  chainId: sample.chainId,
+  block,
+  token: usdc,
+  balance: "0",
+  amount: sample.amount,
+  expirationTimestamp: sample.expirationTimestamp,
+  recoverable: [{ token: usdc, amount: "1" }],
+  execution: state === "executed" ? { ...event, held: "1000000", left: "0" } : null,
+  recoveries: [{ ...event, token: usdc, amount: "5" }],
+  executor: {
+    purpose: "execute",
+    phase: "sent",
+    transactionHash: hash,
+    attempts: 0,
+    reason: null,
+  },
+  explorer: "https://explorer.example",
+});
+
+export const simulationOf = (address: Hex): Simulation => ({
+  address,
+  chainId: sample.chainId,
+  block,
+  state: "funded",
+  outcome: "succeeds",
+  reason: null,
+  failedCall: null,
+  fundingAssumed: false,
+  gasUsed: 90_000,
+  changes: [
+    { account: buyer, roles: ["named"], token: usdc, symbol: "USDC", decimals: 6, change: "-5" },
+  ],
+  scope: "transfers",
+  unmeasured: 0,
+});
+
+export const chainListOf = (factory: Hex) => ({
+  factory,
+  chains: [
+    { chainId: 8453, name: "Base", tokens: [{ symbol: "USDC", address: shop, decimals: 6 }] },
+  ],
+});
