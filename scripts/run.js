@@ -7,12 +7,12 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** One Ctrl-C comes from the terminal and from npm: within this time it is the same signal. */
 const sameSignalMs = 1000;
 
-const door = process.argv[1] ?? "";
+const door = fileURLToPath(import.meta.url);
 const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 const runsTypeScript = Boolean(process.features.typescript);

@@ -5,7 +5,6 @@ import { defineConfig } from "vite";
 // Two pages that share only ui/: a payer never downloads the dashboard.
 export default defineConfig({
   plugins: [react(), tailwindcss()],
-  resolve: { conditions: ["source", "module", "browser", "development|production"] },
   build: {
     target: "es2024",
     modulePreload: { polyfill: false },

@@ -1,4 +1,5 @@
-// The program `executable-address`, which bin.js runs: commands.ts on this process.
+#!/usr/bin/env node
+// The program `executable-address`: commands.ts on this process.
 
 import { run } from "./commands.ts";
 

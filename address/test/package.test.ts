@@ -10,13 +10,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { makeRecord } from "../index.ts";
@@ -27,24 +27,25 @@ const record = makeRecord(sample);
 let project: string;
 let unpacked: string;
 
-/** `npm` and the Node it runs on, without the options this test itself was started with. */
-const plain = { ...process.env, NODE_OPTIONS: "", npm_config_node_options: "" };
-
 before(() => {
   project = mkdtempSync(join(tmpdir(), "executable-address-"));
   unpacked = join(project, "node_modules/executable-address");
-  const pack = ["pack", "--silent", "--offline", "--pack-destination", project];
-  execFileSync("npm", pack, { cwd: room, env: plain, stdio: ["ignore", "pipe", "pipe"] });
-  const [tarball] = readdirSync(project).filter((name) => name.endsWith(".tgz"));
+  const tarball = pack(project);
   mkdirSync(unpacked, { recursive: true });
-  execFileSync("tar", ["-xzf", tarball!, "-C", "node_modules/executable-address", "--strip=1"], {
-    cwd: project,
-  });
+  execFileSync("tar", ["-xzf", tarball, "-C", unpacked, "--strip=1"]);
   const hashes = dirname(createRequire(import.meta.url).resolve("@noble/hashes/sha3.js"));
   cpSync(hashes, join(project, "node_modules/@noble/hashes"), { recursive: true });
   writeFileSync(join(project, "package.json"), '{"type":"module"}');
 });
 after(() => rmSync(project, { recursive: true, force: true }));
+
+/** Builds and packs as a release does. @returns the tarball's path, in `folder` */
+function pack(folder: string): string {
+  execFileSync(process.execPath, [join(room, "build.ts")], { stdio: ["ignore", "pipe", "pipe"] });
+  const options = ["--silent", "--offline", "--pack-destination", folder];
+  const name = execFileSync("npm", ["pack", ...options], { cwd: join(room, "dist") });
+  return join(folder, name.toString().trim());
+}
 
 /** What a bundler makes of `code` in the project, minified. */
 async function bundle(code: string): Promise<string> {
@@ -59,33 +60,48 @@ async function bundle(code: string): Promise<string> {
 const gzipBytes = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 describe("the packed package", () => {
-  test("has a program that is there to be linked before anything is built", () => {
-    const { bin } = JSON.parse(readFileSync(join(room, "package.json"), "utf8"));
-    for (const file of Object.values(bin) as string[]) {
-      assert.doesNotMatch(file, /dist/);
-      assert.equal(statSync(join(room, file)).mode & 0o111, 0o111, file);
-    }
-  });
-
-  test("holds its code, its types and its README, and needs only hashes and QR codes", () => {
-    const { dependencies, exports } = JSON.parse(
-      readFileSync(join(unpacked, "package.json"), "utf8"),
-    );
+  test("holds its code, its types, its licence and its README, and nothing of tests", () => {
+    const { bin, dependencies, devDependencies, engines, exports, repository, scripts, version } =
+      JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
     assert.deepEqual(Object.keys(dependencies), ["@noble/hashes", "uqr"]);
-    assert.deepEqual(readdirSync(unpacked).sort(), ["README.md", "bin.js", "dist", "package.json"]);
-    for (const { types, default: code } of Object.values(exports) as Record<string, string>[])
+    assert.deepEqual([devDependencies, scripts], [undefined, undefined]);
+    assert.match(version, /^\d+\.\d+\.\d+$/);
+    assert.equal(engines.node, ">=20");
+    assert.equal(repository.directory, "address");
+    const named = Object.values(exports) as Record<string, string>[];
+    for (const { types, default: code } of named)
       for (const file of [types, code]) assert.ok(readFileSync(join(unpacked, file!)).length > 0);
-    const files = readdirSync(join(unpacked, "dist"), { recursive: true, encoding: "utf8" });
+    assert.match(readFileSync(join(unpacked, Object.values(bin)[0] as string), "utf8"), /^#!/);
+    const files = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
+    for (const file of ["README.md", "LICENSE"]) assert.ok(files.includes(file), file);
+    const sourceFiles = /\.test\.|bench|-for-tests|(?<!\.d)\.ts$/;
     assert.deepEqual(
-      files.filter((name) => /test|bench/.test(name)),
+      files.filter((name) => sourceFiles.test(name)),
       [],
     );
   });
 
+  test("packs to the same bytes each time", () => {
+    const packed = () => {
+      const folder = mkdtempSync(join(project, "pack-"));
+      return readFileSync(pack(folder));
+    };
+    assert.ok(packed().equals(packed()));
+  });
+
+  test("the workspaces import the sources, whatever starts them: no build can be stale", () => {
+    const manifest = JSON.parse(readFileSync(join(room, "package.json"), "utf8"));
+    for (const path of Object.keys(manifest.exports)) {
+      const found = import.meta.resolve(path.replace(".", "executable-address"));
+      assert.equal(found, pathToFileURL(join(room, manifest.exports[path])).href);
+      assert.match(found, /\.ts$/);
+    }
+  });
+
   test("names nothing of Node, so that a page can have all of it", () => {
-    const files = readdirSync(join(unpacked, "dist"), { recursive: true, encoding: "utf8" });
+    const files = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
     for (const name of files.filter((name) => name.endsWith(".js"))) {
-      const code = readFileSync(join(unpacked, "dist", name), "utf8");
+      const code = readFileSync(join(unpacked, name), "utf8");
       assert.doesNotMatch(code, /["']node:|\brequire\(|\bBuffer\b/, name);
       if (name !== "cli/cli.js") assert.doesNotMatch(code, /\bprocess\b/, name);
     }
@@ -99,10 +115,10 @@ describe("the packed package", () => {
       const record = makeRecord(${JSON.stringify(sample)});
       console.log(verifyRecord(record, { factory: factoryAddress }).address);`;
     const run = ["--input-type=module", "--eval", code];
-    const out = execFileSync(process.execPath, run, { cwd: project, env: plain, encoding: "utf8" });
+    const out = execFileSync(process.execPath, run, { cwd: project, encoding: "utf8" });
     assert.equal(out.trim(), record.address);
-    const cli = [join(unpacked, "bin.js"), "decode", record.terms];
-    const decoded = execFileSync(process.execPath, cli, { env: plain, encoding: "utf8" });
+    const cli = [join(unpacked, "cli/cli.js"), "decode", record.terms];
+    const decoded = execFileSync(process.execPath, cli, { encoding: "utf8" });
     assert.deepEqual(JSON.parse(decoded), sample);
   });
 
