@@ -2,6 +2,9 @@
 // browser, against the real service and a real chain.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -23,6 +26,7 @@ import { type Running, startService } from "./service.ts";
 
 const unlimited = (2n ** 256n - 1n).toString();
 
+let labels: string;
 let service: Running;
 let site: string;
 let browser: Browser;
@@ -40,7 +44,9 @@ const showAnyway = (page: Page) => page.getByRole("button", { name: "Show how to
 
 before(async () => {
   browser = await launchBrowser();
-  service = await startService();
+  labels = join(mkdtempSync(join(tmpdir(), "labels-")), "labels.json");
+  writeFileSync(labels, JSON.stringify({ [localChainId]: { [shopAddress]: "Demo Shop" } }));
+  service = await startService({ LABELS_FILE: labels });
   site = new URL(service.baseUrl).origin;
   const note = {
     target: stranger,
@@ -64,6 +70,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await service?.stop();
+  rmSync(dirname(labels), { recursive: true });
 });
 
 describe("what is not the address's own is never shown", () => {
@@ -247,6 +254,7 @@ describe("what is known, and since when", () => {
   test("surplus: how much, and where it can go", async () => {
     const page = await open();
     await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText(/ at \d+:\d\d:\d\d .*, block \d+/).waitFor();
     await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
     await page.getByText("the address is a contract, and wallets may say so").waitFor();
     await page.context().close();
@@ -313,10 +321,31 @@ describe("what would happen now", () => {
     await card.getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
     assert.deepEqual(await card.getByRole("listitem").allTextContents(), [
       `−25 ${token.symbol}${honest.address} (this very address)`,
-      `+25 ${token.symbol}${shopAddress} (the contract of call 2)`,
+      `+25 ${token.symbol}${shopAddress} (Demo Shop)`,
     ]);
     await card.getByText(/Simulated by this server's node at block \d+\./).waitFor();
     await page.context().close();
+  });
+});
+
+describe("who asks", () => {
+  const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
+
+  test("is named by the operator only where all of the money goes to that contract", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${hostile.address}`);
+    await page.getByText("An address asks for").waitFor();
+    await page.goto(`${site}/a/#terms=${honest.terms}`);
+    await page.getByText("An address asks for").waitFor();
+    await page.context().close();
+  });
+
+  test("stands in the preview of a link, with amount and state, before any script", async () => {
+    const text = await headOf(honest.address.toLowerCase());
+    assert.match(text, /<title>25 DUSD on Local<\/title>/);
+    assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
+    assert.match(await headOf(executed.address), /content="Demo Shop · Done"/);
+    assert.match(await headOf(stranger), /<title>Executable address<\/title>/);
   });
 });
 
@@ -325,7 +354,8 @@ describe("an honest one", () => {
     const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
-    await page.getByText(`can take up to 25 ${token.symbol}`).waitFor();
+    await page.getByText("Demo Shop asks for").waitFor();
+    await page.getByText(`Then Demo Shop is called and can take up to 25`).waitFor();
     await page.getByText("Terms match this address").waitFor();
     await page.getByText("What paying does, call by call").click();
     await page.getByText(`take up to 25 ${token.symbol} from here`).waitFor();

@@ -64,6 +64,7 @@ export const localChains = (rpcUrl: string) => [
     chainId: localChainId,
     name: "Local",
     rpcUrls: [rpcUrl],
+    wallet: { rpcUrl, coin: "ETH" },
     tokens: demoTokens,
     confirmations: 0,
   },

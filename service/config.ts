@@ -46,6 +46,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
     databaseUrl: secret("DATABASE_URL", postgresUrl),
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
+    labelsFile: optional("LABELS_FILE", text("a JSON file of names of contracts")),
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),

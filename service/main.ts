@@ -12,6 +12,7 @@ import { type Config, readConfig } from "./config.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
+import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { prepareDrain } from "./http/drain.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -58,6 +59,7 @@ async function start(config: Config): Promise<void> {
       factory: factoryAddress,
       keccak: newWasmKeccak(),
       publicUrl: config.publicUrl,
+      labels: readLabels(config.labelsFile),
       trustedProxies: config.trustedProxies,
       limits: config,
       metrics,

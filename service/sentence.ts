@@ -10,6 +10,7 @@ export function sentenceOf(
 ): string {
   const { code, message } = error;
   if (error.name === "ChainsError") return `CHAINS_FILE ${message}`;
+  if (error.name === "LabelsError") return `LABELS_FILE ${message}`;
   if (error.name === "InUseError") {
     return `DATA_DIR ${message}: stop that, or set DATABASE_URL for several`;
   }

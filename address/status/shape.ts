@@ -28,8 +28,6 @@ export type EventReference = {
   blockNumber: number;
   blockHash: Hex;
   logIndex: number;
-  /** Of the block, in Unix seconds; absent where the node does not tell it with its logs. */
-  timestamp?: number;
 };
 
 /** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
@@ -79,6 +77,8 @@ export type ExecutorProgress = {
 /** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
 export type ServiceStatus = AddressStatus & {
   executor: ExecutorProgress | null;
+  /** When it ran, or else first returned money, in Unix seconds; null while nothing tells. */
+  settledAt: number | null;
   /** Where people look at this chain, as its operator says: an EIP-3091 base URL, or null. */
   explorer: string | null;
 };

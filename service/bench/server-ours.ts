@@ -70,6 +70,7 @@ const app = buildApp({
   chains,
   desk: openDesk(store, log),
   factory: factoryAddress,
+  labels: new Map(),
   keccak,
   publicUrl,
   limits: { ...defaultLimits, lookupCacheBytesMax: Number(cacheBytes) },

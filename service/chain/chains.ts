@@ -38,6 +38,8 @@ const chainSchema = z.strictObject({
   /** Tried in order; a second is asked when the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
   explorer: httpUrl.optional(),
+  /** For wallets that do not know the chain: an RPC URL for everybody, and the coin's symbol. */
+  wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /** Blocks on top of an execution or a recovery before it is taken for final. */
   confirmations: z.int().min(0).max(10_000).default(12),

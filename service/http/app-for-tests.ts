@@ -112,6 +112,7 @@ export async function startApp(
     factory: factoryAddress,
     keccak: newWasmKeccak(),
     publicUrl,
+    labels: new Map(),
     metrics: createMetrics(),
     log,
     now: Date.now,

@@ -9,6 +9,7 @@ import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
 import { create } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
+import { openPreviews } from "./dashboard/preview/preview.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
@@ -18,7 +19,7 @@ import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } 
 import { mount, type Route } from "./routes.ts";
 import { simulation } from "./simulation.ts";
 import { events } from "./status/events.ts";
-import { openStatuses } from "./status/source.ts";
+import { openStatuses, type Statuses } from "./status/source.ts";
 import { status } from "./status/status.ts";
 
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
@@ -55,13 +56,14 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.addHook("onSend", closeWhenDraining(parts.draining));
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
-  app.register(async (scope) => mountApi(scope, parts), { prefix: "/v1" });
-  mountDashboard(app, parts);
+  const statuses = openStatuses(parts);
+  app.register(async (scope) => mountApi(scope, parts, statuses), { prefix: "/v1" });
+  mountDashboard(app, parts, openPreviews(parts, statuses));
   return app;
 }
 
 /** spec/service.md §4. A GET ignores credentials altogether. */
-function mountApi(api: FastifyInstance, parts: Parts): void {
+function mountApi(api: FastifyInstance, parts: Parts, statuses: Statuses): void {
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
@@ -69,7 +71,6 @@ function mountApi(api: FastifyInstance, parts: Parts): void {
   // GET /address/create looks up what is not an address.
   at("/address/create", { POST: create(parts), GET: find });
   at("/address/:address", { GET: find });
-  const statuses = openStatuses(parts);
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
   at("/address/:address/simulation", { GET: simulation(parts, statuses) });

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
+import type { Labels } from "./dashboard/preview/labels.ts";
 import type { Metrics } from "./metrics.ts";
 import type { EventLimits } from "./status/events-limits.ts";
 
@@ -20,6 +21,8 @@ export type Parts = {
   keccak: (bytes: Uint8Array) => Uint8Array;
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;
+  /** What the operator calls contracts, where payers read it. */
+  labels: Labels;
   /** Addresses whose `X-Forwarded-For` is believed; without any, the client is the peer itself. */
   trustedProxies?: string | undefined;
   limits: Limits;

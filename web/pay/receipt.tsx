@@ -27,7 +27,7 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
   const { say, language } = useSpeech();
   const state = standing.state as keyof typeof texts;
   const { status } = news;
-  const event = status?.execution ?? status?.recoveries.at(-1);
+  const event = status?.execution ?? status?.recoveries[0];
   const explorer = explorerLink(status?.explorer, "address", record.address);
   return (
     <div className="ask-all">
@@ -45,10 +45,10 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
                 [
                   say("when"),
                   <span key="when">
-                    {event.timestamp !== undefined && (
+                    {status?.settledAt && (
                       <>
-                        <time dateTime={new Date(event.timestamp * 1000).toISOString()}>
-                          {sayMomentInFull(event.timestamp, language)}
+                        <time dateTime={new Date(status.settledAt * 1000).toISOString()}>
+                          {sayMomentInFull(status.settledAt, language)}
                         </time>
                         {", "}
                       </>

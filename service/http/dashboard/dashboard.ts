@@ -10,13 +10,14 @@ import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
+import type { FindPreview } from "./preview/preview.ts";
 import { ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
 
 const bodyBytesMax = 16 * 1024;
 const signInsInFlightMax = 32;
 
-export function mountDashboard(app: FastifyInstance, parts: Parts): void {
+export function mountDashboard(app: FastifyInstance, parts: Parts, findPreview: FindPreview): void {
   const { shed } = parts.metrics;
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
@@ -57,7 +58,7 @@ export function mountDashboard(app: FastifyInstance, parts: Parts): void {
     { prefix: "/dashboard/api" },
   );
 
-  app.register(async (scope) => mountPages(scope, parts));
+  app.register(async (scope) => mountPages(scope, parts, findPreview));
 }
 
 /**

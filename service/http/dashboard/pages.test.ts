@@ -10,7 +10,7 @@ import { mountPages } from "./pages.ts";
 const directory = mkdtempSync(join(tmpdir(), "pages-"));
 mkdirSync(join(directory, "assets"));
 writeFileSync(join(directory, "index.html"), "the dashboard");
-writeFileSync(join(directory, "pay.html"), "the public page");
+writeFileSync(join(directory, "pay.html"), "the public page<title>of nobody</title>");
 writeFileSync(join(directory, "mark.svg"), "<svg/>");
 const script = "compress me ".repeat(100);
 writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
@@ -19,9 +19,11 @@ let app: FastifyInstance;
 let onHttps: FastifyInstance;
 before(async () => {
   app = Fastify();
-  mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, directory);
+  const preview = async (address: string) =>
+    address === "0xheld" ? "<title>25 &amp; $1</title>" : undefined;
+  mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, preview, directory);
   onHttps = Fastify();
-  mountPages(onHttps, { publicUrl: "https://pay.example" }, directory);
+  mountPages(onHttps, { publicUrl: "https://pay.example" }, preview, directory);
 });
 after(async () => {
   await app.close();
@@ -44,7 +46,8 @@ describe("the pages", () => {
 
   test("404 with a sentence where the pages are not built; the start does not fail", async () => {
     const bare = Fastify();
-    mountPages(bare, { publicUrl: "http://127.0.0.1:8080" }, join(directory, "absent"));
+    const publicUrl = "http://127.0.0.1:8080";
+    mountPages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
     assert.match(answer.body, /not built/);
     await bare.close();
@@ -55,8 +58,12 @@ describe("the pages", () => {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);
     }
     for (const url of ["/a", "/a/", `/a/0x${"1".repeat(40)}`, "/a/nonsense"]) {
-      assert.equal((await app.inject({ url })).body, "the public page", url);
+      const { body } = await app.inject({ url });
+      assert.equal(body, "the public page<title>of nobody</title>", url);
     }
+    const held = await app.inject({ url: "/a/0xheld", headers: { "accept-encoding": "gzip" } });
+    assert.equal(held.body, "the public page<title>25 &amp; $1</title>");
+    assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
   test("every page and file has the strict policy", async () => {
@@ -91,7 +98,8 @@ describe("the pages", () => {
   test("a start that finds a file of an unknown kind says which", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
-    const mount = () => mountPages(Fastify(), { publicUrl: "http://127.0.0.1:8080" }, odd);
+    const publicUrl = "http://127.0.0.1:8080";
+    const mount = () => mountPages(Fastify(), { publicUrl }, async () => undefined, odd);
     assert.throws(mount, /page\.php is of no kind/);
     rmSync(odd, { recursive: true });
   });

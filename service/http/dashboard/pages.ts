@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
+import type { FindPreview } from "./preview/preview.ts";
 
 /** Where `npm run build` puts them. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -24,7 +25,7 @@ const dashboardPaths = [
   "/sign-up",
   "/reset",
 ];
-const payPaths = ["/a", "/a/", "/a/:address"];
+const payPaths = ["/a", "/a/"];
 
 /**
  * Only what we serve runs, and talks only to us; nobody frames it. The public page shows the icons
@@ -62,6 +63,7 @@ type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, 
 export function mountPages(
   app: FastifyInstance,
   { publicUrl }: Pick<Parts, "publicUrl">,
+  findPreview: FindPreview,
   directory = built,
 ): void {
   const files = new Map<string, File>();
@@ -78,6 +80,14 @@ export function mountPages(
   for (const path of files.keys()) app.get(path, page(path));
   for (const path of dashboardPaths) app.get(path, page("/index.html"));
   for (const path of payPaths) app.get(path, page("/pay.html"));
+  app.get("/a/:address", async (request, reply) => {
+    const file = files.get("/pay.html");
+    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build");
+    const preview = await findPreview((request.params as { address: string }).address);
+    if (!preview) return send(file, request, reply);
+    const html = file.body.toString().replace(/<title>[^<]*<\/title>/, () => preview);
+    return send({ ...file, ...bodyOf(Buffer.from(html)) }, request, reply);
+  });
 }
 
 /** Paths within `directory`, with `/`; none that begins with a dot. */
@@ -95,9 +105,7 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   // Names under assets/ hold a hash of their content; all others are asked for anew each time.
   const isHashed = /^assets\/.*-[\w-]{8,}\.\w+$/.test(path);
   return {
-    body,
-    gzip: gzipSync(body, { level: 9 }),
-    etag: hash("sha256", body, "base64url").slice(0, 22),
+    ...bodyOf(body),
     headers: {
       ...common,
       "content-type": type,
@@ -106,6 +114,12 @@ function readFile(file: string, path: string, common: Record<string, string>): F
     },
   };
 }
+
+const bodyOf = (body: Buffer) => ({
+  body,
+  gzip: gzipSync(body, { level: 9 }),
+  etag: hash("sha256", body, "base64url").slice(0, 22),
+});
 
 function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   const isSmaller = file.gzip.length < file.body.length;

@@ -16,7 +16,7 @@ function counted() {
   const statuses: Pick<Statuses, "head" | "read" | "readAt"> = {
     async head() {
       asked.heads++;
-      return `0x${balance}`;
+      return { number: balance, hash: `0x${balance}`, timestamp: 1_800_000_000 + balance };
     },
     readAt: async (_, number) => ({ block: { number }, balance: `${number}` }) as ServiceStatus,
     async read() {
@@ -66,6 +66,24 @@ describe("the streams of one server", () => {
     await pass(50);
     const balances = [...String(out.read()).matchAll(/"balance":"(\d)"/g)].map((m) => m[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
+    hub.close();
+  });
+
+  test("are told by a ping up to which block nothing changed, or that nobody knows", async () => {
+    const { statuses, pay } = counted();
+    const hub = openEventHub(statuses, limits);
+    const out = new PassThrough();
+    hub.open(subject("a"), undefined, out as never);
+    await pass(12);
+    pay();
+    await pass(10);
+    statuses.head = () => Promise.reject(new Error("away"));
+    await pass(10);
+    const pings = [...String(out.read()).matchAll(/event: ping\ndata: (.*)\n\n/g)];
+    assert.deepEqual(
+      pings.map(([, data]) => JSON.parse(data!).block),
+      [{ number: 0, timestamp: 1_800_000_000 }, { number: 1, timestamp: 1_800_000_001 }, null],
+    );
     hub.close();
   });
 

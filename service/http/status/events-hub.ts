@@ -8,7 +8,7 @@
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
-import type { ServiceStatus } from "executable-address/status";
+import type { BlockReference, ServiceStatus } from "executable-address/status";
 import type { Subject } from "../../chain/status/status.ts";
 import { toAnswer } from "../errors.ts";
 import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
@@ -21,6 +21,9 @@ type Frame = { id: string; bytes: Buffer };
 
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
+
+/** `head`: the newest block at the last look; undefined where that failed. */
+type Chain = { head: BlockReference | undefined };
 
 type Watch = {
   subject: Subject;
@@ -40,7 +43,6 @@ const framesMax = 16;
 const blocksBetweenMax = 16;
 /** A reader that took nothing for so many heartbeats is gone or hostile. */
 const missedBeatsMax = 3;
-const heartbeat = Buffer.from(": still here\n\n");
 
 export type EventHub = ReturnType<typeof openEventHub>;
 
@@ -50,21 +52,21 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     ...limits,
   };
   const watches = new Map<Hex, Watch>();
-  const chains = new Map<number, { head: string | undefined }>();
+  const chains = new Map<number, Chain>();
   let streams = 0;
   let isClosed = false;
-  const beats = setInterval(() => beat(watches.values()), heartbeatMs).unref();
+  const beats = setInterval(() => beat(watches.values(), chains), heartbeatMs).unref();
 
   /** Follows a chain as long as anybody watches an address of it. */
   async function follow(chainId: number) {
-    const chain = { head: undefined as string | undefined };
+    const chain: Chain = { head: undefined };
     chains.set(chainId, chain);
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
       const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
       if (isClosed || watched.length === 0) break;
       const head = await statuses.head(chainId).catch(() => undefined);
-      const stale = watched.filter((watch) => head !== chain.head || watch.failure);
+      const stale = watched.filter((watch) => head?.hash !== chain.head?.hash || watch.failure);
       await Promise.all(stale.map((watch) => refresh(statuses, watch)));
       chain.head = head;
     }
@@ -119,15 +121,26 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
   };
 }
 
-/** Keeps connections alive, and cuts off those whose reader takes nothing. */
-function beat(watches: Iterable<Watch>) {
-  for (const { streams } of watches) {
+/**
+ * Keeps connections alive, and cuts off those whose reader takes nothing. A ping tells that nothing
+ * changed up to its block, which is null while the chain cannot be read.
+ */
+function beat(watches: Iterable<Watch>, chains: ReadonlyMap<number, Chain>) {
+  for (const { streams, subject, failure } of watches) {
+    const head = failure ? undefined : chains.get(subject.intent.chainId)?.head;
+    const ping = pingOf(head);
     for (const stream of streams) {
       stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
       if (stream.missedBeats >= missedBeatsMax) stream.response.destroy();
-      else if (stream.missedBeats === 0) stream.response.write(heartbeat);
+      else if (stream.missedBeats === 0) stream.response.write(ping);
     }
   }
+}
+
+/** Without an id, so that a client that comes back resumes from the last state it was told. */
+function pingOf(head: BlockReference | undefined): Buffer {
+  const block = head ? { number: head.number, timestamp: head.timestamp } : null;
+  return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
 /** Reads a watch anew and tells its streams what changed. */

@@ -13,7 +13,7 @@ const eventLimits = { pollMs: 20, heartbeatMs: 60, streamsPerAddressMax: 3, ling
 
 type Message = { id?: string; event?: string; data?: string; comment?: string; retry?: string };
 
-/** A stream of messages as a browser would read them, heartbeats included. */
+/** A stream of messages as a browser would read them, pings included. */
 function openStream(path: string, headers: Record<string, string> = {}) {
   const aborting = new AbortController();
   const opening = fetch(path, { headers, signal: aborting.signal });
@@ -47,7 +47,7 @@ function openStream(path: string, headers: Record<string, string> = {}) {
       const message = await next(({ event }) => event === "status");
       return { id: message.id!, status: JSON.parse(message.data!) as ServiceStatus };
     },
-    heartbeat: () => next(({ comment }) => comment !== undefined),
+    ping: async () => JSON.parse((await next(({ event }) => event === "ping")).data!),
     isOver: () =>
       next(() => false).then(
         () => false,
@@ -129,9 +129,10 @@ describe("GET /v1/address/{address}/events", () => {
   test("says that it is still there while nothing changes", async () => {
     const { address } = await keepRecord(server, await world.newRecord());
     const stream = openStream(pathOf(address));
-    await stream.nextStatus();
-    await stream.heartbeat();
-    await stream.heartbeat();
+    const { status } = await stream.nextStatus();
+    await stream.ping();
+    const { number, timestamp } = status.block;
+    assert.deepEqual(await stream.ping(), { block: { number, timestamp } });
     stream.close();
   });
 
@@ -151,7 +152,7 @@ describe("GET /v1/address/{address}/events", () => {
     assert.equal((await resumed.nextStatus()).status.state, "funded");
     resumed.close();
     const current = openStream(pathOf(record.address), { "Last-Event-ID": last.id });
-    assert.ok((await current.heartbeat()).comment);
+    assert.ok((await current.ping()).block);
     await world.pay(record.address, 1n);
     assert.equal((await current.nextStatus()).status.balance, "101");
     current.close();

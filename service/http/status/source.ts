@@ -1,7 +1,7 @@
 // Statuses as the service tells them: whose, from which chain, and what the executor has in flight.
 
 import { formatAddress } from "executable-address";
-import type { ServiceStatus } from "executable-address/status";
+import type { BlockReference, ServiceStatus } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
@@ -11,6 +11,7 @@ import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
 import { verifiedIntent } from "../lookup/verified.ts";
 import type { Parts } from "../parts.ts";
+import { openBlockTimes } from "./block-times.ts";
 
 export type Statuses = {
   /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
@@ -22,13 +23,14 @@ export type Statuses = {
   read(subject: Subject): Promise<ServiceStatus>;
   /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
   readAt(subject: Subject, number: number): Promise<ServiceStatus>;
-  /** The hash of the newest block of a chain. @throws {Refusal} `chain_unavailable` */
-  head(chainId: number): Promise<string>;
+  /** The newest block of a chain. @throws {Refusal} `chain_unavailable` */
+  head(chainId: number): Promise<BlockReference>;
 };
 
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk } = parts;
   const readerOf = perChain(parts, openStatusReader);
+  const settledAtOf = openBlockTimes(chains);
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
   return {
@@ -46,19 +48,21 @@ export function openStatuses(parts: Parts): Statuses {
         .read(subject)
         .catch((error) => refuseUnread(chainId, error));
       const executor = await desk.progressOf(status);
-      return { ...status, executor, explorer: explorerOf(chainId) };
+      const settledAt = await settledAtOf(status);
+      return { ...status, executor, settledAt, explorer: explorerOf(chainId) };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
       const status = await readerOf(chainId)
         .readAt(subject, number)
         .catch((error) => refuseUnread(chainId, error));
+      const settledAt = await settledAtOf(status);
       // What the executor keeps is of now, not of that block.
-      return { ...status, executor: null, explorer: explorerOf(chainId) };
+      return { ...status, executor: null, settledAt, explorer: explorerOf(chainId) };
     },
     async head(chainId) {
       const head = readerOf(chainId).head();
-      return (await head.catch((error) => refuseUnread(chainId, error))).hash;
+      return head.catch((error) => refuseUnread(chainId, error));
     },
   };
 }

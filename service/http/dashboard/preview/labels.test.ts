@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import type { Call, Hex, Intent } from "executable-address";
+import { askerOf, labelsOf, readLabels } from "./labels.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "labels-"));
+after(() => rmSync(folder, { recursive: true }));
+const file = join(folder, "labels.json");
+const read = (value: unknown) => {
+  writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value));
+  return readLabels(file);
+};
+
+const shop: Hex = "0x1111111111111111111111111111111111111111";
+const thief: Hex = "0x2222222222222222222222222222222222222222";
+const token: Hex = "0x3333333333333333333333333333333333333333";
+const labels = read({ "1": { [shop]: "A Shop" } });
+
+describe("the file of labels", () => {
+  const wrong: [string, unknown, RegExp][] = [
+    ["is no JSON", "{", /cannot be read/],
+    ["has no chain id", { Base: {} }, /Base: Invalid key/],
+    ["has no address", { "1": { "0x12": "A Shop" } }, /1\.0x12/],
+    ["hides characters", { "1": { [shop]: "A\u202eShop" } }, /expected a plain name/],
+    ["has an empty name", { "1": { [shop]: "" } }, /expected a plain name/],
+    ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /<=64|at most 64|Too big/],
+  ];
+  for (const [name, value, reason] of wrong) {
+    test(`is refused where it ${name}`, () =>
+      assert.throws(() => read(value), { name: "LabelsError", message: reason }));
+  }
+
+  test("may be absent, and takes addresses in any letter case", () => {
+    assert.equal(readLabels(undefined).size, 0);
+    const mixed = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+    assert.deepEqual(read({ "1": { [mixed]: "Münzen & Co." } }).get(1), {
+      [mixed.toLowerCase()]: "Münzen & Co.",
+    });
+  });
+});
+
+describe("who asks for the money", () => {
+  const pay = (target: Hex): Call => ({ target, function: "pay(uint256 order)", args: ["1"] });
+  const approve = (spender: Hex): Call => ({
+    target: token,
+    function: "approve(address spender, uint256 amount)",
+    args: [spender, "1"],
+  });
+  const asker = (...calls: Call[]) =>
+    askerOf({ chainId: 1, token, calls } as unknown as Intent, labels);
+
+  test("nobody, where any call is of another contract or gives to another", () => {
+    assert.equal(asker(pay(thief)), undefined);
+    assert.equal(asker(approve(thief), pay(shop)), undefined);
+    assert.equal(asker(approve(shop), pay(shop), pay(thief)), undefined);
+    const odd = { target: token, function: "burn(uint256 amount)", args: ["1"] };
+    assert.equal(asker(odd, pay(shop)), undefined);
+    assert.equal(askerOf({ chainId: 2, token, calls: [pay(shop)] } as never, labels), undefined);
+  });
+
+  test("the one labelled contract that everything is of", () => {
+    assert.equal(asker(approve(shop), pay(shop)), "A Shop");
+    const transfer = "transfer(address to, uint256 amount)";
+    assert.equal(asker({ target: token, function: transfer, args: [shop, "1"] }), "A Shop");
+    assert.deepEqual(labelsOf({ chainId: 1, calls: [pay(shop)] } as never, labels), {
+      [shop]: "A Shop",
+    });
+  });
+});

@@ -1,0 +1,92 @@
+// Names that the operator gives to contracts, from a file: {"8453": {"0x…": "A Shop"}}. Payers read
+// them, so a name is short, plain and of a contract that takes money for nobody but itself.
+
+import { readFileSync } from "node:fs";
+import type { Hex, Intent } from "executable-address";
+import { InvalidError, parseAddress } from "executable-address";
+import { z } from "zod";
+
+/** By chain id, then by address in lower case. */
+export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
+
+/** The file is not what it should be; the message is one sentence for the operator. */
+export class LabelsError extends Error {
+  override name = "LabelsError";
+}
+
+const nameMax = 64;
+/** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
+const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
+
+const labelsSchema = z.record(
+  z.string().regex(/^[1-9]\d{0,15}$/, "expected a chain id"),
+  z.record(z.string(), z.string().max(nameMax).regex(plainName, "expected a plain name")),
+);
+
+/**
+ * @param file JSON; without it there are no labels
+ * @throws {LabelsError} naming what is wrong and where
+ */
+export function readLabels(file: string | undefined): Labels {
+  if (file === undefined) return new Map();
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new LabelsError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  const parsed = labelsSchema.safeParse(value);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new LabelsError(`${file} is not a file of labels: ${faults.join("; ")}`);
+  }
+  const labels = new Map<number, Record<string, string>>();
+  for (const [chainId, names] of Object.entries(parsed.data)) {
+    const ofChain: Record<string, string> = {};
+    for (const [address, name] of Object.entries(names)) {
+      ofChain[addressIn(file, chainId, address)] = name;
+    }
+    labels.set(Number(chainId), ofChain);
+  }
+  return labels;
+}
+
+function addressIn(file: string, chainId: string, address: string): string {
+  try {
+    return parseAddress(address).toLowerCase();
+  } catch (error) {
+    const reason = error instanceof InvalidError ? error.issues[0]!.message : `${error}`;
+    throw new LabelsError(`${file}: ${chainId}.${address}: ${reason}`);
+  }
+}
+
+/** Those of the contracts that an intent calls. */
+export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<string, string> {
+  const names = labels.get(chainId) ?? {};
+  const found: Record<string, string> = {};
+  for (const { target } of calls) {
+    const name = names[target.toLowerCase()];
+    if (name) found[target.toLowerCase()] = name;
+  }
+  return found;
+}
+
+/** The only functions by which the token may take part. */
+const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
+
+/**
+ * Who asks for the money: the one label that every call is of. The token may only be told to give
+ * to that contract, or any intent that also calls a known contract would speak in its name.
+ */
+export function askerOf(intent: Intent, labels: Labels): string | undefined {
+  const found = labelsOf(intent, labels);
+  const parties = intent.calls.map(({ target, function: text, args }) => {
+    const isOfToken = target.toLowerCase() === intent.token.toLowerCase();
+    if (!isOfToken) return target.toLowerCase();
+    return givesTo.test(text) ? (args[0] as Hex).toLowerCase() : undefined;
+  });
+  const names = labels.get(intent.chainId) ?? {};
+  const askers = new Set(parties.map((party) => party && (found[party] ?? names[party])));
+  const [asker] = askers;
+  return askers.size === 1 ? asker : undefined;
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startWorld, type World } from "../../../chain/status/world-for-tests.ts";
+import { startApp, type TestApp } from "../../app-for-tests.ts";
+import { chainsAt, keepRecord } from "../../status/app-for-tests.ts";
+import { openStatuses } from "../../status/source.ts";
+import { openPreviews } from "./preview.ts";
+
+let world: World;
+let server: TestApp;
+
+before(async () => {
+  world = await startWorld();
+  server = await startApp({ chains: chainsAt(world) });
+});
+after(async () => {
+  await server.close();
+  await world.stop();
+});
+
+const previewOf = (address: string, parts = server.parts) =>
+  openPreviews(parts, openStatuses(parts))(address);
+
+describe("the preview of an address", () => {
+  test("is none for what is held here not, or is no address", async () => {
+    assert.equal(await previewOf(`0x${"5a".repeat(20)}`), undefined);
+    assert.equal(await previewOf("0x12"), undefined);
+  });
+
+  test("tells amount, token, chain and state", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const text = (await previewOf(record.address)) ?? "";
+    assert.match(text, /<title>0\.0001 DMO on Local<\/title>/);
+    assert.match(text, /"og:description" content="Waiting for payment"/);
+    await world.pay(record.address, 100n);
+    assert.match((await previewOf(record.address)) ?? "", /content="Paid"/);
+    await world.execute(record);
+    assert.match((await previewOf(record.address)) ?? "", /content="Done"/);
+  });
+
+  test("leaves the state out where the chain does not answer", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const cut = { ...server.parts, chains: chainsAt(world, "http://127.0.0.1:9") };
+    const text = (await previewOf(record.address, cut)) ?? "";
+    assert.match(text, /0\.0001 DMO on Local/);
+    assert.doesNotMatch(text, /Waiting/);
+  });
+
+  test("escapes what it says: a name ends no element", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const { chainId, calls } = record.intent;
+    const name = '</script><b>"Shop"';
+    const target = calls.at(-1)!.target.toLowerCase();
+    const labels = new Map([[chainId, { [target]: name }]]);
+    const text = (await previewOf(record.address, { ...server.parts, labels })) ?? "";
+    assert.equal(text.match(/<\/script>/g)?.length, 1);
+    assert.doesNotMatch(text, /<b>/);
+    const facts = /id="facts">(.*)<\/script>/.exec(text)?.[1] ?? "";
+    assert.deepEqual(JSON.parse(facts).labels, { [target]: name });
+  });
+});

@@ -1,0 +1,112 @@
+// What the page of an address says before any script of it runs: a title for whoever is sent the
+// link, and what the operator says of the address, for the page itself.
+
+import { formatAddress } from "executable-address";
+import { formatUnits } from "executable-address/payment";
+import type { AddressState } from "executable-address/status";
+import { addressDigits } from "../../lookup/lookup.ts";
+import { verifiedIntent } from "../../lookup/verified.ts";
+import type { Parts } from "../../parts.ts";
+import type { Statuses } from "../../status/source.ts";
+import { askerOf, labelsOf } from "./labels.ts";
+
+type PreviewParts = Pick<
+  Parts,
+  "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "log"
+>;
+
+/** A page waits no longer for a chain: the state is then left out. */
+const statusMsMax = 400;
+
+const stateNames: Record<AddressState, string> = {
+  unfunded: "Waiting for payment",
+  partially_funded: "Partly paid",
+  funded: "Paid",
+  executed: "Done",
+  expired: "Expired",
+  recovered: "Returned",
+};
+
+/**
+ * HTML for the head of the page of `address`; undefined for what is not held here.
+ *
+ * @throws never: the page works without
+ */
+export type FindPreview = (address: string) => Promise<string | undefined>;
+
+export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPreview {
+  const { store, chains, labels, publicUrl, log } = parts;
+
+  const find = async (text: string): Promise<string | undefined> => {
+    const address = Buffer.from(addressDigits(text), "hex");
+    const terms = await store.findTerms(address);
+    if (!terms) return undefined;
+    const intent = verifiedIntent(address, terms, parts);
+    const chain = chains.find(intent.chainId);
+    const token = chain?.tokens.find((token) => token.address === intent.token);
+    const amount = token
+      ? `${formatUnits(intent.amount, token.decimals)} ${token.symbol}`
+      : `${formatUnits(intent.amount, 0)} base units`;
+    const asker = askerOf(intent, labels);
+    const where = chain?.name ?? `chain ${intent.chainId}`;
+    const subject = { address: formatAddress(address, parts.keccak), intent };
+    const state = await within(statusMsMax, statuses.read(subject));
+    const facts = { asker, labels: labelsOf(intent, labels), walletChain: chain?.wallet };
+    return head({
+      title: `${amount} on ${where}`,
+      description: [asker, state && stateNames[state.state]].filter(Boolean).join(" · "),
+      url: `${publicUrl}/a/${subject.address}`,
+      facts,
+    });
+  };
+
+  return async (text) => {
+    try {
+      return await find(text);
+    } catch (error) {
+      log.debug({ err: error }, "a page is served without its preview");
+      return undefined;
+    }
+  };
+}
+
+/** Undefined when it fails or is not there in time. */
+async function within<Value>(ms: number, found: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([found.catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Head = { title: string; description: string; url: string; facts: object };
+
+function head({ title, description, url, facts }: Head): string {
+  const meta = (property: string, content: string) =>
+    `<meta property="${property}" content="${escaped(content)}" />`;
+  return [
+    `<title>${escaped(title)}</title>`,
+    meta("og:title", title),
+    meta("og:description", description || "What paying this address does"),
+    meta("og:type", "website"),
+    meta("og:url", url),
+    // Data, which no policy lets run; in it "<" could end the element.
+    `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
+  ].join("\n    ");
+}
+
+const inertJson = (value: object) => JSON.stringify(value).replaceAll("<", "\\u003c");
+
+const entities: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character]!);

@@ -1,0 +1,31 @@
+// When an address was executed or first returned money: the time of that block. It is asked for
+// once and kept, and a node that does not tell it fails no status.
+
+import type { AddressStatus } from "executable-address/status";
+import { hexToNumber, isHex } from "viem";
+import type { Chains } from "../../chain/registry.ts";
+
+const timesMax = 20_000;
+
+/** @returns Unix seconds; null while it neither ran nor was returned, or no node tells */
+export function openBlockTimes(chains: Pick<Chains, "find" | "rpcOf">) {
+  const times = new Map<string, number>();
+
+  return async ({ chainId, execution, recoveries }: AddressStatus): Promise<number | null> => {
+    const event = execution ?? recoveries[0];
+    if (!event || !chains.find(chainId)) return null;
+    const key = `${chainId}:${event.blockHash}`;
+    const known = times.get(key);
+    if (known !== undefined) return known;
+    const rpc = chains.rpcOf(chainId);
+    const block = await rpc
+      .request("eth_getBlockByHash", [event.blockHash, false])
+      .catch(() => undefined);
+    const timestamp = (block as { timestamp?: unknown } | null | undefined)?.timestamp;
+    if (!isHex(timestamp)) return null;
+    if (times.size >= timesMax) times.clear();
+    const seconds = hexToNumber(timestamp);
+    times.set(key, seconds);
+    return seconds;
+  };
+}
