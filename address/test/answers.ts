@@ -33,6 +33,7 @@ export const statusOf = (address: Hex, state: AddressState): ServiceStatus => ({
     attempts: 0,
     reason: null,
   },
+  settledAt: 1_795_255_786,
   explorer: "https://explorer.example",
 });
 
