@@ -57,6 +57,17 @@ describe("executable-address/client, on the service", () => {
     assert.equal(new Set(made.map(({ address }) => address)).size, 130);
   });
 
+  test("references come back in the lists, and a client ID reads none", async () => {
+    const mine = await service.newKey();
+    const client = createClient({ baseUrl, apiKey: mine.apiKey });
+    const { address } = await client.create(intent(), { reference: "order 42" });
+    const { items } = await client.addresses({ reference: "order 42" });
+    assert.equal(items[0]?.address, address);
+    assert.deepEqual(await client.events(), { items: [], next: "0", hasMore: false });
+    const nobody = createClient({ baseUrl });
+    await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
+  });
+
   test("the command line creates and looks up the same record", async () => {
     const run = async (args: string[], input = "") => {
       const cli = new URL("../address/cli/cli.ts", import.meta.url).pathname;
@@ -69,5 +80,9 @@ describe("executable-address/client, on the service", () => {
     };
     const made = await run(["create"], JSON.stringify(intent()));
     assert.deepEqual(await run(["lookup", made.address]), made);
+    const named = await run(["create", "--reference", "order-7"], JSON.stringify(intent()));
+    const listed = await run(["addresses", '{"reference":"order-7"}']);
+    assert.equal(listed.items[0].address, named.address);
+    assert.deepEqual((await run(["events", "0"])).items, []);
   });
 });

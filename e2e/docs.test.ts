@@ -98,12 +98,9 @@ test("each setting stands in a table with its default, and no other does", () =>
 });
 
 test("each metric in the pages is one that the service has", () => {
-  const sources = [
-    "http/metrics.ts",
-    "http/response-metrics.ts",
-    "http/events.ts",
-    "executor/metrics.ts",
-  ].map((file) => readFileSync(join(docs, "../service", file), "utf8"));
+  const sources = ["http/metrics.ts", "executor/metrics.ts"].map((file) =>
+    readFileSync(join(docs, "../service", file), "utf8"),
+  );
   const named = new Set([...sources.join().matchAll(/"([a-z_]+)"/g)].map((m) => m[1]!));
   const shown = ["self-hosting.md", "executor.md"].flatMap((page) =>
     [...read(page).matchAll(/`((?:http|executor|corrupt|limiter|event)_[a-z_]+)/g)].map(
@@ -155,8 +152,7 @@ describe("docs/intents.md", () => {
 });
 
 test("docs/api.md names every error code with its status, and spec/service.md too", () => {
-  const dashboardOnly =
-    /^(invalid_(email|password|token)|password_|signup_|user_|forbidden|conflict)/;
+  const dashboardOnly = /^(invalid_(email|password|token)|password_|signup_|user_|conflict)/;
   for (const text of [read("api.md"), readFileSync(join(docs, "../spec/service.md"), "utf8")]) {
     const rows = [...text.matchAll(/^\| (\d{3}) \| (`.*?`) \|/gm)].flatMap(([, status, codes]) =>
       codes!.split(", ").map((code) => `${code.replaceAll("`", "")} ${status}`),

@@ -9,6 +9,7 @@ import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
 import { openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
+import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
@@ -78,6 +79,18 @@ async function start(config: Config): Promise<void> {
     const factory = factoryAddress;
     const executor = startExecutor({ store, chains: chains.known, factory, config, registry, log });
     stops.push(() => executor.stop());
+    const observer = startObserver({
+      store,
+      chains,
+      factory,
+      keccak: newWasmKeccak(),
+      publicUrl: config.publicUrl,
+      now: Date.now,
+      onEvents: async () => {},
+      pollMs: config.executorPollMs,
+      log,
+    });
+    stops.push(() => observer.stop());
   }
   stopOnSignal(stops, draining, log);
 }

@@ -2,7 +2,13 @@
 // stdout; all but create and lookup work offline.
 
 import { fromHex } from "../abi/hex.ts";
-import { type Client, createClient, ServiceError, UnprovenError } from "../client/client.ts";
+import {
+  type AddressQuery,
+  type Client,
+  createClient,
+  ServiceError,
+  UnprovenError,
+} from "../client/client.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, lineOf } from "../errors.ts";
 import { decodeExecutions } from "../execution.ts";
@@ -18,7 +24,12 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   execution CALLDATA              the records behind the calldata of execute or executeBatch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
+                                  --reference R: what you call it
   lookup ADDRESS --url BASE       the record the service has, proved
+  addresses QUERY --url BASE      a page of the account's addresses; QUERY is JSON, such as
+                                  {"state":"executed"} or {}. By the API key
+  events CURSOR --url BASE        a page of the account's events behind CURSOR, 0 for the oldest.
+                                  By the API key
 
 INPUT is JSON or hex, from stdin where it is left out or "-". BASE is as in https://pay.example/v1.
 Exit status: 0 done, 1 refused or not proved, 2 misused.
@@ -36,6 +47,7 @@ type Given = {
   readonly input: string;
   readonly factory: Hex;
   readonly address: Hex | undefined;
+  readonly reference: string | undefined;
   readonly client: () => Client;
 };
 
@@ -46,7 +58,10 @@ const commands: Readonly<Record<string, (given: Given) => unknown>> = {
   decode: ({ input, factory }) => decodeTerms(fromHex(input), { factory }),
   execution: ({ input, factory }) =>
     decodeExecutions(fromHex(input), { factory }).map((intent) => makeRecord(intent, { factory })),
-  create: ({ input, client }) => client().create(parseJson(input) as Intent),
+  create: ({ input, client, reference }) =>
+    client().create(parseJson(input) as Intent, reference === undefined ? {} : { reference }),
+  addresses: ({ input, client }) => client().addresses(parseJson(input) as AddressQuery),
+  events: ({ input, client }) => client().events({ cursor: input }),
   async lookup({ input, client }) {
     const record = await client().lookup(input as Hex);
     if (!record) throw new UnprovenError("the service has no intent for this address");
@@ -74,7 +89,7 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const factory = (options.factory ?? factoryAddress) as Hex;
     const address = options.address as Hex | undefined;
     const client = () => clientOf(options.url, factory, outside.env);
-    const answer = await command({ input, factory, address, client });
+    const answer = await command({ input, factory, address, reference: options.reference, client });
     outside.print(`${JSON.stringify(answer, null, 2)}\n`);
     return 0;
   } catch (error) {
@@ -86,7 +101,8 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
 
 class Misuse extends Error {}
 
-type Options = { factory?: string; address?: string; url?: string };
+const optionNames = ["factory", "address", "url", "reference"] as const;
+type Options = { [Name in (typeof optionNames)[number]]?: string };
 
 function parseArguments(args: readonly string[]): { words: string[]; options: Options } {
   const words: string[] = [];
@@ -97,9 +113,8 @@ function parseArguments(args: readonly string[]): { words: string[]; options: Op
       words.push(word);
       continue;
     }
-    const name = word.slice(2);
-    if (name !== "factory" && name !== "address" && name !== "url")
-      throw new Misuse(`no option is called ${word}`);
+    const name = optionNames.find((each) => word === `--${each}`);
+    if (name === undefined) throw new Misuse(`no option is called ${word}`);
     const value = args[++i];
     if (value === undefined) throw new Misuse(`${word} needs a value`);
     options[name] = value;

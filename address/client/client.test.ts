@@ -236,6 +236,39 @@ describe("lookup", () => {
   });
 });
 
+describe("lists and references", () => {
+  const { apiKey } = credentials;
+
+  test("ServiceError for a refusal, and for what is no page", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    once(refusal(403, "forbidden"));
+    await assert.rejects(client.events(), isService(403, "forbidden"));
+    once({ body: { items: 7 } });
+    await assert.rejects(client.addresses(), UnprovenError);
+  });
+
+  test("send the key and what is asked for, and give the page", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    once({ body: { items: [], next: null } });
+    const query = { reference: "order 42/ä", state: "executed", limit: 5 } as const;
+    assert.deepEqual(await client.addresses(query), { items: [], next: null });
+    once({ body: { items: [], next: "7", hasMore: false } });
+    assert.equal((await client.events({ cursor: "7" })).next, "7");
+    const asked = new URL(seen[0]!.url, baseUrl).searchParams;
+    assert.deepEqual(Object.fromEntries(asked), { ...query, limit: "5" });
+    assert.equal(seen[1]?.url, "/v1/events?cursor=7");
+    assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
+  });
+
+  test("create sends its reference beside the intent, not in it", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    once({ body: record });
+    await client.create(sample, { reference: "order-42" });
+    assert.equal(seen[0]?.url, "/v1/address/create?reference=order-42");
+    assert.deepEqual(JSON.parse(seen[0]!.body), sample);
+  });
+});
+
 describe("chains, status and simulation", () => {
   test("UnprovenError for another factory's list, or another address's status or run", async () => {
     const client = createClient({ baseUrl });

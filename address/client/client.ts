@@ -14,6 +14,14 @@ import {
   proveStatus,
 } from "./answers.ts";
 import { ClientError, ServiceError } from "./errors.ts";
+import {
+  type AddressPage,
+  type AddressQuery,
+  type EventPage,
+  type EventQuery,
+  pageOf,
+  queryOf,
+} from "./lists.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
 import { type Request, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
@@ -23,6 +31,14 @@ export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
+export type {
+  AddressPage,
+  AddressQuery,
+  EventPage,
+  EventQuery,
+  ListedAddress,
+  ServiceEvent,
+} from "./lists.ts";
 export type { ClientOptions } from "./options.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
@@ -31,6 +47,12 @@ export type { WaitOptions, WatchOptions } from "./watch.ts";
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 
 type CallOptions = { readonly signal?: AbortSignal };
+
+/**
+ * `reference`: what the account calls the address, 1 to 128 printable characters. Another one for
+ * the same intent replaces it.
+ */
+export type CreateOptions = CallOptions & { readonly reference?: string };
 
 /**
  * Every method rejects with a {@link ClientError}, which is one of {@link ServiceError} for a
@@ -46,7 +68,7 @@ export type Client = {
    * @throws {InvalidError} with every fault of the intent, before anything is sent
    * @throws {UnprovenError} if the service answers another address than the intent's
    */
-  create(intent: NewIntent, options?: CallOptions): Promise<AddressRecord>;
+  create(intent: NewIntent, options?: CreateOptions): Promise<AddressRecord>;
   /**
    * The record behind `address`, proved; undefined where the service has none.
    *
@@ -60,6 +82,10 @@ export type Client = {
    * `executable-address/status` asks the chain itself.
    */
   status(address: Hex, options?: CallOptions): Promise<ServiceStatus | undefined>;
+  /** A page of the account's addresses, as the service last saw them. Takes an API key. */
+  addresses(query?: AddressQuery, options?: CallOptions): Promise<AddressPage>;
+  /** A page of the account's events, oldest first, of the last 30 days. Takes an API key. */
+  events(query?: EventQuery, options?: CallOptions): Promise<EventPage>;
   /** What executing `address` would do now, as the service's node computes it: no proof. */
   simulation(address: Hex, options?: CallOptions): Promise<Simulation | undefined>;
   /**
@@ -87,8 +113,8 @@ export function createClient(options: ClientOptions): Client {
   const { trust, credential, transport } = parseOptions(options);
   const { keccak } = trust;
   const parse = (address: Hex) => parseAddress(address, { path: ["address"], keccak });
-  const get = (path: string, { signal }: CallOptions = {}) =>
-    send(transport, { method: "GET", path, signal });
+  const get = (path: string, { signal }: CallOptions = {}, headers: Headers = {}) =>
+    send(transport, { method: "GET", path, headers, signal });
 
   /** What `prove` makes of what there is of an address, or undefined where there is nothing. */
   async function find<T>(
@@ -107,12 +133,13 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    async create(intent, { signal } = {}) {
+    async create(intent, { signal, reference } = {}) {
       // A salt drawn here and not by the service: sending it again is the same address.
       const { intent: wanted, terms } = encodeNewIntent(intent, trust);
       const body = JSON.stringify(wanted);
+      const path = `/address/create${queryOf({ reference })}`;
       const headers = { "Content-Type": "application/json", ...credential };
-      const request: Request = { method: "POST", path: "/address/create", headers, body, signal };
+      const request: Request = { method: "POST", path, headers, body, signal };
       const address = formatAddress(deriveAddress(terms, trust), keccak);
       try {
         return proveRecord(await send(transport, request), address, trust);
@@ -126,6 +153,10 @@ export function createClient(options: ClientOptions): Client {
     chains: async (options) => proveChains(await get("/chains", options), trust),
     status: (address, options) => find(address, "/status", options, proveStatus),
     simulation: (address, options) => find(address, "/simulation", options, proveSimulation),
+    addresses: async (query = {}, options) =>
+      pageOf(await get(`/addresses${queryOf(query)}`, options, credential)),
+    events: async (query = {}, options) =>
+      pageOf(await get(`/events${queryOf(query)}`, options, credential)),
     async *watch(address, options = {}) {
       yield* watchStatus(transport, parse(address), options);
     },
@@ -135,6 +166,8 @@ export function createClient(options: ClientOptions): Client {
     },
   };
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 /** No record of the address; another 404 is of another route, so of a wrong `baseUrl`. */
 const isNothingThere = ({ status, code }: ServiceError) => status === 404 && code === "not_found";

@@ -16,8 +16,8 @@ const inBrowserMax = 10_000;
 export type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
 
 export type Usage = {
-  /** `created`: the request was served. `refused`: the limit, the origin or the body stopped it. */
-  count(use: Use, outcome: "created" | "refused"): void;
+  /** `created`; `used`: served, made nothing, not counted; `refused`: was not served. */
+  count(use: Use, outcome: "created" | "refused" | "used"): void;
   /** A key with this digest came with an `Origin`. Whether there is such a key is seen later. */
   seenInBrowser(digest: Buffer, atMs: number): void;
   /** Writes what was counted; keeps it when the store refuses. */
@@ -65,9 +65,11 @@ export function countUsage(db: Kysely<Tables>, onFault: (error: unknown) => void
 
   return {
     count({ accountId, kind, digest, atMs }, outcome) {
-      const counts = { created: 0, refused: 0 };
-      counts[outcome] = 1;
-      addHour(batch, { accountId, hour: atMs - (atMs % hourMs), kind, ...counts });
+      if (outcome !== "used") {
+        const counts = { created: 0, refused: 0 };
+        counts[outcome] = 1;
+        addHour(batch, { accountId, hour: atMs - (atMs % hourMs), kind, ...counts });
+      }
       keepLatest(batch.lastUsed[kind], { digest, atMs });
     },
     seenInBrowser(digest, atMs) {

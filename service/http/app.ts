@@ -11,13 +11,15 @@ import { create } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { openPreviews } from "./dashboard/preview/preview.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
+import { addresses } from "./lists/addresses.ts";
+import { accountEvents } from "./lists/events.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
 import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
-import { simulation } from "./simulation.ts";
+import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { openStatuses, type Statuses } from "./status/source.ts";
 import { status } from "./status/status.ts";
@@ -74,6 +76,8 @@ function mountApi(api: FastifyInstance, parts: Parts, statuses: Statuses): void 
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
   at("/address/:address/simulation", { GET: simulation(parts, statuses) });
+  at("/addresses", { GET: addresses(parts) });
+  at("/events", { GET: accountEvents(parts) });
   at("/chains", { GET: chains(parts) });
   at("/openapi.json", { GET: openapi() });
 }

@@ -4,6 +4,8 @@ import type { RecordTables } from "./migrations/001-records.ts";
 import type { AccountTables } from "./migrations/002-accounts.ts";
 import type { ExecutorTables } from "./migrations/003-executor.ts";
 import type { LookTables } from "./migrations/004-looks.ts";
+import type { ReferenceTables } from "./migrations/020-references.ts";
+import type { EventTables } from "./migrations/021-events.ts";
 
 export type { Dialect } from "./dialect.ts";
 
@@ -13,4 +15,6 @@ export type Tables = {
 } & RecordTables &
   AccountTables &
   ExecutorTables &
-  LookTables;
+  LookTables &
+  ReferenceTables &
+  EventTables;

@@ -3,6 +3,7 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
+import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
@@ -85,13 +86,19 @@ export async function findFailures(
   };
 }
 
-/** Money was seen: the job is due, though never before the backoff of its last failure ends. */
+/**
+ * Money was seen: the job is due, though never before the backoff of its last failure ends, and
+ * those who created the address will hear of it.
+ */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
   chainId: number,
   sightings: readonly Sighting[],
   now: number,
 ): Promise<void> {
+  const newest = Math.max(...sightings.map(({ blockNumber }) => blockNumber));
+  const addresses = sightings.map(({ address }) => address);
+  await markWatches(transaction, chainId, addresses, newest);
   for (let at = 0; at < sightings.length; at += rowsMax) {
     const rows = sightings.slice(at, at + rowsMax).map(({ address, blockNumber }) => ({
       chain_id: chainId,

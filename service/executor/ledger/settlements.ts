@@ -2,6 +2,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
+import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Outcome } from "../transactions/receipt.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
@@ -34,6 +35,8 @@ export function settlePurpose(
       .executeTakeFirst();
     if (!numUpdatedRows) return false;
     await insertOutcomes(transaction, settlement);
+    const addresses = settlement.outcomes.map(({ vault }) => vault);
+    await markWatches(transaction, fence.chainId, addresses, blockNumber);
     await freeJobs(transaction, purposeId);
     await writeUpdates(transaction, fence.chainId, settlement.updates);
     await addSpending(transaction, fence.chainId, dayOf(settlement.at), settlement.paid);

@@ -11,6 +11,7 @@ import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
 
 export type Caller = { accountId: string; kind: CredentialKind };
+export type Purpose = "create" | "read";
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 /**
@@ -30,6 +31,7 @@ type AuthorizeParts = Pick<Parts, "accounts" | "now">;
  * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
  * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
  *
+ * @param purpose `read` for what makes nothing: it keeps when the credential was used, and no count
  * @throws {Refusal} as above
  * @throws {UnavailableError} when the store of credentials does not answer
  */
@@ -37,6 +39,7 @@ export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
   parts: AuthorizeParts,
+  purpose: Purpose = "create",
 ): Promise<Caller> {
   const { rawHeaders } = request.raw;
   const authorizations = headerValues(rawHeaders, "authorization");
@@ -51,8 +54,8 @@ export async function authorize(
   }
   const use =
     authorizations[0] === undefined
-      ? await useClientId(clientIds[0] as string, origins, reply, parts)
-      : await useApiKey(authorizations[0], origins, reply, parts);
+      ? await useClientId(clientIds[0] as string, origins, reply, parts, purpose)
+      : await useApiKey(authorizations[0], origins, reply, parts, purpose);
 
   const policy = policies[use.kind];
   const verdict = await parts.accounts.limiter.take(`${policy.name} ${use.accountId}`, policy);
@@ -70,6 +73,7 @@ async function useApiKey(
   origins: string[],
   reply: FastifyReply,
   parts: AuthorizeParts,
+  purpose: Purpose,
 ): Promise<Caller> {
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
@@ -88,7 +92,7 @@ async function useApiKey(
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "apiKey" };
-  countWhenAnswered(caller, digest, reply, parts);
+  countWhenAnswered(caller, digest, reply, parts, purpose);
   return caller;
 }
 
@@ -97,13 +101,14 @@ async function useClientId(
   origins: string[],
   reply: FastifyReply,
   parts: AuthorizeParts,
+  purpose: Purpose,
 ): Promise<Caller> {
   assertSpelled("clientId", clientId);
   const digest = digestOf(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "clientId" };
-  countWhenAnswered(caller, digest, reply, parts);
+  countWhenAnswered(caller, digest, reply, parts, purpose);
   const [origin, ...more] = origins;
   if (origin === undefined) {
     throw new Refusal(
@@ -157,10 +162,12 @@ function countWhenAnswered(
   digest: Buffer,
   reply: FastifyReply,
   { accounts, now }: AuthorizeParts,
+  purpose: Purpose,
 ): void {
   reply.raw.once("finish", () => {
     if (reply.statusCode >= 500) return;
-    const outcome = reply.statusCode < 400 ? "created" : "refused";
+    const served = purpose === "create" ? "created" : "used";
+    const outcome = reply.statusCode < 400 ? served : "refused";
     accounts.usage.count({ ...caller, digest, atMs: now() }, outcome);
   });
 }

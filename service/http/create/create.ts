@@ -2,6 +2,7 @@
 // bytes, whoever asks and however often, once its record is durable.
 
 import { deriveAddress } from "executable-address";
+import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
@@ -19,6 +20,7 @@ declare module "fastify" {
 
 export function create(parts: Parts): Route {
   const { store, keccak, factory, limits, metrics } = parts;
+  const references = referenceWriter(store);
   return {
     // The credential comes before the body: nobody unknown has us read or parse one.
     before: [
@@ -29,10 +31,13 @@ export function create(parts: Parts): Route {
     ],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      const { reference: asked } = request.query as { reference?: unknown };
+      const reference = asked === undefined ? undefined : parseReference(asked);
       const { intent, terms } = parseNewIntent(request.body, parts);
       const address = deriveAddress(terms, { factory, keccak });
       const { accountId } = request.caller as NonNullable<typeof request.caller>;
       await store.saveRecord({ address, terms, accountId, createdAtMs: parts.now() });
+      if (reference !== undefined) await references({ accountId, address, reference });
       reply.header("content-type", "application/json; charset=utf-8");
       return recordJson(address, terms, intent, parts);
     },

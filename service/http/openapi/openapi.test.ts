@@ -9,6 +9,7 @@ import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origin-list.ts";
 import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
+import { eventBody } from "../../events/body.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { bodyBytesMax, buildApp } from "../app.ts";
 import { exchange, newIntent, startApp, type TestApp, testChains } from "../app-for-tests.ts";
@@ -150,6 +151,43 @@ describe("answers are as described, no header and no field besides", () => {
     assert.deepEqual((await expect(200, "/openapi.json", {})).json(), document);
   });
 
+  test("200 and every refusal to the account's lists", async () => {
+    const { accountId, apiKey } = await service.newKey();
+    const authorization = `Bearer ${apiKey}`;
+    const payload = JSON.stringify(newIntent());
+    const headers = { "content-type": "application/json", authorization };
+    const url = "/v1/address/create?reference=order-42";
+    await expect(200, "/address/create", { method: "POST", url, headers, payload });
+    await withEvent(accountId);
+    const { clientId } = await newClientId(service);
+    for (const path of ["/addresses", "/events"]) {
+      const page = (await expect(200, path, { headers: { authorization } })).json();
+      assert.equal(page.items.length, 1);
+      await expect(400, path, { url: `/v1${path}?limit=0`, headers: { authorization } });
+      await expect(401, path, {});
+      await expect(403, path, { headers: { "x-client-id": clientId, origin } });
+      const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
+      await expect(431, path, { headers: { ...many, authorization } });
+    }
+    const { accounts } = service.parts;
+    const { take } = accounts.limiter;
+    const { findApiKey } = accounts.holders;
+    for (const path of ["/addresses", "/events"]) {
+      accounts.limiter.take = () => Promise.reject(new Error("lost"));
+      await expect(500, path, { headers: { authorization } });
+      accounts.limiter.take = take;
+      accounts.holders.findApiKey = () => Promise.reject(new Error("away"));
+      await expect(503, path, { headers: { authorization } });
+      accounts.holders.findApiKey = findApiKey;
+    }
+    const verdict = { admitted: false, remaining: 0, resetMs: 2000, retryMs: 20 };
+    accounts.limiter.take = async () => verdict;
+    for (const path of ["/addresses", "/events"]) {
+      await expect(429, path, { headers: { authorization } });
+    }
+    accounts.limiter.take = take;
+  });
+
   test("200 to a status through the life of an address, 503 where its chain is away", async () => {
     const record = await held(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
@@ -259,7 +297,7 @@ describe("answers are as described, no header and no field besides", () => {
 
 test("every error code of the API is in the document, with the status the table gives it", () => {
   const dashboardOnly = new Set(
-    `forbidden conflict invalid_email invalid_password password_too_short password_too_long
+    `conflict invalid_email invalid_password password_too_short password_too_long
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
   );
   const unowned = {
@@ -286,6 +324,36 @@ async function held(record: AddressRecord, { parts }: TestApp = service) {
   await parts.store.saveRecord({ address: key!, terms: terms!, ...owner });
   address = record.address;
   return record;
+}
+
+/** One event of an account, as the observer keeps it. */
+async function withEvent(accountId: string) {
+  const { address, intent } = await world.newRecord();
+  const status: AddressStatus = {
+    address,
+    state: "funded",
+    chainId: 1,
+    block: { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 },
+    token: intent.token,
+    balance: "100",
+    amount: "100",
+    expirationTimestamp: intent.expirationTimestamp,
+    recoverable: [],
+    execution: null,
+    recoveries: [],
+  };
+  const told = { id: `evt_${"0".repeat(32)}`, type: "address.funded", atMs: 1 } as const;
+  const about = { reference: null, sequence: 1, publicUrl: "https://pay.example" };
+  const row = { id: told.id, type: told.type, created_at: 1, position: 1, sequence: 1 };
+  await service.parts.store.db
+    .insertInto("events")
+    .values({
+      ...row,
+      account_id: accountId,
+      address: Buffer.from(address.slice(2), "hex"),
+      body: eventBody({ ...told, ...about }, status),
+    })
+    .execute();
 }
 
 async function newClientId({ newKey, parts: { store } }: TestApp) {

@@ -1,11 +1,11 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public; what executing the
 // address would do now, as this service's node computes it. News for people, never evidence.
 
-import { openSimulations } from "../chain/simulation/reader.ts";
-import { budget } from "./budget.ts";
-import type { Parts } from "./parts.ts";
-import type { Route } from "./routes.ts";
-import { perChain, refuseUnread, type Statuses } from "./status/source.ts";
+import { openSimulations } from "../../chain/simulation/reader.ts";
+import { budget } from "../budget.ts";
+import type { Parts } from "../parts.ts";
+import type { Route } from "../routes.ts";
+import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;

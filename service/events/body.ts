@@ -1,0 +1,64 @@
+// The body of an event: what an account reads in its list, and the very bytes a webhook carries.
+
+import type { AddressStatus, EventReference } from "executable-address/status";
+import type { EventType } from "./changes.ts";
+
+/** Bytes of a body, at most. */
+export const eventBytesMax = 20_000;
+/** An old vault may have returned thousands of tokens; what is omitted is counted. */
+const recoveriesMax = 30;
+
+export type EventData = {
+  address: string;
+  reference: string | null;
+  /** From 1, of this account's events about this address. */
+  sequence: number;
+  /** Where the record is, to be verified by whoever reads it. */
+  recordUrl: string;
+  /** The transaction that did it, where one did. */
+  transactionHash: string | null;
+  /** At `status.block`: what the address is. The newest recoveries only. */
+  status: AddressStatus;
+  recoveriesOmitted: number;
+};
+
+export type EventBody = { id: string; type: EventType; timestamp: string; data: EventData };
+
+type Told = {
+  id: string;
+  type: EventType;
+  atMs: number;
+  reference: string | null;
+  sequence: number;
+  publicUrl: string;
+};
+
+/** JSON of at most {@link eventBytesMax} bytes. */
+export function eventBody(told: Told, status: AddressStatus): string {
+  const { address, recoveries } = status;
+  const newest = recoveries.slice(-recoveriesMax);
+  const body: EventBody = {
+    id: told.id,
+    type: told.type,
+    timestamp: new Date(told.atMs).toISOString(),
+    data: {
+      address,
+      reference: told.reference,
+      sequence: told.sequence,
+      recordUrl: `${told.publicUrl}/v1/address/${address}`,
+      transactionHash: transactionOf(told.type, status),
+      status: { ...status, recoveries: newest },
+      recoveriesOmitted: recoveries.length - newest.length,
+    },
+  };
+  return JSON.stringify(body);
+}
+
+/** The execution's, or the newest recovery's. */
+export function transactionOf(type: EventType, status: AddressStatus): string | null {
+  const last: EventReference | undefined = status.recoveries.at(-1);
+  if (type === "address.executed" || type === "address.surplus") {
+    return status.execution?.transactionHash ?? null;
+  }
+  return type === "address.recovered" ? (last?.transactionHash ?? null) : null;
+}

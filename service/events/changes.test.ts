@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { AddressStatus, Execution, Recovery } from "executable-address/status";
+import { changesOf, type Known, knownOf, nothingKnown } from "./changes.ts";
+
+const hash = (n: number) => `0x${n.toString(16).padStart(64, "0")}` as const;
+const token = `0x${"a".repeat(40)}` as const;
+const place = (n: number, block = n) => ({
+  transactionHash: hash(n),
+  blockNumber: block,
+  blockHash: hash(1000 + block),
+  logIndex: 0,
+});
+const execution = (n: number, left = "0"): Execution => ({ ...place(n), held: "100", left });
+const recovery = (n: number): Recovery => ({ ...place(n), token, amount: "5" });
+
+function statusOf(change: Partial<AddressStatus>): AddressStatus {
+  return {
+    address: `0x${"1".repeat(40)}`,
+    state: "unfunded",
+    chainId: 1,
+    block: { number: 9, hash: hash(9), timestamp: 9 },
+    token,
+    balance: "0",
+    amount: "100",
+    expirationTimestamp: 50,
+    recoverable: [],
+    execution: null,
+    recoveries: [],
+    ...change,
+  };
+}
+
+const unfunded = statusOf({});
+const part = statusOf({ state: "partially_funded", balance: "1" });
+const funded = statusOf({ state: "funded", balance: "100" });
+const executed = statusOf({ state: "executed", execution: execution(1) });
+const expired = statusOf({ state: "expired", recoverable: [{ token, amount: "5" }] });
+const late = statusOf({ ...executed, recoverable: [{ token, amount: "5" }] });
+const returned = statusOf({ ...executed, recoveries: [recovery(2)] });
+const recovered = statusOf({ state: "recovered", recoveries: [recovery(2)] });
+
+/** What is said on the way through `statuses`. */
+function said(...statuses: AddressStatus[]): string[] {
+  let known: Known = nothingKnown;
+  return statuses.flatMap((status) => {
+    const events = changesOf(known, status);
+    known = knownOf(status);
+    return events.map((type) => type.replace("address.", ""));
+  });
+}
+
+describe("changesOf", () => {
+  test("says nothing of what is as it was, nor of less than the amount", () => {
+    for (const status of [unfunded, funded, executed, expired, late, returned, recovered])
+      assert.deepEqual(changesOf(knownOf(status), status), []);
+    assert.deepEqual(said(unfunded, part, unfunded), []);
+  });
+
+  test("address.reverted first where the chain took something back, then what holds now", () => {
+    assert.deepEqual(said(executed, funded), ["executed", "reverted", "funded"]);
+    assert.deepEqual(said(executed, unfunded), ["executed", "reverted"]);
+    assert.deepEqual(said(funded, part), ["funded", "reverted"]);
+    assert.deepEqual(said(returned, executed), ["executed", "recovered", "reverted", "executed"]);
+    assert.deepEqual(said(recovered, expired), ["recovered", "reverted", "expired"]);
+    assert.deepEqual(said(expired, part), ["expired", "reverted"]);
+    const elsewhere = statusOf({ ...executed, execution: execution(7) });
+    assert.deepEqual(said(executed, elsewhere), ["executed", "reverted", "executed"]);
+    const other = statusOf({ ...returned, recoveries: [recovery(8), recovery(9)] });
+    assert.deepEqual(said(returned, other).slice(2), ["reverted", "executed", "recovered"]);
+  });
+
+  test("funded, executed, expired and recovered once each, skipping what was passed unseen", () => {
+    assert.deepEqual(said(part, funded, executed), ["funded", "executed"]);
+    assert.deepEqual(said(executed), ["executed"]);
+    assert.deepEqual(said(part, expired, recovered), ["expired", "recovered"]);
+    assert.deepEqual(said(recovered), ["recovered"]);
+  });
+
+  test("surplus for what the calls left and for what came late, not again as it shrinks", () => {
+    const over = statusOf({ state: "executed", execution: execution(1, "5") });
+    assert.deepEqual(said(over), ["executed", "surplus"]);
+    assert.deepEqual(said(executed, late), ["executed", "surplus"]);
+    const more = statusOf({ ...late, recoverable: [{ token, amount: "9" }] });
+    assert.deepEqual(said(executed, late, more), ["executed", "surplus", "surplus"]);
+    assert.deepEqual(said(executed, more, late), ["executed", "surplus"]);
+    assert.deepEqual(said(late, returned), ["executed", "surplus", "recovered"]);
+    const lateAfter = statusOf({ ...recovered, recoverable: [{ token, amount: "5" }] });
+    assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
+  });
+});

@@ -1,0 +1,89 @@
+// What is new about an address: two statuses in, events out. Pure.
+
+import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
+
+export const eventTypes = [
+  "address.funded",
+  "address.executed",
+  "address.expired",
+  "address.recovered",
+  "address.surplus",
+  "address.reverted",
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** What was last said of an address: enough to tell what is new, and whether it still holds. */
+export type Known = {
+  state: AddressState;
+  /** Of the execution: `transactionHash blockHash logIndex`. */
+  execution: string | null;
+  /** How many recoveries were told of, and which was the last of them. */
+  recoveries: number;
+  lastRecovery: string | null;
+  recoverable: TokenAmount[];
+};
+
+/** Before anything was said. */
+export const nothingKnown: Known = {
+  state: "unfunded",
+  execution: null,
+  recoveries: 0,
+  lastRecovery: null,
+  recoverable: [],
+};
+
+type Place = { transactionHash: string; blockHash: string; logIndex: number };
+const keyOf = (place: Place | null | undefined) =>
+  place ? `${place.transactionHash} ${place.blockHash} ${place.logIndex}` : null;
+
+export const knownOf = (status: AddressStatus): Known => ({
+  state: status.state,
+  execution: keyOf(status.execution),
+  recoveries: status.recoveries.length,
+  lastRecovery: keyOf(status.recoveries.at(-1)),
+  recoverable: status.recoverable,
+});
+
+/**
+ * The events that lead from `known` to `status`, in order. Where the chain took back what was said,
+ * `address.reverted` comes first, and then what holds now, as if nothing had been said before.
+ */
+export function changesOf(known: Known, status: AddressStatus): EventType[] {
+  if (isReverted(known, status)) {
+    return ["address.reverted", ...changesOf(nothingKnown, status)];
+  }
+  const now = knownOf(status);
+  const isExecutedNow = now.execution !== known.execution;
+  const isNew: [EventType, boolean][] = [
+    ["address.funded", status.state === "funded" && known.state !== "funded"],
+    ["address.expired", status.state === "expired" && known.state !== "expired"],
+    ["address.executed", isExecutedNow],
+    ["address.surplus", hasSurplus(known, status, isExecutedNow)],
+    ["address.recovered", now.recoveries > known.recoveries],
+  ];
+  return isNew.flatMap(([type, happened]) => (happened ? [type] : []));
+}
+
+/** Open states go up and down with payments alone; nothing else ever goes back but by a reorg. */
+function isReverted(known: Known, status: AddressStatus): boolean {
+  if (known.execution && keyOf(status.execution) !== known.execution) return true;
+  const lastSaid = status.recoveries[known.recoveries - 1];
+  if (known.recoveries > 0 && keyOf(lastSaid) !== known.lastRecovery) return true;
+  const { state } = status;
+  const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
+  if (known.state === "expired" && isOpen) return true;
+  return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
+}
+
+/** After an execution: more came than the calls took, or something came late. */
+function hasSurplus(known: Known, status: AddressStatus, isExecutedNow: boolean): boolean {
+  const { state, execution, recoverable } = status;
+  if (state !== "executed" && state !== "recovered") return false;
+  if (isExecutedNow && execution && execution.left !== "0") return true;
+  const before = new Map(known.recoverable.map(({ token, amount }) => [token, BigInt(amount)]));
+  const isOver = known.state === "executed" || known.state === "recovered";
+  return recoverable.some(
+    ({ token, amount }) => BigInt(amount) > (isOver ? (before.get(token) ?? 0n) : 0n),
+  );
+}

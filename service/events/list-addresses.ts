@@ -1,0 +1,176 @@
+// The addresses of an account, by what an account asks for. Each question walks one index and reads
+// at most so many rows of it, however many the account has: where few of them fit, a page may be
+// short or empty and still have a next.
+
+import { type Kysely, sql } from "kysely";
+import type { Tables } from "../store/tables.ts";
+
+export type AddressFilter = {
+  state?: string | undefined;
+  /** 20 bytes. */
+  token?: Buffer | undefined;
+  chainId?: number | undefined;
+  reference?: string | undefined;
+  /** Unix milliseconds, from inclusive, until exclusive. */
+  createdFrom?: number | undefined;
+  createdUntil?: number | undefined;
+  settledFrom?: number | undefined;
+  settledUntil?: number | undefined;
+};
+
+export type AddressQuery = AddressFilter & {
+  accountId: string;
+  order: "newest" | "oldest";
+  /** Behind this row; by creation, or by settlement where a settled time is asked for. */
+  cursor?: Cursor | undefined;
+  limit: number;
+  nowMs: number;
+};
+
+/** `at` Unix milliseconds, `address` 20 bytes. */
+export type Cursor = { at: number; address: Buffer };
+
+export type ListedAddress = {
+  address: Buffer;
+  createdAt: number;
+  /** The fixed part of the terms, 256 bytes. Unverified. */
+  termsHead: Buffer;
+  reference: string | null;
+  state: string;
+  block: { number: number; hash: string; timestamp: number } | null;
+  transactionHash: string | null;
+  settledAt: number | null;
+};
+
+/** Read of an index for one page. */
+const rowsMax = 1_000;
+/**
+ * Oldest first, what is younger than this is not shown yet: rows get their time before they are
+ * committed, and one that appeared behind a cursor would be skipped.
+ */
+export const settleMs = 15_000;
+
+export async function listAddresses(
+  db: Kysely<Tables>,
+  query: AddressQuery,
+): Promise<{ items: ListedAddress[]; next: Cursor | undefined }> {
+  const walk = walkOf(query);
+  const isWhole = walk.answers === filtersOf(query).length;
+  const wanted = isWhole ? query.limit + 1 : rowsMax;
+  const rows = await readRows(db, query, walk, wanted);
+  const items: ListedAddress[] = [];
+  let last: Cursor | undefined;
+  let read = 0;
+  for (const row of rows) {
+    if (items.length === query.limit) break;
+    read += 1;
+    const item = itemOf(row);
+    last = { at: Number(row.walk_at), address: item.address };
+    if (fits(item, query)) items.push(item);
+  }
+  const isMore = read < rows.length || rows.length === wanted;
+  if (query.order === "newest") return { items, next: isMore ? last : undefined };
+  // What is added later comes behind what was read, so one can always go on.
+  return { items, next: last ?? query.cursor };
+}
+
+/** The filters that are set, but for the bounds of the walk itself. */
+const filtersOf = ({ state, token, chainId, reference }: AddressFilter) =>
+  [state, token, chainId, reference].filter((each) => each !== undefined);
+
+/** `answers` of the filters are met by every row of the walk. */
+type Walk = { at: string; from: ReturnType<typeof sql>; answers: number };
+
+function walkOf({ accountId, settledFrom, settledUntil, reference, state }: AddressQuery): Walk {
+  const mine = sql`a.account_id = ${accountId}`;
+  if (settledFrom !== undefined || settledUntil !== undefined) {
+    return { at: "settled_at", from: sql`watches a where ${mine}`, answers: 0 };
+  }
+  if (reference !== undefined) {
+    const from = sql`address_references a where ${mine} and a.reference = ${reference}`;
+    return { at: "created_at", from, answers: 1 };
+  }
+  if (state !== undefined && state !== "unfunded") {
+    return {
+      at: "created_at",
+      from: sql`watches a where ${mine} and a.state = ${state}`,
+      answers: 1,
+    };
+  }
+  return { at: "created_at", from: sql`owners a where ${mine}`, answers: 0 };
+}
+
+type Row = {
+  address: Uint8Array;
+  walk_at: number;
+  created_at: number;
+  head: Uint8Array;
+  reference: string | null;
+  state: string | null;
+  block_number: number | null;
+  block_hash: string | null;
+  block_time: number | null;
+  transaction_hash: string | null;
+  settled_at: number | null;
+};
+
+async function readRows(
+  db: Kysely<Tables>,
+  query: AddressQuery,
+  walk: Walk,
+  limit: number,
+): Promise<Row[]> {
+  const { accountId, order, cursor, nowMs } = query;
+  const bySettled = walk.at === "settled_at";
+  const from = bySettled ? query.settledFrom : query.createdFrom;
+  const until = bySettled ? query.settledUntil : query.createdUntil;
+  const settled = order === "oldest" ? nowMs - settleMs : undefined;
+  const latest = Math.min(until ?? Number.MAX_SAFE_INTEGER, settled ?? Number.MAX_SAFE_INTEGER);
+  const at = sql.ref(`a.${walk.at}`);
+  const way = sql.raw(order === "newest" ? "desc" : "asc");
+  const behind = sql.raw(order === "newest" ? "<" : ">");
+  const afterCursor = cursor
+    ? sql`and (${at}, a.address) ${behind} (${cursor.at}, ${cursor.address})`
+    : sql``;
+  const { rows } = await sql<Row>`
+    select page.address, page.walk_at, o.created_at, substr(r.terms, 1, 256) as head, n.reference,
+      w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
+    from (select a.address, ${at} as walk_at from ${walk.from}
+        and ${at} >= ${from ?? 0} and ${at} < ${latest} ${afterCursor}
+        order by ${at} ${way}, a.address ${way} limit ${limit}) page
+      join records r on r.address = page.address
+      join owners o on o.account_id = ${accountId} and o.address = page.address
+      left join watches w on w.account_id = ${accountId} and w.address = page.address
+      left join address_references n on n.account_id = ${accountId} and n.address = page.address
+    order by page.walk_at ${way}, page.address ${way}`.execute(db);
+  return rows;
+}
+
+function itemOf(row: Row): ListedAddress {
+  const { block_number: number, block_hash: hash, block_time: timestamp } = row;
+  return {
+    address: Buffer.from(row.address),
+    createdAt: Number(row.created_at),
+    termsHead: Buffer.from(row.head),
+    reference: row.reference,
+    state: row.state ?? "unfunded",
+    block: number === null ? null : { number, hash: hash ?? "", timestamp: timestamp ?? 0 },
+    transactionHash: row.transaction_hash,
+    settledAt: row.settled_at === null ? null : Number(row.settled_at),
+  };
+}
+
+/** The words of terms: 0x20 ‖ token ‖ amount ‖ … ‖ salt ‖ chainId. */
+export const tokenOf = (head: Buffer) => head.subarray(44, 64);
+export const amountOf = (head: Buffer) => BigInt(`0x${head.subarray(64, 96).toString("hex")}`);
+export const chainIdOf = (head: Buffer) => Number(head.readBigUInt64BE(248));
+
+function fits(item: ListedAddress, query: AddressFilter): boolean {
+  const { state, token, chainId, reference, createdFrom, createdUntil } = query;
+  if (state !== undefined && item.state !== state) return false;
+  if (token !== undefined && !token.equals(tokenOf(item.termsHead))) return false;
+  if (chainId !== undefined && chainId !== chainIdOf(item.termsHead)) return false;
+  if (reference !== undefined && item.reference !== reference) return false;
+  if (createdFrom !== undefined && item.createdAt < createdFrom) return false;
+  return createdUntil === undefined || item.createdAt < createdUntil;
+}

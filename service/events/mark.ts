@@ -1,0 +1,94 @@
+// From the executor's ledger to events: whose address has to be looked at, noted in the very
+// transaction that notes why. What is said of it is read from the chain later, by observe.ts.
+
+import { fromHex, type Hex } from "executable-address";
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Tables } from "../store/tables.ts";
+
+/** Blocks before anything is said, where neither account nor chain has a word in it. */
+const confirmationsDefault = 12;
+/**
+ * Others who created the same address and hear of it too, oldest first. Anybody may create it
+ * again, and each costs the payer's executor a row.
+ */
+const laterOwnersMax = 31;
+/** Of one statement. */
+const addressesMax = 500;
+
+/**
+ * Each account that created one of `addresses` is told of it once `blockNumber` is deep enough for
+ * it. Addresses of other chains' intents are left out: their status is of another chain.
+ */
+export async function markWatches(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  addresses: readonly Hex[],
+  blockNumber: number,
+): Promise<void> {
+  for (let at = 0; at < addresses.length; at += addressesMax) {
+    const some = addresses.slice(at, at + addressesMax).map((address) => fromHex(address));
+    const keys = sql.join(some.map((address) => sql`${address}`));
+    const isOnChain = sql`substr(r.terms, 249, 8) = ${bigEndian(chainId)}`;
+    await insert(
+      transaction,
+      chainId,
+      blockNumber,
+      sql`records r where r.address in (${keys}) and ${isOnChain}`,
+      sql`r.account_id, r.address, r.created_at`,
+    );
+    const { rows } = await sql<{ address: Buffer }>`select r.address from records r
+      where r.address in (${keys}) and ${isOnChain}
+        and exists (select 1 from later_owners l where l.address = r.address)`.execute(transaction);
+    for (const { address } of rows) {
+      await insert(
+        transaction,
+        chainId,
+        blockNumber,
+        sql`(select * from later_owners where address = ${address}
+          order by created_at limit ${laterOwnersMax}) o
+          join records r on r.address = o.address where r.address = ${address}`,
+        sql`o.account_id, o.address, o.created_at`,
+      );
+    }
+  }
+}
+
+type Sql = ReturnType<typeof sql>;
+
+/** @param owners account, address and creation in `from` */
+async function insert(
+  db: Kysely<Tables>,
+  chainId: number,
+  block: number,
+  from: Sql,
+  owners: Sql,
+): Promise<void> {
+  const account = sql`new.account_id`;
+  const depth = confirmationsOf(account, chainId);
+  await sql`insert into watches (account_id, address, created_at, token, chain_id, marked_block,
+      due_block, looks, version, sequence, state)
+    select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
+      cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 0, 0, 0, 'unfunded'
+    from (select ${owners}, substr(r.terms, 45, 20) as token from ${from}) new where true
+    order by 1, 2
+    on conflict (account_id, address) do update set
+      looks = 0,
+      marked_block = case when excluded.marked_block > watches.marked_block
+        then excluded.marked_block else watches.marked_block end,
+      due_block = case when watches.due_block < excluded.due_block
+        then watches.due_block else excluded.due_block end`.execute(db);
+}
+
+/** In SQL: how many blocks deep an account wants what it is told of a chain. */
+export const confirmationsOf = (account: Sql, chainId: number) => sql<number>`coalesce(
+  (select confirmations from event_confirmations
+    where account_id = ${account} and chain_id = ${chainId}),
+  (select confirmations from event_chains where chain_id = ${chainId}),
+  ${sql.raw(String(confirmationsDefault))})`;
+
+/** As the low 8 bytes of a word of terms hold it. */
+function bigEndian(chainId: number): Uint8Array {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(chainId));
+  return bytes;
+}

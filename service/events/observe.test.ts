@@ -1,0 +1,262 @@
+// Events from a real chain, on both databases: marks in a transaction, observations, a reorg.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type AddressRecord, factoryAddress, fromHex, type Hex } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { startWorld, type World } from "../chain/status/world-for-tests.ts";
+import { openStore } from "../store/open.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+import { type EventBody, eventBytesMax } from "./body.ts";
+import { listEvents, prune, setConfirmations } from "./list.ts";
+import { markWatches } from "./mark.ts";
+import { type ObservedChain, observe } from "./observe.ts";
+import { referenceWriter } from "./references.ts";
+import { openChain } from "./start.ts";
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`events, on ${dialect}`, () => {
+    let directory: string;
+    let postgres: TestPostgres | undefined;
+    let store: Store;
+    let world: World;
+    let chain: ObservedChain;
+    let nowMs = Date.now();
+    let accounts = 0;
+    const faults: string[] = [];
+    const enqueued: string[] = [];
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), "events-"));
+      if (dialect === "postgres") postgres = await startPostgres();
+      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      world = await startWorld();
+      const chains = { known: [], rpcOf: () => world.chain.rpc };
+      chain = openChain({ factory: factoryAddress, chains }, world.chain.chainId);
+      await store.db
+        .insertInto("event_chains")
+        .values({ chain_id: world.chain.chainId, confirmations: 0 })
+        .execute();
+    });
+    after(async () => {
+      await world.stop();
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+    });
+
+    const parts = () => ({
+      store,
+      factory: factoryAddress,
+      keccak: newWasmKeccak(),
+      publicUrl: "https://pay.example",
+      now: () => nowMs,
+      onFault: (address: string) => faults.push(address),
+      onEvents: async (_: unknown, events: { id: string }[]) => {
+        enqueued.push(...events.map(({ id }) => id));
+      },
+    });
+    const pass = () => observe(parts(), chain);
+    const block = async () => Number(await world.client.getBlockNumber());
+    const mark = async (...addresses: Hex[]) => markAt(await block(), addresses);
+    const markAt = (number: number, addresses: Hex[]) =>
+      store.db
+        .transaction()
+        .execute((transaction) => markWatches(transaction, 31_337, addresses, number));
+
+    async function create(record: AddressRecord, accountId = `acc_${++accounts}`) {
+      const address = fromHex(record.address);
+      const terms = fromHex(record.terms);
+      await store.saveRecord({ address, terms, accountId, createdAtMs: nowMs });
+      return accountId;
+    }
+    async function said(accountId: string): Promise<EventBody[]> {
+      const rows = await listEvents(store.db, { accountId, after: 0, limit: 100 });
+      return rows.map(({ body }) => JSON.parse(body));
+    }
+    const types = async (accountId: string) =>
+      (await said(accountId)).map(({ type }) => type.replace("address.", ""));
+
+    test("nothing of an address that was not marked, of another chain, or twice", async () => {
+      const record = await world.newRecord();
+      const elsewhere = await world.newRecord({ chainId: 10 });
+      const [a, b] = [await create(record), await create(elsewhere)];
+      await world.pay(record.address, 100n);
+      await pass();
+      assert.deepEqual(await types(a), []);
+      await mark(record.address, elsewhere.address);
+      await Promise.all([pass(), pass()]);
+      await mark(record.address);
+      await pass();
+      assert.deepEqual(await types(a), ["funded"]);
+      assert.deepEqual(await types(b), []);
+    });
+
+    test("nothing where the transaction that marked is undone", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      const undone = store.db.transaction().execute(async (transaction) => {
+        await markWatches(transaction, 31_337, [record.address], await block());
+        throw new Error("undone");
+      });
+      await assert.rejects(undone);
+      await pass();
+      assert.deepEqual(await types(account), []);
+    });
+
+    test("funded, executed, surplus, recovered, in order and with the evidence", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      const address = fromHex(record.address);
+      await referenceWriter(store)({ accountId: account, address, reference: "order-42" });
+      await world.pay(record.address, 130n);
+      await mark(record.address);
+      await pass();
+      const { transactionHash } = await world.execute(record);
+      await mark(record.address);
+      await pass();
+      const back = await world.recover(record, [world.token]);
+      await mark(record.address);
+      await pass();
+      const events = await said(account);
+      assert.deepEqual(
+        events.map(({ type, data }) => [type, data.sequence, data.status.state]),
+        [
+          ["address.funded", 1, "funded"],
+          ["address.executed", 2, "executed"],
+          ["address.surplus", 3, "executed"],
+          ["address.recovered", 4, "executed"],
+        ],
+      );
+      const [, executed, , recovered] = events;
+      assert.equal(executed?.data.transactionHash, transactionHash);
+      assert.equal(executed?.data.status.execution?.left, "30");
+      assert.equal(recovered?.data.transactionHash, back.transactionHash);
+      assert.equal(executed?.data.reference, "order-42");
+      assert.equal(executed?.data.recordUrl, `https://pay.example/v1/address/${record.address}`);
+      for (const { id } of events) assert.ok(enqueued.includes(id));
+    });
+
+    test("an execution by somebody else is found without a mark, after a while", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await mark(record.address);
+      await pass();
+      await world.execute(record);
+      await pass();
+      assert.deepEqual(await types(account), ["funded"]);
+      nowMs += 15_000;
+      await pass();
+      assert.deepEqual(await types(account), ["funded", "executed"]);
+    });
+
+    test("to each account that created it, at the depth it asks for", async () => {
+      const record = await world.newRecord();
+      const first = await create(record);
+      const later = await create(record);
+      await setConfirmations(store.db, later, 31_337, 3);
+      await world.pay(record.address, 100n);
+      await mark(record.address);
+      await pass();
+      assert.deepEqual([await types(first), await types(later)], [["funded"], []]);
+      await world.mine(2);
+      await pass();
+      assert.deepEqual(await types(later), []);
+      await world.mine(1);
+      await pass();
+      assert.deepEqual(await types(later), ["funded"]);
+    });
+
+    test("reverted after a reorganisation, then what holds now", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await world.mine(3);
+      await world.execute(record);
+      await mark(record.address);
+      await pass();
+      assert.deepEqual(await types(account), ["executed"]);
+      await world.reorg(2);
+      await world.mine(1);
+      await pass();
+      assert.deepEqual(await types(account), ["executed", "reverted", "funded"]);
+      const [executed, reverted] = await said(account);
+      assert.equal(reverted?.data.status.state, "funded");
+      assert.notEqual(reverted?.data.status.block.hash, executed?.data.status.block.hash);
+    });
+
+    test("a record that derives another address fails alone, and is looked at again", async () => {
+      const [good, bad] = [await world.newRecord(), await world.newRecord()];
+      const account = await create(good);
+      const terms = fromHex((await world.newRecord()).terms);
+      const row = { address: fromHex(bad.address), terms, accountId: account, createdAtMs: nowMs };
+      await store.saveRecord(row);
+      await world.pay(good.address, 100n);
+      await mark(good.address, bad.address);
+      await pass();
+      assert.ok(faults.includes(bad.address.toLowerCase()));
+      assert.deepEqual(await types(account), ["funded"]);
+    });
+
+    test("expired when the chain's clock is past it, for what received money", async () => {
+      const { timestamp } = await world.client.getBlock();
+      const expirationTimestamp = Number(timestamp) + 600;
+      const record = await world.newRecord({ expirationTimestamp });
+      const account = await create(record);
+      await world.pay(record.address, 5n);
+      await mark(record.address);
+      await pass();
+      assert.deepEqual(await types(account), []);
+      await world.mineAt(expirationTimestamp + 1);
+      nowMs += 700_000;
+      await pass();
+      assert.deepEqual(await types(account), ["expired"]);
+      await world.recover(record, [world.token]);
+      await mark(record.address);
+      await pass();
+      assert.deepEqual(await types(account), ["expired", "recovered"]);
+    });
+
+    test("a body stays within its bound, however often money was returned", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await world.execute(record);
+      for (let i = 0; i < 40; i++) {
+        await world.pay(record.address, 1n);
+        await world.recover(record, [world.token]);
+      }
+      await mark(record.address);
+      await pass();
+      const rows = await listEvents(store.db, { accountId: account, after: 0, limit: 9 });
+      assert.ok(rows.every(({ body }) => Buffer.byteLength(body) <= eventBytesMax));
+      const { data } = JSON.parse(rows.at(-1)!.body) as EventBody;
+      assert.equal(data.recoveriesOmitted, 10);
+    });
+
+    test("events older than 30 days are gone, the position goes on", async () => {
+      const record = await world.newRecord({
+        expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 90 * 86_400,
+      });
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await mark(record.address);
+      await pass();
+      const [before] = await listEvents(store.db, { accountId: account, after: 0, limit: 1 });
+      nowMs += 31 * 86_400_000;
+      await prune(store.db, nowMs);
+      assert.deepEqual(await types(account), []);
+      await world.execute(record);
+      await mark(record.address);
+      await pass();
+      const [after] = await listEvents(store.db, { accountId: account, after: 0, limit: 1 });
+      assert.equal(after?.position, before!.position + 1);
+    });
+  });
+}

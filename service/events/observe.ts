@@ -1,0 +1,136 @@
+// One pass over one chain: reads what is due at the depth its account asks for, and keeps what is
+// new as events. Whoever runs it, and however often: of two at once only one is kept.
+
+import { decodeTerms, deriveAddress, formatAddress, type Hex } from "executable-address";
+import type { AddressStatus, BlockReference } from "executable-address/status";
+import type { Subject } from "../chain/status/status.ts";
+import type { Store } from "../store/store.ts";
+import { checkAnchors, keepAnchors } from "./anchors.ts";
+import {
+  findDue,
+  type NewEvent,
+  type OnEvents,
+  postponeWatches,
+  saveObservations,
+  type Watch,
+} from "./watches.ts";
+
+export type ObserveParts = {
+  store: Pick<Store, "db">;
+  factory: Hex;
+  keccak: (bytes: Uint8Array) => Uint8Array;
+  publicUrl: string;
+  /** Unix milliseconds. */
+  now: () => number;
+  onEvents: OnEvents;
+  /** A watch that could not be read, or whose record does not derive its address. */
+  onFault: (address: string, error: unknown) => void;
+};
+
+/** A chain to read from: its blocks, and statuses at one of them. */
+export type ObservedChain = {
+  chainId: number;
+  head(): Promise<BlockReference>;
+  blockAt(number: number): Promise<BlockReference | undefined>;
+  read(block: BlockReference, subjects: Subject[]): Promise<(AddressStatus | Error)[]>;
+};
+
+/** Read in one pass: two batches of the status reader's. */
+const watchesMax = 300;
+const lookMsMin = 15_000;
+const lookMsMax = 86_400_000;
+
+/** @throws where the chain or the store does not answer: nothing is lost, all is due again */
+export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
+  const { db } = parts.store;
+  const { chainId } = chain;
+  const head = await chain.head();
+  await checkAnchors(db, chainId, async (number) => (await chain.blockAt(number))?.hash);
+  const due = await findDue(db, chainId, head.number, parts.now(), watchesMax);
+  if (due.length === 0) return [];
+  const read = await readDue(parts, chain, head, due);
+  const nowMs = parts.now();
+  const faults = read.flatMap(({ watch, status }) => (status instanceof Error ? [watch] : []));
+  const observed = read.flatMap(({ watch, status }) =>
+    status instanceof Error ? [] : [{ watch, status }],
+  );
+  const blocks = new Map(observed.map(({ status }) => [status.block.number, status.block]));
+  // Before what is built on them: an anchor too many asks for a look too many, nothing more.
+  await keepAnchors(db, chainId, [...blocks.values()]);
+  const events = await saveObservations(
+    db,
+    observed.map((each) => ({ ...each, lookAt: nextLook(each.watch, each.status, nowMs) })),
+    { publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
+  );
+  await postponeWatches(
+    db,
+    faults.map((watch) => ({ watch, lookAt: nowMs + waitMs(watch.looks) })),
+  );
+  return events;
+}
+
+type Read = { watch: Watch; status: AddressStatus | Error };
+
+/** Each at the depth its account asks for; one that cannot be read fails alone. */
+async function readDue(
+  parts: ObserveParts,
+  chain: ObservedChain,
+  head: BlockReference,
+  due: Watch[],
+): Promise<Read[]> {
+  const found: Read[] = [];
+  for (const [depth, watches] of byDepth(due)) {
+    const block = await chain.blockAt(Math.max(0, head.number - depth));
+    if (!block) throw new Error(`chain ${chain.chainId} lost a block below its head`);
+    const subjects: Subject[] = [];
+    const asked: Watch[] = [];
+    for (const watch of watches) {
+      try {
+        subjects.push(subjectOf(watch, parts));
+        asked.push(watch);
+      } catch (error) {
+        found.push({ watch, status: error as Error });
+      }
+    }
+    const statuses = await chain.read(block, subjects);
+    found.push(...asked.map((watch, index) => ({ watch, status: statuses[index]! })));
+  }
+  for (const { watch, status } of found) {
+    if (status instanceof Error) parts.onFault(`0x${watch.address.toString("hex")}`, status);
+  }
+  return found;
+}
+
+function byDepth(watches: Watch[]): Map<number, Watch[]> {
+  const groups = new Map<number, Watch[]>();
+  for (const watch of watches) {
+    groups.set(watch.confirmations, [...(groups.get(watch.confirmations) ?? []), watch]);
+  }
+  return groups;
+}
+
+function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts): Subject {
+  const derived = deriveAddress(terms, { factory, keccak });
+  if (!address.equals(derived)) throw new Error("the record does not derive its address");
+  return { address: formatAddress(address, keccak), intent: decodeTerms(terms, { keccak }) };
+}
+
+/**
+ * Payments mark a watch; what else may happen is looked for now and then. An address that is
+ * funded may be executed by anybody, and one that is over may be emptied by anybody; the clock
+ * makes an open one expire.
+ */
+function nextLook(watch: Watch, status: AddressStatus, nowMs: number): number | null {
+  const { state, block, expirationTimestamp, recoverable } = status;
+  const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
+  const soon = nowMs + waitMs(watch.known.state === state ? watch.looks : 0);
+  if (isOpen) {
+    // By the chain's clock, as far as the host's goes with it.
+    const secondsLeft = expirationTimestamp - block.timestamp + 1;
+    const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);
+    return state === "funded" ? Math.min(soon, atExpiry) : atExpiry;
+  }
+  return state === "expired" || recoverable.length > 0 ? soon : null;
+}
+
+const waitMs = (looks: number) => Math.min(lookMsMax, lookMsMin * 2 ** Math.min(looks, 20));

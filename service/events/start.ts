@@ -1,0 +1,87 @@
+// The observer as a running program has it: one loop per chain, beside the executor.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { toHex } from "executable-address";
+import type { Logger } from "pino";
+import type { Chains } from "../chain/registry.ts";
+import { newPastMemory } from "../chain/status/past.ts";
+import { readStatuses } from "../chain/status/status.ts";
+import { findBlock, findHead } from "../chain/status/view.ts";
+import type { Store } from "../store/store.ts";
+import { prune } from "./list.ts";
+import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
+
+const faultMs = 5_000;
+const pruneMs = 60_000;
+
+export type ObserverParts = Omit<ObserveParts, "store" | "onFault"> & {
+  store: Pick<Store, "db">;
+  chains: Pick<Chains, "known" | "rpcOf">;
+  pollMs: number;
+  log: Logger;
+};
+
+/** @returns how to stop: resolves when the passes under way have ended */
+export function startObserver(parts: ObserverParts): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loops = parts.chains.known.map((chain) => run(parts, chain, signal));
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+type Known = ObserverParts["chains"]["known"][number];
+
+async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Promise<void> {
+  const { chainId, confirmations } = chain;
+  const log = parts.log.child({ chainId });
+  const observed = openChain(parts, chainId);
+  const onFault = (address: string, err: unknown) =>
+    log.warn({ err, address }, "an address could not be observed; it will be tried again");
+  let isDefaultKept = false;
+  let prunedAt = 0;
+  while (!signal.aborted) {
+    let wait = parts.pollMs;
+    try {
+      if (!isDefaultKept) await keepDefault(parts.store, chainId, confirmations);
+      isDefaultKept = true;
+      const events = await observe({ ...parts, onFault }, observed);
+      for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
+      if (parts.now() - prunedAt > pruneMs) {
+        await prune(parts.store.db, parts.now());
+        prunedAt = parts.now();
+      }
+    } catch (err) {
+      log.warn({ err }, "addresses were not observed; they will be");
+      wait = faultMs;
+    }
+    await sleep(wait, undefined, { signal }).catch(() => {});
+  }
+}
+
+export function openChain(
+  { factory, chains }: Pick<ObserverParts, "factory" | "chains">,
+  chainId: number,
+): ObservedChain {
+  const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
+  const memory = newPastMemory();
+  return {
+    chainId,
+    head: () => findHead(access),
+    blockAt: (number) => findBlock(access, number),
+    read: (block, subjects) => readStatuses(access, memory, block, subjects),
+  };
+}
+
+/** What mark.ts counts with, where an account has not chosen. */
+async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
+  await db
+    .insertInto("event_chains")
+    .values({ chain_id: chainId, confirmations })
+    .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ confirmations }))
+    .execute();
+}

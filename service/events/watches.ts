@@ -1,0 +1,227 @@
+// The rows of what is watched: which are due, and what an observation leaves behind.
+
+import { randomBytes } from "node:crypto";
+import type { AddressStatus } from "executable-address/status";
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { eventBody } from "./body.ts";
+import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
+import { confirmationsOf } from "./mark.ts";
+
+/** An account's address to be looked at. `terms` unverified; `confirmations` the account's. */
+export type Watch = {
+  accountId: string;
+  address: Buffer;
+  terms: Buffer;
+  reference: string | null;
+  confirmations: number;
+  version: number;
+  sequence: number;
+  looks: number;
+  known: Known;
+};
+
+/** One event as it was kept. `address` 20 bytes. */
+export type NewEvent = {
+  accountId: string;
+  id: string;
+  type: EventType;
+  address: Buffer;
+  sequence: number;
+};
+
+/** In the transaction that keeps the events, so that none is kept and not delivered. */
+export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
+
+const rowsMax = 1_000;
+
+/**
+ * At most `limit`, the longest due first and each account in turn, so that one account's many do
+ * not keep the others'.
+ */
+export async function findDue(
+  db: Kysely<Tables>,
+  chainId: number,
+  headNumber: number,
+  nowMs: number,
+  limit: number,
+): Promise<Watch[]> {
+  const due = (column: "due_block" | "look_at", until: number) =>
+    db
+      .selectFrom("watches as w")
+      .innerJoin("records as r", "r.address", "w.address")
+      .leftJoin("address_references as n", (join) =>
+        join.onRef("n.account_id", "=", "w.account_id").onRef("n.address", "=", "w.address"),
+      )
+      .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
+      .select(["r.terms", "n.reference"])
+      .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
+      .where("w.chain_id", "=", chainId)
+      .where(`w.${column}`, "<=", until)
+      .orderBy(`w.${column}`)
+      .limit(rowsMax)
+      .execute();
+  const rows = [...(await due("due_block", headNumber)), ...(await due("look_at", nowMs))];
+  const seen = new Set<string>();
+  const watches = rows.flatMap((row): Watch[] => {
+    const key = `${row.account_id} ${Buffer.from(row.address).toString("hex")}`;
+    if (seen.has(key)) return [];
+    seen.add(key);
+    return [
+      {
+        accountId: row.account_id,
+        address: Buffer.from(row.address),
+        terms: Buffer.from(row.terms),
+        reference: row.reference,
+        confirmations: Number(row.confirmations),
+        version: row.version,
+        sequence: row.sequence,
+        looks: row.looks,
+        known: row.known ? JSON.parse(row.known) : nothingKnown,
+      },
+    ];
+  });
+  return inTurn(watches).slice(0, limit);
+}
+
+/** The first of each account, then the second of each, and so on. */
+function inTurn(watches: Watch[]): Watch[] {
+  const counts = new Map<string, number>();
+  const turns = watches.map((watch) => {
+    const turn = counts.get(watch.accountId) ?? 0;
+    counts.set(watch.accountId, turn + 1);
+    return { watch, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn).map(({ watch }) => watch);
+}
+
+/** `lookAt` Unix milliseconds: when to look again though no money came; null: never. */
+export type Observation = { watch: Watch; status: AddressStatus; lookAt: number | null };
+
+/**
+ * Keeps what was observed and the events that follow, all in one transaction. A watch that another
+ * observer was faster with is left alone. Repeating it says nothing twice.
+ */
+export async function saveObservations(
+  db: Kysely<Tables>,
+  observations: readonly Observation[],
+  { publicUrl, nowMs, onEvents }: { publicUrl: string; nowMs: number; onEvents: OnEvents },
+): Promise<NewEvent[]> {
+  // In the order of accounts, so that two observers never wait in a circle.
+  const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
+  return db.transaction().execute(async (transaction) => {
+    const kept: NewEvent[] = [];
+    for (const { watch, status, lookAt } of inOrder) {
+      const types = changesOf(watch.known, status);
+      if (!(await updateWatch(transaction, watch, status, types, lookAt, nowMs))) continue;
+      if (types.length === 0) continue;
+      const last = await nextPosition(transaction, watch.accountId, types.length);
+      const { accountId, address, reference } = watch;
+      const rows = types.map((type, index) => {
+        const id = `evt_${randomBytes(16).toString("hex")}`;
+        const sequence = watch.sequence + 1 + index;
+        const told = { id, type, atMs: nowMs, reference, sequence, publicUrl };
+        const position = last - types.length + 1 + index;
+        return {
+          row: { position, id, type, address, sequence, created_at: nowMs },
+          body: eventBody(told, status),
+        };
+      });
+      await transaction
+        .insertInto("events")
+        .values(rows.map(({ row, body }) => ({ ...row, account_id: accountId, body })))
+        .execute();
+      kept.push(
+        ...rows.map(({ row: { id, type, sequence } }) => ({
+          accountId,
+          id,
+          type,
+          address,
+          sequence,
+        })),
+      );
+    }
+    if (kept.length > 0) await onEvents(transaction, kept);
+    return kept;
+  });
+}
+
+const compare = (a: Watch, b: Watch) =>
+  a.accountId === b.accountId
+    ? Buffer.compare(a.address, b.address)
+    : a.accountId < b.accountId
+      ? -1
+      : 1;
+
+async function updateWatch(
+  transaction: Transaction<Tables>,
+  watch: Watch,
+  status: AddressStatus,
+  types: EventType[],
+  lookAt: number | null,
+  nowMs: number,
+): Promise<boolean> {
+  const { number, hash, timestamp } = status.block;
+  const { state, execution, recoveries } = status;
+  const isSettled = state === "executed" || state === "recovered";
+  const evidence = execution ?? (isSettled ? recoveries.at(-1) : undefined);
+  const wasSettled = watch.known.state === state && !types.includes("address.reverted");
+  const { numUpdatedRows } = await transaction
+    .updateTable("watches")
+    .set({
+      version: watch.version + 1,
+      sequence: watch.sequence + types.length,
+      looks: types.length > 0 ? 0 : watch.looks + 1,
+      state,
+      block_number: number,
+      block_hash: hash,
+      block_time: timestamp,
+      transaction_hash: evidence?.transactionHash ?? null,
+      ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
+      known: JSON.stringify(knownOf(status)),
+      look_at: lookAt,
+      // Money that came above the block that was read is still to be looked at.
+      due_block: sql<number | null>`case when marked_block > ${number}
+        then marked_block + ${watch.confirmations} end`,
+    })
+    .where("account_id", "=", watch.accountId)
+    .where("address", "=", watch.address)
+    .where("version", "=", watch.version)
+    .executeTakeFirst();
+  return Boolean(numUpdatedRows);
+}
+
+/** Counted up under a row's lock, so that positions are committed in their order. */
+async function nextPosition(
+  transaction: Transaction<Tables>,
+  accountId: string,
+  count: number,
+): Promise<number> {
+  const { position } = await transaction
+    .insertInto("event_positions")
+    .values({ account_id: accountId, position: count })
+    .onConflict((conflict) =>
+      conflict
+        .column("account_id")
+        .doUpdateSet((eb) => ({ position: eb("event_positions.position", "+", count) })),
+    )
+    .returning("position")
+    .executeTakeFirstOrThrow();
+  return Number(position);
+}
+
+/** It could not be read: again at `lookAt`, and what was marked since is not forgotten. */
+export async function postponeWatches(
+  db: Kysely<Tables>,
+  watches: readonly { watch: Watch; lookAt: number | null }[],
+): Promise<void> {
+  for (const { watch, lookAt } of watches) {
+    await db
+      .updateTable("watches")
+      .set({ due_block: null, look_at: lookAt, looks: watch.looks + 1 })
+      .where("account_id", "=", watch.accountId)
+      .where("address", "=", watch.address)
+      .where("version", "=", watch.version)
+      .execute();
+  }
+}

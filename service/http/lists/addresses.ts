@@ -1,0 +1,94 @@
+// GET /addresses: spec/service.md, "Lists". The account's own addresses, with what was last seen.
+
+import { formatAddress, InvalidError, parseAddress } from "executable-address";
+import { z } from "zod";
+import {
+  amountOf,
+  type Cursor,
+  chainIdOf,
+  type ListedAddress,
+  listAddresses,
+  tokenOf,
+} from "../../events/list-addresses.ts";
+import { parseInput } from "../dashboard/input.ts";
+import { toIso, toIsoOrNull } from "../dashboard/session.ts";
+import type { Parts } from "../parts.ts";
+import type { Route } from "../routes.ts";
+import { apiKeyOnly } from "./caller.ts";
+
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const states = [
+  "unfunded",
+  "partially_funded",
+  "funded",
+  "executed",
+  "expired",
+  "recovered",
+] as const;
+
+const input = z.strictObject({
+  order: z.enum(["newest", "oldest"]).default("newest"),
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  cursor: z.string().max(100).optional(),
+  state: z.enum(states).optional(),
+  token: z.string().max(100).optional(),
+  chainId: z.coerce.number().int().positive().optional(),
+  reference: z.string().max(300).optional(),
+  createdFrom: time.optional(),
+  createdUntil: time.optional(),
+  settledFrom: time.optional(),
+  settledUntil: time.optional(),
+});
+
+export function addresses(parts: Parts): Route {
+  const { store, keccak, publicUrl } = parts;
+  return {
+    before: [apiKeyOnly(parts)],
+    async handler(request, reply) {
+      const { cursor, token, ...asked } = parseInput(input, request.query);
+      const { accountId } = request.caller!;
+      const { items, next } = await listAddresses(store.db, {
+        ...asked,
+        accountId,
+        nowMs: parts.now(),
+        cursor: cursor === undefined ? undefined : parseCursor(cursor),
+        token: token === undefined ? undefined : parseToken(token),
+      });
+      reply.header("cache-control", "no-store");
+      return {
+        items: items.map((item) => shown(item, keccak, publicUrl)),
+        next: next ? `${next.at}-${next.address.toString("hex")}` : null,
+      };
+    },
+  };
+}
+
+function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) {
+  const { termsHead } = item;
+  const address = formatAddress(item.address, keccak);
+  return {
+    address,
+    recordUrl: `${publicUrl}/v1/address/${address}`,
+    reference: item.reference,
+    createdAt: toIso(item.createdAt),
+    chainId: chainIdOf(termsHead),
+    token: formatAddress(tokenOf(termsHead), keccak),
+    amount: String(amountOf(termsHead)),
+    state: item.state,
+    block: item.block,
+    transactionHash: item.transactionHash,
+    settledAt: toIsoOrNull(item.settledAt),
+  };
+}
+
+function parseCursor(text: string): Cursor {
+  const [, at, digits] = /^([0-9]{1,15})-([0-9a-f]{40})$/.exec(text) ?? [];
+  if (at !== undefined && digits !== undefined) {
+    return { at: Number(at), address: Buffer.from(digits, "hex") };
+  }
+  const message = "expected the next of an earlier page";
+  throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
+}
+
+const parseToken = (text: string) =>
+  Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");

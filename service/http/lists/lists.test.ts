@@ -1,0 +1,248 @@
+// GET /v1/addresses, GET /v1/events and references, on both databases.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { findCredentials } from "../../accounts/account.ts";
+import { addOrigin } from "../../accounts/origin-list.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+
+type Page = { items: { address: string; reference: string | null }[]; next: string | null };
+const origin = "https://shop.example.com";
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`lists, on ${dialect}`, () => {
+    let service: TestApp;
+    let nowMs = Date.now();
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
+      service = await startApp({ now: () => nowMs, ...(databaseUrl && { databaseUrl }) });
+    });
+    after(() => service.close());
+
+    const create = async (apiKey: string, reference?: string, intent: object = newIntent()) => {
+      nowMs += 1;
+      const query = reference === undefined ? "" : `?reference=${encodeURIComponent(reference)}`;
+      return service.app.inject({
+        method: "POST",
+        url: `/v1/address/create${query}`,
+        headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+        payload: JSON.stringify(intent),
+      });
+    };
+    const get = (apiKey: string, path: string) =>
+      service.app.inject({ url: `/v1/${path}`, headers: { authorization: `Bearer ${apiKey}` } });
+    const list = async (apiKey: string, query = ""): Promise<Page> => {
+      const response = await get(apiKey, `addresses?${query}`);
+      assert.equal(response.statusCode, 200, response.body);
+      return response.json();
+    };
+    /** All pages. @param meanwhile done after each page */
+    async function walk(apiKey: string, query: string, meanwhile = async () => {}) {
+      const found: string[] = [];
+      for (let cursor = ""; ; ) {
+        const page = await list(apiKey, `${query}${cursor && `&cursor=${cursor}`}`);
+        found.push(...page.items.map(({ address }) => address));
+        if (page.next === null || (query.includes("oldest") && page.items.length === 0)) break;
+        cursor = page.next;
+        await meanwhile();
+      }
+      return found;
+    }
+
+    test("401 without a credential, 403 to a page, and 403 forbidden to a client ID", async () => {
+      const { accountId, apiKey } = await service.newKey();
+      await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
+      const { clientId } = await findCredentials(service.parts.store.db, accountId);
+      const id = { "x-client-id": clientId!.client_id, origin };
+      for (const path of ["/v1/addresses", "/v1/events"]) {
+        const code = async (headers: Record<string, string>) =>
+          (await service.app.inject({ url: path, headers })).json().error?.code;
+        assert.equal(await code({}), "unauthorized");
+        assert.equal(
+          await code({ authorization: `Bearer ${apiKey}`, origin }),
+          "api_key_in_browser",
+        );
+        assert.equal(await code(id), "forbidden");
+      }
+    });
+
+    test("400 with the path of each fault, for what is no such question", async () => {
+      const { apiKey } = await service.newKey();
+      for (const [query, path] of [
+        ["limit=0", "limit"],
+        ["limit=101", "limit"],
+        ["order=best", "order"],
+        ["state=paid", "state"],
+        ["token=0x12", "token"],
+        ["cursor=1", "cursor"],
+        ["createdFrom=yesterday", "createdFrom"],
+        ["chainId=x", "chainId"],
+        ["states=funded", ""],
+      ]) {
+        const response = await get(apiKey, `addresses?${query}`);
+        assert.equal(response.statusCode, 400, query);
+        assert.equal(response.json().error.issues[0].path.join("."), path);
+      }
+      assert.equal((await get(apiKey, "events?cursor=-1")).statusCode, 400);
+    });
+
+    test("400 for a reference that is empty, long, unseen or twice; nothing is made", async () => {
+      const { apiKey } = await service.newKey();
+      for (const reference of ["", "x".repeat(129), "a\nb", "a\u202eb", "\u0000", "\u200b"]) {
+        const response = await create(apiKey, reference);
+        assert.equal(response.statusCode, 400, JSON.stringify(reference));
+        assert.equal(response.json().error.issues[0].code, "malformed_reference");
+      }
+      const twice = await service.app.inject({
+        method: "POST",
+        url: "/v1/address/create?reference=a&reference=b",
+        headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+        payload: JSON.stringify(newIntent()),
+      });
+      assert.equal(twice.statusCode, 400);
+      assert.deepEqual((await list(apiKey)).items, []);
+    });
+
+    test("a reference changes no byte of the answer and is its account's own", async () => {
+      const [a, b] = [await service.newKey(), await service.newKey()];
+      const intent = newIntent();
+      const plain = await create(a.apiKey, undefined, intent);
+      const named = await create(a.apiKey, "order-42", intent);
+      await create(b.apiKey, "Bestellung Nr. 7 – Ä", intent);
+      assert.equal(named.body, plain.body);
+      const referenceOf = async (apiKey: string) => (await list(apiKey)).items[0]?.reference;
+      assert.equal(await referenceOf(a.apiKey), "order-42");
+      assert.equal(await referenceOf(b.apiKey), "Bestellung Nr. 7 – Ä");
+      await create(a.apiKey, "order-43", intent);
+      await create(a.apiKey, undefined, intent);
+      assert.equal(await referenceOf(a.apiKey), "order-43");
+      const { address } = plain.json();
+      assert.equal((await service.app.inject(`/v1/address/${address}`)).body, plain.body);
+      assert.deepEqual((await list(a.apiKey, "reference=order-42")).items, []);
+      assert.equal((await list(a.apiKey, "reference=order-43")).items[0]?.address, address);
+      assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
+    });
+
+    test("each address once while others are added; newest or oldest first", async () => {
+      const { apiKey } = await service.newKey();
+      const other = await service.newKey();
+      const made: string[] = [];
+      for (let i = 0; i < 23; i++) {
+        // Several in one millisecond, some of which another account had before.
+        if (i % 3 === 0) nowMs -= 1;
+        const intent = newIntent();
+        if (i % 4 === 0) await create(other.apiKey, undefined, intent);
+        made.push((await create(apiKey, undefined, intent)).json().address);
+      }
+      const add = async () => {
+        await create(apiKey);
+      };
+      const newest = await walk(apiKey, "limit=5", add);
+      assert.deepEqual(newest.toSorted(), made.toSorted());
+      assert.deepEqual(await walk(apiKey, "limit=100&order=oldest"), []);
+      nowMs += 15_001;
+      let added = 0;
+      const oldest = await walk(apiKey, "limit=4&order=oldest", async () => {
+        if (added++ < 3) await add();
+        nowMs += 15_001;
+      });
+      assert.equal(new Set(oldest).size, oldest.length);
+      const all = await walk(apiKey, "limit=100");
+      assert.deepEqual(oldest.toSorted(), all.toSorted());
+    });
+
+    test("by state, token, chain and time, with what was last seen", async () => {
+      const { accountId, apiKey } = await service.newKey();
+      const start = new Date(nowMs).toISOString();
+      const records: { address: string }[] = [];
+      for (let i = 0; i < 4; i++) records.push((await create(apiKey)).json());
+      const [first, second] = records.map(({ address }) => Buffer.from(address.slice(2), "hex"));
+      const token = Buffer.from(newIntent().token.slice(2), "hex");
+      const row = { account_id: accountId, chain_id: 1, token, marked_block: 1, looks: 0 };
+      const seen = { version: 1, sequence: 1, block_number: 7, block_time: 700 };
+      const found = { ...row, ...seen, block_hash: `0x${"7".repeat(64)}` };
+      const hash = `0x${"a".repeat(64)}`;
+      await service.parts.store.db
+        .insertInto("watches")
+        .values([
+          {
+            ...found,
+            address: first!,
+            created_at: nowMs - 3,
+            state: "executed",
+            transaction_hash: hash,
+            settled_at: nowMs + 5,
+          },
+          { ...found, address: second!, created_at: nowMs - 2, state: "funded" },
+        ])
+        .execute();
+      const addresses = async (query: string) =>
+        (await list(apiKey, query)).items.map(({ address }) => address);
+      assert.deepEqual(await addresses("state=executed"), [records[0]?.address]);
+      assert.deepEqual(await addresses("state=funded&chainId=1"), [records[1]?.address]);
+      assert.deepEqual(await addresses("state=funded&chainId=10"), []);
+      assert.equal((await addresses("state=unfunded")).length, 2);
+      assert.equal((await addresses(`token=${newIntent().token}`)).length, 4);
+      assert.deepEqual(await addresses(`token=0x${"3".repeat(40)}`), []);
+      assert.equal((await addresses(`createdFrom=${start}`)).length, 4);
+      assert.deepEqual(await addresses(`createdUntil=${start}`), []);
+      assert.deepEqual(await addresses(`settledFrom=${start}`), [records[0]?.address]);
+      assert.deepEqual(await addresses(`settledUntil=${start}`), []);
+      const [item] = (await list(apiKey, "state=executed")).items as never[];
+      const { state, block, transactionHash, settledAt, amount } = item!;
+      assert.deepEqual(
+        { state, block, transactionHash, settledAt, amount },
+        {
+          state: "executed",
+          block: { number: 7, hash: found.block_hash, timestamp: 700 },
+          transactionHash: hash,
+          settledAt: new Date(nowMs + 5).toISOString(),
+          amount: "25000000",
+        },
+      );
+    });
+
+    test("events of the account alone, in order, from where one left off", async () => {
+      const [mine, other] = [await service.newKey(), await service.newKey()];
+      const rows = [mine, other].flatMap(({ accountId }) =>
+        Array.from({ length: 5 }, (_, i) => ({
+          account_id: accountId,
+          position: i + 1,
+          id: `evt_${accountId}_${i}`,
+          type: "address.funded",
+          address: Buffer.alloc(20),
+          sequence: i + 1,
+          created_at: nowMs,
+          body: JSON.stringify({ id: `${accountId} ${i}` }),
+        })),
+      );
+      await service.parts.store.db.insertInto("events").values(rows).execute();
+      const read = async (query: string) => (await get(mine.apiKey, `events?${query}`)).json();
+      const first = await read("limit=3");
+      assert.equal(first.items[0].id, `${mine.accountId} 0`);
+      assert.deepEqual([first.items.length, first.next, first.hasMore], [3, "3", true]);
+      const second = await read(`limit=3&cursor=${first.next}`);
+      assert.deepEqual([second.items.length, second.next, second.hasMore], [2, "5", false]);
+      const third = await read(`cursor=${second.next}`);
+      assert.deepEqual(third, { items: [], next: "5", hasMore: false });
+    });
+
+    test("reading counts as use of the key, and as no create", async () => {
+      const { accountId, apiKey } = await service.newKey();
+      await get(apiKey, "events");
+      await service.parts.accounts.usage.flush();
+      const { db } = service.parts.store;
+      const found = await findCredentials(db, accountId);
+      assert.ok(found.apiKey?.last_used_at);
+      const usage = db.selectFrom("usage").selectAll().where("account_id", "=", accountId);
+      assert.deepEqual(await usage.execute(), []);
+    });
+  });
+}

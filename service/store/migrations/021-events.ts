@@ -1,0 +1,88 @@
+// What became of the addresses that received money, for each account that created them, and the
+// events that say so. Times are Unix milliseconds; blocks are numbers of the row's chain.
+
+import { type Kysely, sql } from "kysely";
+import type { Bytes, Dialect } from "../dialect.ts";
+
+export type EventTables = {
+  /**
+   * One for each account and address once money was seen to come. `state` to `surplus` are what was
+   * last said; `sequence` counts what was said. Observed again from `due_block` on, or at
+   * `look_at`; a row with neither waits for money. `marked_block` is where it last came.
+   */
+  watches: {
+    account_id: string;
+    address: Bytes;
+    chain_id: number;
+    token: Bytes;
+    created_at: number;
+    marked_block: number;
+    due_block: number | null;
+    look_at: number | null;
+    looks: number;
+    /** Raised by each observation, so that of two at once only one is kept. */
+    version: number;
+    sequence: number;
+    state: string;
+    block_number: number | null;
+    block_hash: string | null;
+    block_time: number | null;
+    transaction_hash: string | null;
+    settled_at: number | null;
+    /** JSON: see events/changes.ts. */
+    known: string | null;
+  };
+  /** Newest blocks at which anything was observed: whether they still stand tells a reorg. */
+  watch_anchors: { chain_id: number; number: number; hash: string };
+  /** Of each chain the default, as its file has it. */
+  event_chains: { chain_id: number; confirmations: number };
+  /** Where an account chose otherwise. */
+  event_confirmations: { account_id: string; chain_id: number; confirmations: number };
+  /** `position` of the account's newest event. */
+  event_positions: { account_id: string; position: number };
+  /** `id` is `evt_` and 32 hex digits, `body` JSON as it is delivered. Kept for 30 days. */
+  events: {
+    account_id: string;
+    position: number;
+    id: string;
+    type: string;
+    address: Bytes;
+    sequence: number;
+    created_at: number;
+    body: string;
+  };
+};
+
+export async function up(db: Kysely<EventTables>, dialect: Dialect): Promise<void> {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  const statements = [
+    sql`create table watches (account_id text not null, address ${bytes} not null,
+        chain_id bigint not null, token ${bytes} not null, created_at bigint not null,
+        marked_block bigint not null, due_block bigint, look_at bigint, looks bigint not null,
+        version bigint not null, sequence bigint not null, state text not null,
+        block_number bigint, block_hash text, block_time bigint, transaction_hash text,
+        settled_at bigint, known text, primary key (account_id, address))`,
+    sql`create index watches_due on watches (chain_id, due_block)`,
+    sql`create index watches_look on watches (chain_id, look_at)`,
+    sql`create index watches_block on watches (chain_id, block_number)`,
+    sql`create index watches_state on watches (account_id, state, created_at, address)`,
+    sql`create index watches_settled on watches (account_id, settled_at, address)`,
+    sql`create table watch_anchors (chain_id bigint not null, number bigint not null,
+        hash text not null, primary key (chain_id, number))`,
+    sql`create table event_chains (chain_id bigint primary key not null,
+        confirmations bigint not null)`,
+    sql`create table event_confirmations (account_id text not null, chain_id bigint not null,
+        confirmations bigint not null, primary key (account_id, chain_id))`,
+    sql`create table event_positions (account_id text primary key not null,
+        position bigint not null)`,
+    sql`create table events (account_id text not null, position bigint not null,
+        id text not null unique, type text not null, address ${bytes} not null,
+        sequence bigint not null, created_at bigint not null, body text not null,
+        primary key (account_id, position))`,
+    sql`create index events_address on events (account_id, address, sequence)`,
+    sql`create index events_age on events (created_at)`,
+    // The other owners of an address that is paid are found by it.
+    sql`create index later_owners_address on later_owners (address, created_at)`,
+  ];
+  for (const statement of statements) await statement.execute(db);
+}
