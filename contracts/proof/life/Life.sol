@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+// The life of one vault on one chain, as src/PaymentFactory.sol and src/Vault.sol have it: each
+// guard of theirs stands here. solc's model checker proves the assertions for all intents, all
+// times, and any number of steps in any order. In two parts: both together take it eight times as
+// long.
+
+/// @notice Once, in time and in full, or closed; and over for good.
+/// @dev The outside is free: what the vault holds, and whether its calls succeed.
+contract Life {
+    uint256 private immutable AMOUNT;
+    uint256 private immutable EXPIRY;
+    bool private immutable IS_ITS_CHAIN;
+
+    uint256 private time;
+    /// @dev As the chain shows it.
+    uint256 private codeBytes;
+
+    // What happened, kept for the assertion.
+    uint256 private executions;
+    bool private allInTimeAndFull = true;
+    bool private closed;
+    bool private allClosedInTime = true;
+    bool private sentToRecovery;
+
+    constructor(uint256 amount, uint256 expiry, bool isItsChain, uint256 start) {
+        (AMOUNT, EXPIRY, IS_ITS_CHAIN, time) = (amount, expiry, isItsChain, start);
+    }
+
+    function wait(uint256 moment) external {
+        require(moment >= time);
+        time = moment;
+    }
+
+    function execute(uint256 held, bool callsSucceed) external {
+        require(codeBytes == 0); // AlreadyOver
+        require(IS_ITS_CHAIN); // WrongChain
+        require(time <= EXPIRY); // Expired
+        require(held >= AMOUNT); // Underfunded
+        require(callsSucceed); // CallFailed: undoes all
+        allInTimeAndFull = allInTimeAndFull && IS_ITS_CHAIN && time <= EXPIRY && held >= AMOUNT;
+        executions += 1;
+        codeBytes = 37;
+    }
+
+    /// @dev And rescue, where it is `recovery` that calls.
+    function recover() external {
+        if (codeBytes == 0) {
+            require(!IS_ITS_CHAIN || time > EXPIRY); // NotRecoverable
+            allClosedInTime = allClosedInTime && (!IS_ITS_CHAIN || time > EXPIRY);
+            closed = true;
+            codeBytes = 38;
+        }
+        sentToRecovery = true;
+    }
+
+    /// @dev One assertion, so that each part may rest on the others.
+    function sound() external view {
+        bool once = executions == (codeBytes == 37 ? 1 : 0);
+        bool closedNeverExecutes = closed == (codeBytes == 38) && allClosedInTime;
+        bool untouchedWhileOpen = codeBytes != 0 || !sentToRecovery;
+        assert(once && allInTimeAndFull && closedNeverExecutes && untouchedWhileOpen);
+    }
+}
+
+/// @notice Money leaves a vault by its calls or to its recovery, and is accounted for.
+/// @dev The outside is free: who pays what and when, and what the calls spend. Balances are of one
+/// token that keeps them truly.
+contract Money {
+    bool private over;
+    uint256 private balance;
+    uint256 private paid;
+    uint256 private spentByCalls;
+    uint256 private sentToRecovery;
+
+    function pay(uint256 amount) external {
+        paid += amount;
+        balance += amount;
+    }
+
+    function execute(uint256 spent) external {
+        require(!over); // AlreadyOver
+        over = true;
+        balance -= spent;
+        spentByCalls += spent;
+    }
+
+    /// @dev A token that charges or refuses sends less than all.
+    function recover(uint256 sent) external {
+        over = true;
+        balance -= sent;
+        sentToRecovery += sent;
+    }
+
+    function accounted() external view {
+        assert(paid == balance + spentByCalls + sentToRecovery && (over || balance == paid));
+    }
+}
