@@ -9,6 +9,7 @@ export { deterministicDeployer } from "./deployer.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
+export { tip } from "./snapshots/tip.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;

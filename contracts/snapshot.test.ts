@@ -13,7 +13,7 @@ describe("the build", () => {
   test("twice gives identical bytes", () => {
     build("out/first");
     build("out/second");
-    for (const name of ["PaymentFactory", "DemoToken", "DemoShop"]) {
+    for (const name of ["PaymentFactory", "DemoToken", "DemoShop", "Tip"]) {
       assert.deepEqual(readArtifact("out/first", name), readArtifact("out/second", name));
     }
   });
@@ -42,6 +42,7 @@ describe("index.ts", () => {
       "factoryCreationCode",
       "initCodePrefix",
       "paymentFactoryAbi",
+      "tip",
       "vaultCodeBytes",
     ]);
   });

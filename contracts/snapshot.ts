@@ -15,10 +15,13 @@ export function snapshotFiles(out: string): Record<string, string> {
     "payment-factory.ts": constant("paymentFactoryAbi", abi),
     "demo-token.ts": constant("demoToken", code(readArtifact(out, "DemoToken"))),
     "demo-shop.ts": constant("demoShop", code(readArtifact(out, "DemoShop"))),
+    "tip.ts": constant("tip", tip(readArtifact(out, "Tip"))),
     "deployment.json": `${JSON.stringify(deployment(factory), null, 2)}\n`,
   };
 }
 
+/** Brought to a chain as the factory is, by anybody: with salt zero. */
+const tip = ({ abi, bytecode }: Artifact) => ({ address: create2Address(bytecode), abi, bytecode });
 const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
 
 function deployment({ bytecode, runtime, immutables }: Artifact) {

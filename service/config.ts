@@ -68,6 +68,9 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),
     executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), "450"),
     executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, String(10n ** 18n)),
+    executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, String(5n * 10n ** 17n)),
+    executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, String(10n ** 17n)),
+    executorPays: read("EXECUTOR_PAYS", oneOf(["sponsor", "tips", "both"]), "both"),
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };
   if (config.expirySecondsMin > config.expirySecondsMax) {

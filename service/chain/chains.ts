@@ -48,6 +48,11 @@ const chainSchema = z.strictObject({
    * balance itself, so a payment that is undone costs the executor its gas and nobody money.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),
+  /**
+   * By symbol: wei of native coin that one whole token is worth to the executor. It takes tips in
+   * these, and leaves late money and surplus that is worth less than its gas.
+   */
+  tipPrices: z.record(z.string(), wei).optional(),
   /** Wei; the executor waits rather than pay more. */
   maxFeePerGas: wei.optional(),
 });
@@ -109,13 +114,20 @@ export function parseChains(value: unknown, source: string): Chain[] {
     throw new ChainsError(`${source} is not a list of chains: ${faults.join("; ")}`);
   }
   const seen = new Set<number>();
-  for (const { chainId, tokens } of parsed.data) {
+  for (const { chainId, tokens, tipPrices = {} } of parsed.data) {
     if (seen.has(chainId)) throw new ChainsError(`${source}: chain ${chainId} stands there twice`);
     seen.add(chainId);
     const refused = refusedChains.get(chainId);
     if (refused) {
       throw new ChainsError(
         `${source}: chain ${chainId} (${refused}) derives CREATE2 addresses by another formula`,
+      );
+    }
+    const symbols = new Set(tokens.map((token) => token.symbol));
+    const stranger = Object.keys(tipPrices).find((symbol) => !symbols.has(symbol));
+    if (stranger !== undefined) {
+      throw new ChainsError(
+        `${source}: chain ${chainId} has a price for ${stranger}, which it does not list`,
       );
     }
     const addresses = new Set(tokens.map((token) => token.address));

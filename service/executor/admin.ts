@@ -1,11 +1,11 @@
-// Operators' commands for the executor: what it has in hand, and a second chance for an address.
-// Both work on the store alone, while executors run or not.
+// Operators' commands for the executor: what it has in hand, a second chance for an address, and to
+// be rid of one. All work on the store alone, while executors run or not.
 
 import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";
-import type { Command } from "../store/command.ts";
+import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
-import { retryJob } from "./ledger/jobs.ts";
+import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { findLookedSince } from "./ledger/looks.ts";
 
 export const executorCommands: Command[] = [
@@ -24,22 +24,41 @@ export const executorCommands: Command[] = [
     words: "executor retry",
     options: { address: "A", chain: "ID" },
     optional: ["chain"],
-    async run({ store, chainsFile }, { options }) {
-      const address = addressOf(options.address);
-      const terms = await store.findTerms(fromHex(address));
-      if (!terms) throw new Error(`no intent is held for ${address}`);
-      const own = decodeTerms(terms).chainId;
-      const chainId = options.chain === undefined ? own : Number(options.chain);
-      const known = readChains(chainsFile).map((chain) => chain.chainId);
-      if (!known.includes(chainId)) {
-        const found = options.chain ?? `${own}, which ${address} is for`;
-        throw new Error(`no chain ${found} in ${chainsFile}; it has ${known.join(", ")}`);
-      }
-      await retryJob(store.db, chainId, address.toLowerCase() as Hex);
+    async run(context, { options }) {
+      const { address, chainId } = await jobOf(context, options);
+      await retryJob(context.store.db, chainId, address.toLowerCase() as Hex);
       return { address, chainId, due: "now" };
     },
   },
+  {
+    words: "executor drop",
+    options: { address: "A", chain: "ID" },
+    optional: ["chain"],
+    async run(context, { options }) {
+      const { address, chainId } = await jobOf(context, options);
+      await dropJob(context.store.db, chainId, address.toLowerCase() as Hex);
+      return { address, chainId, due: "never" };
+    },
+  },
 ];
+
+/** @throws an error that names the option, or says that no intent is held */
+async function jobOf(
+  { store, chainsFile }: CommandContext,
+  options: Record<string, string | undefined>,
+): Promise<{ address: Hex; chainId: number }> {
+  const address = addressOf(options.address);
+  const terms = await store.findTerms(fromHex(address));
+  if (!terms) throw new Error(`no intent is held for ${address}`);
+  const own = decodeTerms(terms).chainId;
+  const chainId = options.chain === undefined ? own : Number(options.chain);
+  const known = readChains(chainsFile).map((chain) => chain.chainId);
+  if (!known.includes(chainId)) {
+    const found = options.chain ?? `${own}, which ${address} is for`;
+    throw new Error(`no chain ${found} in ${chainsFile}; it has ${known.join(", ")}`);
+  }
+  return { address, chainId };
+}
 
 /** @throws an error that names the option */
 function addressOf(text: string | undefined): Hex {

@@ -17,7 +17,10 @@ function lineOf(event: ExecutorEvent) {
 
 describe("what an operator reads", () => {
   test("a corrupt address as it is", () => {
-    assert.equal(lineOf({ kind: "corrupt_record", address: "0x12" }).address, "0x12");
+    assert.equal(
+      lineOf({ kind: "corrupt_record", address: "0x12", cause: "it derives another" }).address,
+      "0x12",
+    );
   });
 
   test("an address as the API answers it, and a hash as explorers have it", () => {

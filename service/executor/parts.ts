@@ -5,7 +5,9 @@ import type { Hex } from "executable-address";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { Network, NetworkEvent, View } from "../chain/rpc/network.ts";
 import type { Place, Span } from "../store/created.ts";
+import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
+import type { TipPrices } from "./jobs/tips.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
@@ -39,8 +41,12 @@ export type ChainSettings = {
   paymentConfirmations: number;
   decision: DecisionPolicy;
   fees: FeePolicy;
-  /** Wei for gas per day of the chain's clock. */
-  perDayMax: bigint;
+  budgets: BudgetLimits;
+  /** Who pays for executions: the operator's budgets, tips, or either. */
+  pays: "sponsor" | "tips" | "both";
+  /** The Tip contract, lower case, where tips are taken. */
+  tip: Hex | undefined;
+  tipPrices: TipPrices;
   /** Wei of the sender's balance below which operators are warned. */
   balanceWarnBelow: bigint;
 };
@@ -53,9 +59,13 @@ export type Tuning = {
   /** Sent again while it is not mined. */
   resendMs: number;
   stuckSeconds: number;
-  /** Gas limits of one transaction and of one intent in it. */
+  /** Gas limits of one transaction, where the chain allows so much, and of one intent in it. */
   batchGasMax: number;
   intentGasMax: number;
+  /** One recovery that takes more is left to its owner. */
+  recoveryGasMax: number;
+  /** How long a pass simulates. */
+  simulateMsMax: number;
   batchItemsMax: number;
   /** Nodes refuse transactions above 128 KiB. */
   batchBytesMax: number;
@@ -76,6 +86,8 @@ export const defaultTuning: Tuning = {
   stuckSeconds: 45,
   batchGasMax: 12_000_000,
   intentGasMax: 5_000_000,
+  recoveryGasMax: 1_000_000,
+  simulateMsMax: 4000,
   batchItemsMax: 50,
   batchBytesMax: 100_000,
   inFlightMax: 16,
@@ -94,7 +106,7 @@ export type ExecutorEvent =
   | { kind: "pass_failed"; message: string }
   | { kind: "detected"; address: Hex; blockNumber: number }
   | { kind: "reorg"; fromBlock: number }
-  | { kind: "corrupt_record"; address: Hex }
+  | { kind: "corrupt_record"; address: Hex; cause: string }
   | { kind: "attempt_failed"; address: Hex; reason: string }
   | { kind: "given_up"; address: Hex; reason: string }
   | { kind: "sent"; purpose: Purpose["kind"]; nonce: number; hash: Hex; addresses: number }
@@ -138,6 +150,11 @@ export type Memory = {
   /** Whose turn it is to be asked first: for logs, and for balances. */
   sweepTurn: number;
   examineTurn: number;
+  simulateTurn: number;
+  /** Holdings asked for in one call: fewer, while endpoints do not answer for more. */
+  probeMax: number;
+  /** The sender's nonce as it was read, at which head, and when. */
+  nonce: { value: number; head: Hex; sinceMs: number } | undefined;
   /** The head up to which all is swept. */
   sweptHead: Hex | undefined;
   isFactoryThere: boolean;
@@ -147,6 +164,8 @@ export type Memory = {
   looks: Looks;
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
+  /** Purposes whose transaction no block of the chain can hold. */
+  hopeless: Set<string>;
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
 };

@@ -3,12 +3,15 @@
 // step leaves the ledger such that being killed after it loses nothing.
 
 import { openNetwork } from "../chain/rpc/network.ts";
+import { subjectsMax } from "../chain/status/probe.ts";
 import { holdLease } from "./hold-lease.ts";
+import { type Budgets, openBudgets, shareOut } from "./jobs/budgets.ts";
 import { work } from "./jobs/work.ts";
+import { dayOf, type Purpose } from "./ledger/purposes.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { sweep } from "./payments/sweep.ts";
-import { openPurse, readNonce } from "./transactions/send.ts";
+import { costMax, openPurse, readNonce } from "./transactions/send.ts";
 import { settle } from "./transactions/settle.ts";
 import { upkeep } from "./transactions/upkeep.ts";
 
@@ -22,6 +25,9 @@ export function freshMemory(parts: Parts): Memory {
     head: undefined,
     sweepTurn: 0,
     examineTurn: 0,
+    simulateTurn: 0,
+    probeMax: subjectsMax,
+    nonce: undefined,
     sweptHead: undefined,
     isFactoryThere: false,
     rangeBlocks: firstRangeBlocks,
@@ -29,11 +35,15 @@ export function freshMemory(parts: Parts): Memory {
     looks: freshLooks(),
     sentMs: new Map(),
     underpriced: new Set(),
+    hopeless: new Set(),
     absent: new Map(),
   };
 }
 
-/** @throws what stopped it: the next pass begins anew from the ledger */
+/**
+ * An unchanged head is looked at and nothing more, unless something is due by the clock.
+ * @throws what stopped it: the next pass begins anew from the ledger
+ */
 export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
   if (!fence) return;
@@ -42,22 +52,69 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const pass: Pass = { parts, memory, fence, view, now };
 
   const swept = await sweep(pass);
-  const nonce = await readNonce(pass);
   const { chainId } = parts.chain;
-  await settle(pass, await parts.ledger.findPending(chainId, parts.signer.address), nonce);
-  const pending = await parts.ledger.findPending(chainId, parts.signer.address);
-  const purse = await openPurse(pass, pending);
-  const isLow = purse.balance < parts.chain.balanceWarnBelow;
-  parts.report({ kind: "balance", wei: purse.balance, isLow });
-  await upkeep(pass, purse, pending, nonce);
-  const inFlight = pending.length;
-  const due = await work(pass, purse, inFlight);
+  const sender = parts.signer.address;
+  let pending = await parts.ledger.findPending(chainId, sender);
+  const { nonce, isFresh } = await nonceOf(pass, pending.length > 0);
+  if (isFresh && pending.length > 0) {
+    await settle(pass, pending, nonce);
+    pending = await parts.ledger.findPending(chainId, sender);
+  }
+  const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
+  const purse = openPurse(pass, unmined);
+  const budgets = budgetsOf(pass, pending);
+  if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
+  if (isFresh && pending.length === 0) await purse();
+  const due = await work(pass, purse, budgets, unmined.length);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - swept);
   const secondsBehind = blocksBehind === 0 ? 0 : now - view.head.timestamp;
-  parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight });
+  parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight: unmined.length });
   // Last, so that nothing that goes wrong here holds up what is known to be paid.
   await lookAtNew(pass);
+}
+
+/** While nothing is pending, the nonce is read this seldom. */
+const idleNonceMs = 60_000;
+
+/** Read at each head while something is pending; the sender's balance is shown as often. */
+async function nonceOf(
+  pass: Pass,
+  isPending: boolean,
+): Promise<{ nonce: number; isFresh: boolean }> {
+  const { memory, view, parts } = pass;
+  const known = memory.nonce;
+  const isSame = known?.head === view.head.hash;
+  const isRecent = known && parts.clock() - known.sinceMs < idleNonceMs;
+  if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
+  const nonce = await readNonce(pass);
+  memory.nonce = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };
+  return { nonce, isFresh: true };
+}
+
+/** The budgets of the chain's day, once somebody asks: settled, and in flight at its cap. */
+function budgetsOf({ parts, view }: Pass, pending: readonly Purpose[]): () => Promise<Budgets> {
+  let opened: Promise<Budgets> | undefined;
+  const open = async () => {
+    const { ledger, chain } = parts;
+    const day = dayOf(view.head.timestamp);
+    const total = await ledger.findSpending(chain.chainId, day);
+    const accounts = await ledger.findAccountSpending(chain.chainId, day);
+    const budgets = openBudgets(chain.budgets, { total, accounts });
+    for (const purpose of pending) {
+      const cap = costMax(purpose);
+      if (purpose.shares.length === 0) budgets.reserveForChain(cap);
+      for (const [address, part] of shareOut(cap, purpose.shares)) {
+        const payer = purpose.shares.find((share) => share.address === address)!;
+        budgets.reserve(payer, part);
+      }
+    }
+    return budgets;
+  };
+  return () => {
+    opened ??= open();
+    return opened;
+  };
 }
 
 /**

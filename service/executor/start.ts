@@ -3,12 +3,13 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
-import { factoryCodeHash } from "executable-address-contracts";
+import { factoryCodeHash, tip } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import type { Store } from "../store/store.ts";
+import { type TipPrices, weiOf } from "./jobs/tips.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { logEvent } from "./log.ts";
 import { countEvents } from "./metrics.ts";
@@ -22,6 +23,9 @@ export type ExecutorConfig = KeySource & {
   executorLooksPerPass: number;
   /** Wei, decimal. */
   executorGasPerDayMax: string;
+  executorGasPerAccountMax: string;
+  executorGasPerClientIdMax: string;
+  executorPays: "sponsor" | "tips" | "both";
   executorBalanceWarn: string;
 };
 
@@ -101,6 +105,12 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
 
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
+  const tipPrices: TipPrices = new Map(
+    chain.tokens.flatMap((token) => {
+      const wei = chain.tipPrices?.[token.symbol];
+      return wei ? [[lower(token), { wei: BigInt(wei), decimals: token.decimals }] as const] : [];
+    }),
+  );
   return {
     chainId: chain.chainId,
     tokens: chain.tokens.map(lower),
@@ -110,14 +120,23 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
       recoverMin: new Map(
         chain.tokens.map((token) => [lower(token), BigInt(token.recoverMin ?? 1)] as const),
       ),
+      weiOf: (token, amount) => weiOf(tipPrices, token, amount),
       paidFailuresMax: 3,
       recoveryFailuresMax: 6,
+      recoveriesPerDayMax: 3,
     },
     fees: {
       perGasMax: chain.maxFeePerGas ? BigInt(chain.maxFeePerGas) : perGasMaxDefault,
       priorityMin: 1n,
     },
-    perDayMax: BigInt(config.executorGasPerDayMax),
+    budgets: {
+      perDayMax: BigInt(config.executorGasPerDayMax),
+      perAccountMax: BigInt(config.executorGasPerAccountMax),
+      perClientMax: BigInt(config.executorGasPerClientIdMax),
+    },
+    pays: config.executorPays,
+    tip: tip.address.toLowerCase() as Hex,
+    tipPrices,
     balanceWarnBelow: BigInt(config.executorBalanceWarn),
   };
 }

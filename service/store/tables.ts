@@ -4,6 +4,7 @@ import type { RecordTables } from "./migrations/001-records.ts";
 import type { AccountTables } from "./migrations/002-accounts.ts";
 import type { ExecutorTables } from "./migrations/003-executor.ts";
 import type { LookTables } from "./migrations/004-looks.ts";
+import type { BudgetTables } from "./migrations/010-budgets.ts";
 import type { ReferenceTables } from "./migrations/020-references.ts";
 import type { EventTables } from "./migrations/021-events.ts";
 
@@ -16,5 +17,6 @@ export type Tables = {
   AccountTables &
   ExecutorTables &
   LookTables &
+  BudgetTables &
   ReferenceTables &
   EventTables;

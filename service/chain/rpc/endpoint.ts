@@ -11,9 +11,10 @@ export type Endpoint = {
   name: string;
   /**
    * One answer per call, in order.
+   * @param timeoutMs of one request, where it is to be another than the endpoint's own
    * @throws {ChainUnavailable} when the endpoint could not be asked, or not in time
    */
-  ask(calls: readonly Call[]): Promise<Answer[]>;
+  ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
 };
 
 export type EndpointOptions = {
@@ -33,7 +34,7 @@ type Open = { call: Call; index: number; attempts: number };
 
 /** @param name how logs and metrics call it */
 export function httpEndpoint(name: string, url: string, options: EndpointOptions): Endpoint {
-  const { timeoutMs, patienceMs = 2 * timeoutMs } = options;
+  const { patienceMs = 2 * options.timeoutMs } = options;
   const pace = openPace(() => performance.now());
   const failed = (error: unknown) => {
     if (error instanceof ChainUnavailable) return error;
@@ -43,7 +44,7 @@ export function httpEndpoint(name: string, url: string, options: EndpointOptions
   };
   return {
     name,
-    async ask(calls) {
+    async ask(calls, timeoutMs = options.timeoutMs) {
       const answers = new Array<Answer>(calls.length);
       const open = calls.map((call, index): Open => ({ call, index, attempts: 0 }));
       const until = performance.now() + patienceMs;
@@ -54,7 +55,7 @@ export function httpEndpoint(name: string, url: string, options: EndpointOptions
             throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
           }
           if (pauseMs > 0) await wait(pauseMs);
-          else open.push(...(await send(pace.take(open), answers)));
+          else open.push(...(await send(pace.take(open), answers, timeoutMs)));
         }
       };
       const lanes = pace.callsMax() < fewCalls ? lanesMax : 1;
@@ -69,9 +70,9 @@ export function httpEndpoint(name: string, url: string, options: EndpointOptions
   };
 
   /** @returns those to be asked again */
-  async function send(batch: Open[], answers: Answer[]): Promise<Open[]> {
+  async function send(batch: Open[], answers: Answer[], timeoutMs: number): Promise<Open[]> {
     if (batch.length === 0) return [];
-    const response = await post(batch);
+    const response = await post(batch, timeoutMs);
     if (response.status === 429) {
       pace.limited(retryAfterMs(response));
       return again(batch, { error: { code: 429, message: `${name} answered 429` } }, answers);
@@ -139,7 +140,7 @@ export function httpEndpoint(name: string, url: string, options: EndpointOptions
       .map((each) => ({ ...each, attempts: each.attempts + 1 }));
   }
 
-  async function post(batch: Open[]) {
+  async function post(batch: Open[], timeoutMs: number) {
     const body = batch.map(({ call }, id) => ({ jsonrpc: "2.0", id, ...call }));
     const response = await fetch(url, {
       method: "POST",

@@ -35,6 +35,11 @@ export type View = {
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /** As `readInTurn`, from `quorum` endpoints where so many have usable answers; one at least. */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
+  /**
+   * As `readInTurn`, for calls that may be too much for any endpoint.
+   * @returns undefined where one that is alive did not answer them within `timeoutMs`
+   */
+  tryRead(calls: Call[], turn: number, timeoutMs: number): Promise<Answer[] | undefined>;
   /** From every endpoint of this chain; undefined where one failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
   /** How many endpoints must say the same before it is believed. */
@@ -231,6 +236,15 @@ function viewOf({ head, order, all, quorum, isWhole, ask, punish }: ViewParts): 
     readInTurn: async (calls, turn, usable = isResult) =>
       (await readFrom(inTurn(turn), calls, usable, 1))[0]!,
     readSeveral: (calls, turn, usable) => readFrom(inTurn(turn), calls, usable, quorum),
+    async tryRead(calls, turn, timeoutMs) {
+      for (const known of inTurn(turn)) {
+        const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
+        if (answers) return answers;
+        // What was asked may be to blame, or the endpoint: a question that costs nothing tells.
+        if (await ask(known, [{ method: "eth_chainId", params: [] }])) return undefined;
+      }
+      throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}`);
+    },
     readEach: (calls) => Promise.all(order.map((known) => ask(known, calls))),
   };
 }

@@ -37,7 +37,12 @@ export async function hintJobs(
       detected_at: block.timestamp,
       detected_block: block.number,
     };
-    const counts = { not_before: 0, failures: 0, paid_failures: 0, recovery_failures: 0 };
+    const counts = {
+      not_before: 0,
+      failures: 0,
+      paid_failures: 0,
+      recovery_failures: 0,
+    };
     const { numInsertedOrUpdatedRows } = await db
       .insertInto("executor_jobs")
       .values({ chain_id: chainId, address: fromHex(address), purpose_id: null, ...counts, ...due })

@@ -78,7 +78,7 @@ function progressOf({ state, reason, failures, kind, hash }: Row): ExecutorProgr
   if (state === "idle") return null;
   return {
     purpose: kind === "execute" || kind === "recover" ? kind : null,
-    phase: state,
+    phase: state === "dropped" ? "given_up" : state,
     transactionHash: hash as Hex | null,
     attempts: failures,
     reason,

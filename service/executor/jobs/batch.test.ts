@@ -11,7 +11,7 @@ const ready = (name: string, gas: number, failures = 0, bytes = 100): Ready =>
     item: { job: { address: name, terms: `0x${"00".repeat(bytes)}` as Hex, failures } },
   }) as never;
 const names = (list: readonly Ready[]) =>
-  batchesOf(list, limits).map((batch) => batch.items.map((item) => item.job.address).join(""));
+  batchesOf(list, limits).map((batch) => batch.ready.map(({ item }) => item.job.address).join(""));
 
 describe("batchesOf", () => {
   test("one that failed before goes alone", () => {

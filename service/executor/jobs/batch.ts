@@ -1,15 +1,19 @@
 // Which executions go together in one transaction, and how much gas it is given.
 
 import type { Hex } from "executable-address";
+import type { Share } from "../ledger/purposes.ts";
 import type { Tuning } from "../parts.ts";
 import { byteLength } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
 
-/** An execution that was simulated alone, and the gas it took as a transaction of its own. */
-export type Ready = { item: Examined; gas: number };
+/**
+ * What was simulated alone, and the gas it takes as a transaction of its own. `tokens`: a recovery
+ * of these. Otherwise an execution; `isTipped`: its tip pays for it.
+ */
+export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: boolean };
 
-/** `tokens`: a recovery of these. Otherwise executions. */
-export type Batch = { items: Examined[]; tokens?: Hex[]; gas: number };
+/** Of one kind: executions, or recoveries. */
+export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax">;
 
@@ -32,7 +36,7 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
   const batches: Batch[] = [];
   let open: Ready[] = [];
   const close = () => {
-    if (open.length > 0) batches.push({ items: open.map(({ item }) => item), gas: gasOf(open) });
+    if (open.length > 0) batches.push({ ready: open, gas: gasOf(open) });
     open = [];
   };
   for (const next of together) {
@@ -40,7 +44,7 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
     open.push(next);
   }
   close();
-  return [...batches, ...alone.map((one) => ({ items: [one.item], gas: gasOf([one]) }))];
+  return [...batches, ...alone.map((one) => ({ ready: [one], gas: gasOf([one]) }))];
 }
 
 function fits(items: readonly Ready[], limits: BatchLimits): boolean {
@@ -53,8 +57,20 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
 }
 
 /** @param items in ascending order of gas */
-function gasOf(items: readonly Ready[]): number {
+export function gasOf(items: readonly Ready[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
+}
+
+/** Each address's part of the gas, which sums to the whole. */
+export function sharesOf({ ready, gas }: Batch): Share[] {
+  const each = Math.floor(gas / ready.length);
+  return ready.map(({ item: { job }, isTipped = false }, index) => ({
+    address: job.address,
+    gas: index === 0 ? gas - each * (ready.length - 1) : each,
+    accountId: job.accountId,
+    isClientId: job.isClientId,
+    isTipped,
+  }));
 }
 
 /** Closing the vault, on top of what its transfers take by themselves. */
@@ -66,5 +82,5 @@ const calldataByteGas = 40;
 /** A recovery's own estimate would be what suffices to fail quietly, so it is put together. */
 export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
   const calldata = byteLength(item.job.terms) * calldataByteGas;
-  return Math.ceil((closeGas + calldata + tokens.length * perTokenGas + transfersGas) * margin);
+  return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
 }

@@ -5,23 +5,30 @@ import { type Decision, decide, type Facts } from "./decide.ts";
 
 const token: Hex = `0x${"aa".repeat(20)}`;
 const other: Hex = `0x${"bb".repeat(20)}`;
+const priced: Hex = `0x${"cc".repeat(20)}`;
 const native: Hex = `0x${"00".repeat(20)}`;
 const expiry = 1000;
 
 /** Open, funded, cheap, never tried: it executes. Each row changes something about it. */
 const plain: Facts = {
-  terms: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
+  wanted: { chainId: 1, token, amount: 100n, expirationSeconds: expiry },
   chain: { chainId: 1, timeSeconds: 500 },
   vault: { hasCode: false, balances: new Map([[token, 100n]]) },
-  history: { isInFlight: false, paidFailures: 0, recoveryFailures: 0, notBeforeSeconds: 0 },
-  fees: { perGas: 10n, perGasMax: 20n, committedToday: 0n, perDayMax: 1000n },
-  policy: { recoverMin: new Map([[other, 50n]]), paidFailuresMax: 3, recoveryFailuresMax: 5 },
+  history: { paidFailures: 0, recoveryFailures: 0, recoveriesToday: 0, notBeforeSeconds: 0 },
+  fees: { perGas: 10n, perGasMax: 20n },
+  policy: {
+    recoverMin: new Map([[other, 50n]]),
+    weiOf: (of, amount) => (of === priced ? amount * 1000n : undefined),
+    paidFailuresMax: 3,
+    recoveryFailuresMax: 5,
+    recoveriesPerDayMax: 3,
+  },
 };
 
 type Change = { [Key in keyof Facts]?: Partial<Facts[Key]> };
 
 const given = (change: Change): Facts => ({
-  terms: { ...plain.terms, ...change.terms },
+  wanted: { ...plain.wanted, ...change.wanted },
   chain: { ...plain.chain, ...change.chain },
   vault: { ...plain.vault, ...change.vault },
   history: { ...plain.history, ...change.history },
@@ -38,12 +45,6 @@ const execute: Decision = { action: "execute" };
 const giveUp = (reason: string) => ({ action: "give_up", reason }) as Decision;
 
 const rows: [title: string, change: Change, decision: Decision][] = [
-  ["in flight: nothing else", { history: { isInFlight: true } }, wait("in_flight", null)],
-  [
-    "in flight and over: nothing else",
-    { history: { isInFlight: true }, vault: over },
-    wait("in_flight", null),
-  ],
   ["open and funded: execute", {}, execute],
   ["open and more than funded: execute", { vault: holding([token, 101n]) }, execute],
   ["in the very second of expiry: execute", { chain: { timeSeconds: expiry } }, execute],
@@ -66,7 +67,6 @@ const rows: [title: string, change: Change, decision: Decision][] = [
   ["open and empty: wait for money", { vault: holding() }, wait("nothing_there", null)],
   ["fees over the cap: wait", { fees: { perGas: 21n } }, wait("fees_over_cap", 515)],
   ["fees at the cap: execute", { fees: { perGas: 20n } }, execute],
-  ["budget spent: wait", { fees: { committedToday: 1000n } }, wait("budget_spent", 515)],
   ["in backoff: wait for its end", { history: { notBeforeSeconds: 600 } }, wait("backoff", 600)],
   [
     "backoff past expiry: wait for expiry",
@@ -150,9 +150,19 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     wait("fees_over_cap", 515),
   ],
   [
-    "over, budget spent: wait",
-    { vault: over, fees: { committedToday: 1001n } },
-    wait("budget_spent", 515),
+    "over, returned three times today: wait for tomorrow",
+    { vault: over, history: { recoveriesToday: 3 } },
+    wait("recoveries_of_today_spent", 86_400),
+  ],
+  [
+    "over with a priced token that is worth less than its gas: give up",
+    { vault: { ...over, ...holding([priced, 499n]) } },
+    giveUp("not_worth_its_gas"),
+  ],
+  [
+    "over with a priced token that is worth its gas: recover it",
+    { vault: { ...over, ...holding([priced, 500n]) } },
+    recover(priced),
   ],
   [
     "over, in backoff: wait for its end",
@@ -174,7 +184,6 @@ describe("decide", () => {
       timeSeconds: [expiry - 1, expiry, expiry + 1],
       held: [0n, 1n, 99n, 100n, 101n],
       perGas: [10n, 21n],
-      committedToday: [0n, 1000n],
       notBeforeSeconds: [0, expiry + 500],
       paidFailures: [0, 3],
       recoveryFailures: [0, 5],
@@ -183,7 +192,7 @@ describe("decide", () => {
       const facts = given({
         vault: { hasCode: row.hasCode, ...holding([token, row.held]) },
         chain: { chainId: row.chainId, timeSeconds: row.timeSeconds },
-        fees: { perGas: row.perGas, committedToday: row.committedToday },
+        fees: { perGas: row.perGas },
         history: row,
       });
       const decision = decide(facts);
@@ -193,11 +202,11 @@ describe("decide", () => {
       if (decision.action === "wait" && decision.untilSeconds !== null) {
         assert.ok(decision.untilSeconds > row.timeSeconds, "a wait ends later than now");
       }
-      const mayPay = row.perGas <= 20n && row.committedToday < 1000n;
+      const mayPay = row.perGas <= 20n;
       if (decision.action === "execute" || decision.action === "recover") assert.ok(mayPay);
       count++;
     }
-    assert.equal(count, 2 * 2 * 3 * 5 * 2 * 2 * 2 * 2 * 2);
+    assert.equal(count, 2 * 2 * 3 * 5 * 2 * 2 * 2 * 2);
   });
 });
 

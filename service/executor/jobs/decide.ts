@@ -1,44 +1,48 @@
 // What to do with an address now. Pure: the same facts give the same decision, and every reason an
-// operator may read is named here.
+// operator may read is named here or in budgets.ts.
 
 import type { Hex } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
 import { nativeCoin } from "./calldata.ts";
 
 /** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */
-export type Terms = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
+export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
-/** What was tried before. `notBeforeSeconds` is where the last failure's backoff ends. */
+/**
+ * What was tried before. `notBeforeSeconds` is where the last failure's backoff ends;
+ * `recoveriesToday` counts transactions on the chain's day.
+ */
 export type History = {
-  isInFlight: boolean;
   paidFailures: number;
   recoveryFailures: number;
+  recoveriesToday: number;
   notBeforeSeconds: number;
 };
 
-/**
- * Wei. `perGas`: what a transaction would have to offer now. `committedToday`: what gas has cost
- * today, and what transactions in flight may cost at most.
- */
-export type Fees = { perGas: bigint; perGasMax: bigint; committedToday: bigint; perDayMax: bigint };
+/** Wei. `perGas`: what a transaction would have to offer now. */
+export type Fees = { perGas: bigint; perGasMax: bigint };
 
-/** `recoverMin`: base units of a token below which returning it is not worth its gas. */
+/**
+ * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
+ * the token has a price; one without is judged by `recoverMin` alone.
+ */
 export type DecisionPolicy = {
   recoverMin: ReadonlyMap<Hex, bigint>;
+  weiOf(token: Hex, amount: bigint): bigint | undefined;
   paidFailuresMax: number;
   recoveryFailuresMax: number;
+  recoveriesPerDayMax: number;
 };
 
 export type WaitReason =
-  | "in_flight"
   | "backoff"
   | "fees_over_cap"
-  | "budget_spent"
   | "underfunded"
   | "execution_keeps_failing"
+  | "recoveries_of_today_spent"
   | "nothing_there";
 
 export type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
@@ -51,7 +55,7 @@ export type Decision =
   | { action: "give_up"; reason: GiveUpReason };
 
 export type Facts = {
-  terms: Terms;
+  wanted: Wanted;
   chain: { chainId: number; timeSeconds: number };
   vault: Vault;
   history: History;
@@ -59,10 +63,11 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
-/** How long to wait where only fees or budget stand in the way. */
+/** How long to wait where only fees stand in the way. */
 const retrySeconds = 15;
+export const daySeconds = 86_400;
 
-/** Of a recovery, about: coins that pay less than that are left until they do, or more comes. */
+/** Of a recovery, about: what pays less than that is left until it pays more, or more comes. */
 const recoveryGas = 50_000n;
 
 /**
@@ -70,19 +75,18 @@ const recoveryGas = 50_000n;
  * its calls may run. Otherwise it is over or closed, and what it holds goes to `recovery`.
  */
 export function decide(facts: Facts): Decision {
-  const { terms, chain, vault, history } = facts;
-  if (history.isInFlight) return wait("in_flight", null);
+  const { wanted, chain, vault } = facts;
   const isOpen =
     !vault.hasCode &&
-    terms.chainId === chain.chainId &&
-    chain.timeSeconds <= terms.expirationSeconds;
+    wanted.chainId === chain.chainId &&
+    chain.timeSeconds <= wanted.expirationSeconds;
   return isOpen ? decideOpen(facts) : decideOver(facts);
 }
 
-function decideOpen({ terms, chain, vault, history, fees, policy }: Facts): Decision {
-  const afterExpiry = terms.expirationSeconds + 1;
-  const held = vault.balances.get(terms.token) ?? 0n;
-  if (held < terms.amount) {
+function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Decision {
+  const afterExpiry = wanted.expirationSeconds + 1;
+  const held = vault.balances.get(wanted.token) ?? 0n;
+  if (held < wanted.amount) {
     const holdsAny = [...vault.balances.values()].some((amount) => amount > 0n);
     return holdsAny ? wait("underfunded", afterExpiry) : wait("nothing_there", null);
   }
@@ -100,6 +104,10 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
   if (history.recoveryFailures >= policy.recoveryFailuresMax) {
     return { action: "give_up", reason: "recovery_keeps_failing" };
   }
+  if (history.recoveriesToday >= policy.recoveriesPerDayMax) {
+    const tomorrow = (Math.floor(chain.timeSeconds / daySeconds) + 1) * daySeconds;
+    return wait("recoveries_of_today_spent", tomorrow);
+  }
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
@@ -107,11 +115,14 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
   { perGas }: Fees,
-  { recoverMin }: DecisionPolicy,
+  { recoverMin, weiOf }: DecisionPolicy,
 ): Hex[] {
+  const cost = perGas * recoveryGas;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
-    token !== nativeCoin && amount >= (recoverMin.get(token) ?? 1n);
-  const nativeMin = held.some(isWorthIt) ? 1n : perGas * recoveryGas;
+    token !== nativeCoin &&
+    amount >= (recoverMin.get(token) ?? 1n) &&
+    (weiOf(token, amount) ?? cost) >= cost;
+  const nativeMin = held.some(isWorthIt) ? 1n : cost;
   return held
     .filter((each) => isWorthIt(each) || (each[0] === nativeCoin && each[1] >= nativeMin))
     .map(([token]) => token);
@@ -121,13 +132,12 @@ function tokensWorthIt(
 function heldBack(
   now: number,
   { notBeforeSeconds }: History,
-  { perGas, perGasMax, committedToday, perDayMax }: Fees,
+  { perGas, perGasMax }: Fees,
   latestSeconds = Number.POSITIVE_INFINITY,
 ): Decision | undefined {
   const soon = Math.min(now + retrySeconds, latestSeconds);
   if (now < notBeforeSeconds) return wait("backoff", Math.min(notBeforeSeconds, latestSeconds));
   if (perGas > perGasMax) return wait("fees_over_cap", soon);
-  if (committedToday >= perDayMax) return wait("budget_spent", soon);
   return undefined;
 }
 

@@ -1,91 +1,144 @@
 // What a vault looks like now, for the decision about it.
 
-import { decodeTerms, deriveAddress, fromHex, type Hex, toHex } from "executable-address";
-import { type Answer, type Call, hexData, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
+import {
+  decodeTerms,
+  deriveAddress,
+  fromHex,
+  type Hex,
+  InvalidError,
+  toHex,
+} from "executable-address";
+import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { type Holding, holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
-import { balanceOfCalldata, nativeCoin } from "./calldata.ts";
-import type { Terms, Vault } from "./decide.ts";
+import { nativeCoin } from "./calldata.ts";
+import type { Vault, Wanted } from "./decide.ts";
+import { type Tip, tipsIn } from "./tips.ts";
 
-export type Examined = { job: Job; terms: Terms; recovery: Hex; vault: Vault };
+export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
+
+/** A job whose record does not derive its address, and how that was seen. */
+export type Corrupt = { job: Job; cause: string };
+
+type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
  * Reads each job's vault at one block: code, native coin, and every listed token besides the
- * intent's own. `corrupt` are those whose record does not derive their address.
+ * intent's own. Where nothing or too little is seen, though money was, another endpoint is asked.
  */
 export async function examine(
   pass: Pass,
   jobs: readonly Job[],
-): Promise<{ examined: Examined[]; corrupt: Job[] }> {
-  const { parts, memory, view } = pass;
-  const corrupt: Job[] = [];
-  const known = jobs.flatMap((job) => {
-    const intent = verifiedIntent(job, parts.factory);
-    if (!intent) corrupt.push(job);
-    return intent ? [{ job, ...intent, tokens: tokensOf(pass, intent.terms) }] : [];
+): Promise<{ examined: Examined[]; corrupt: Corrupt[] }> {
+  const corrupt: Corrupt[] = [];
+  const verified = jobs.flatMap((job) => {
+    const found = verify(pass, job);
+    if ("cause" in found) corrupt.push(found);
+    return "cause" in found ? [] : [found];
   });
-  const calls = known.flatMap(({ job, tokens }) => readsOf(job.address, tokens, view.at));
-  const answers =
-    calls.length === 0 ? [] : await view.readInTurn(calls, memory.examineTurn++, isUsable);
-  let at = 0;
-  const examined = known.map(({ job, terms, recovery, tokens }) => {
-    const mine = answers.slice(at, at + tokens.length + 2);
-    at += mine.length;
-    const balances = new Map<Hex, bigint>([[nativeCoin, quantity(resultOf(mine[1]))]]);
-    tokens.forEach((token, index) => {
-      balances.set(token, balanceIn(mine[index + 2]));
+  const turn = pass.memory.examineTurn++;
+  const vaults = await readVaults(pass, verified, turn);
+  const poor = verified.filter((each, index) => isPoor(each, vaults[index]!));
+  if (poor.length > 0 && pass.view.quorum > 1) {
+    const others = await readVaults(pass, poor, turn + 1);
+    poor.forEach((each, index) => {
+      const at = verified.indexOf(each);
+      if (!isPoor(each, others[index]!)) vaults[at] = others[index]!;
     });
-    return { job, terms, recovery, vault: { hasCode: hasCode(mine[0]), balances } };
-  });
+  }
+  const examined = verified.map(({ tokens: _, ...rest }, index) => ({
+    ...rest,
+    vault: vaults[index]!,
+  }));
   return { examined, corrupt };
 }
 
-function tokensOf({ parts }: Pass, { chainId, token }: Terms): Hex[] {
-  const isHere = chainId === parts.chain.chainId;
-  return [...new Set([...parts.chain.tokens, ...(isHere ? [token] : [])])];
+/** Nothing could be done with it. */
+function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
+  const held = [...balances.values()].some((amount) => amount > 0n);
+  return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
 }
 
-function readsOf(vault: Hex, tokens: readonly Hex[], at: object): Call[] {
-  const data = balanceOfCalldata(vault);
-  return [
-    { method: "eth_getCode", params: [vault, at] },
-    { method: "eth_getBalance", params: [vault, at] },
-    ...tokens.map((to) => ({ method: "eth_call", params: [{ to, data }, at] })),
-  ];
+async function readVaults(pass: Pass, items: readonly Verified[], turn: number): Promise<Vault[]> {
+  const asked = items.flatMap(({ job, tokens }) =>
+    tokens.map((token) => ({ vault: job.address, token })),
+  );
+  const holdings = await readHoldings(pass, asked, turn);
+  let at = 0;
+  return items.map(({ tokens }) => {
+    const mine = holdings.slice(at, at + tokens.length);
+    at += tokens.length;
+    const { codeBytes, native } = mine[0]!;
+    const balances = new Map<Hex, bigint>([[nativeCoin, native]]);
+    // Zero for a token that does not answer: it can neither pay nor return.
+    mine.forEach(({ balance }, index) => {
+      balances.set(tokens[index]!, balance ?? 0n);
+    });
+    return { hasCode: codeBytes > 0, balances };
+  });
 }
 
-/** An endpoint that does not have the block is passed over; a token that reverts is an answer. */
-function isUsable(answer: Answer): boolean {
-  if ("result" in answer) return true;
-  return answer.error.code === 3 || /revert/i.test(answer.error.message);
+/** In parts; a part that no endpoint answers for makes those of the next pass smaller. */
+async function readHoldings(
+  { parts, memory, view }: Pass,
+  asked: readonly { vault: Hex; token: Hex }[],
+  turn: number,
+): Promise<Holding[]> {
+  const holdings: Holding[] = [];
+  for (let at = 0; at < asked.length; ) {
+    const part = asked.slice(at, at + memory.probeMax);
+    const wanted = {
+      chainId: parts.chain.chainId,
+      timestamp: view.head.timestamp,
+      count: part.length,
+    };
+    const read = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
+    const call = { method: "eth_call", params: [{ data: probeData(part) }, view.at] };
+    try {
+      const [answer] = await view.readInTurn([call], turn, (each) => isReadable(each, read));
+      holdings.push(...read(answer!));
+    } catch (error) {
+      if (error instanceof ChainUnavailable) {
+        memory.probeMax = Math.max(1, Math.floor(part.length / 4));
+      }
+      throw error;
+    }
+    at += part.length;
+  }
+  memory.probeMax = Math.min(subjectsMax, memory.probeMax * 2);
+  return holdings;
 }
 
-/** Zero for a token that reverts or answers no number: it can neither pay nor return. */
-function balanceIn(answer: Answer | undefined): bigint {
-  if (!answer || "error" in answer) return 0n;
-  const data = hexData(answer.result);
-  return data.length >= 66 ? BigInt(data.slice(0, 66)) : 0n;
+function isReadable(answer: Answer, read: (answer: Answer) => unknown): boolean {
+  try {
+    read(answer);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-function hasCode(answer: Answer | undefined): boolean {
-  return hexData(resultOf(answer)) !== "0x";
-}
-
-function verifiedIntent(job: Job, factory: Hex): { terms: Terms; recovery: Hex } | undefined {
+/** As a look-up proves a record: strict terms that derive the address asked for. */
+function verify({ parts }: Pass, job: Job): Verified | Corrupt {
+  const { factory, chain } = parts;
   try {
     const bytes = fromHex(job.terms);
-    if (toHex(deriveAddress(bytes, { factory })) !== job.address) return undefined;
-    const intent = decodeTerms(bytes, { factory });
-    return {
-      terms: {
-        chainId: intent.chainId,
-        token: intent.token.toLowerCase() as Hex,
-        amount: BigInt(intent.amount),
-        expirationSeconds: intent.expirationTimestamp,
-      },
-      recovery: intent.recovery,
+    const derived = toHex(deriveAddress(bytes, { factory }));
+    if (derived !== job.address) return { job, cause: `its terms derive ${derived}` };
+    const intent = decodeTerms(bytes);
+    const token = intent.token.toLowerCase() as Hex;
+    const wanted: Wanted = {
+      chainId: intent.chainId,
+      token,
+      amount: BigInt(intent.amount),
+      expirationSeconds: intent.expirationTimestamp,
     };
-  } catch {
-    return undefined;
+    const own = intent.chainId === chain.chainId ? [token] : [];
+    const tokens = [...new Set([...chain.tokens, ...own])];
+    return { job, wanted, recovery: intent.recovery, tips: tipsIn(intent, chain.tip), tokens };
+  } catch (error) {
+    if (error instanceof InvalidError) return { job, cause: error.message };
+    throw error;
   }
 }

@@ -4,41 +4,61 @@
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
-import { dayOf } from "../ledger/settlements.ts";
+import { dayOf } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { canAfford, nextNonce, type Order, type Purse, send } from "../transactions/send.ts";
+import {
+  canAfford,
+  gasMax,
+  nextNonce,
+  type Order,
+  type Purse,
+  send,
+} from "../transactions/send.ts";
+import { admit } from "./admit.ts";
 import { backoffSeconds } from "./backoff.ts";
-import { type Batch, batchesOf, type Ready, recoverGas } from "./batch.ts";
+import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
+import type { Budgets } from "./budgets.ts";
 import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
-import { type Decision, decide, type Fees } from "./decide.ts";
-import { type Examined, examine } from "./examine.ts";
-import { simulateExecutions, simulateRecovery } from "./simulate.ts";
+import { type Decision, decide } from "./decide.ts";
+import { type Corrupt, type Examined, examine } from "./examine.ts";
+import { simulateExecutions, simulateRecoveries } from "./simulate.ts";
 
-/** When a node could not say what would happen. */
-const unknownSeconds = 15;
+/** When a node could not say what would happen, or there is no money or room to send it. */
+const soonSeconds = 15;
 
-/** Money was seen, yet nothing is there: one endpoint may lag, so another is asked once more. */
+/** Money was seen, yet nothing is there: an endpoint may lag, so it is looked at once more. */
 const secondLookSeconds = 60;
 
+/** Transactions that return money leave half of the slots to payments. */
+const recoverySlots = 2;
+
 /** @returns how many jobs were due; none are looked at while nothing more may be sent */
-export async function work(pass: Pass, purse: Purse, inFlight: number): Promise<number> {
-  const { parts, view, now } = pass;
+export async function work(
+  pass: Pass,
+  openPurse: () => Promise<Purse>,
+  openBudgets: () => Promise<Budgets>,
+  unmined: number,
+): Promise<number> {
+  const { parts, now } = pass;
   const { chainId } = parts.chain;
-  if (inFlight >= parts.tuning.inFlightMax) return 0;
+  const room = parts.tuning.inFlightMax - unmined;
+  if (room <= 0) return 0;
   const jobs = await parts.ledger.findDueJobs(chainId, now, parts.tuning.jobsPerPass);
   if (jobs.length === 0) return 0;
   await assertFactory(pass);
   const { examined, corrupt } = await examine(pass, jobs);
-  const spentToday = await parts.ledger.findSpending(chainId, dayOf(view.head.timestamp));
-  const decided = decideAll(pass, purse, spentToday, examined);
+  const purse = await openPurse();
+  const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
   const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
-  updates.push(...corrupt.map((job) => setAside(pass, job)));
-  const orders = [
-    ...(await orderExecutions(pass, decided, updates)),
-    ...(await orderRecoveries(pass, decided, updates, parts.tuning.inFlightMax - inFlight)),
+  updates.push(...corrupt.map((each) => setAside(pass, each)));
+  const ready = [
+    ...(await readyToExecute(pass, decided, updates)),
+    ...(await readyToRecover(pass, decided, updates)),
   ];
+  const batches = admit(pass, ready, purse, await openBudgets(), updates);
+  const unsent = await sendBatches(pass, purse, batches, room);
+  updates.push(...unsent);
   if (updates.length > 0) await parts.ledger.updateJobs(pass.fence, updates);
-  await sendOrders(pass, purse, spentToday, orders, inFlight);
   return jobs.length;
 }
 
@@ -57,30 +77,21 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
 
 type Decided = { item: Examined; decision: Decision };
 
-function decideAll(
-  { parts, now }: Pass,
-  purse: Purse,
-  spentToday: bigint,
-  items: Examined[],
-): Decided[] {
-  const { chainId, fees, perDayMax, decision: policy } = parts.chain;
-  const feesNow: Fees = {
-    perGas: purse.neededPerGas,
-    perGasMax: fees.perGasMax,
-    committedToday: spentToday + purse.reserved,
-    perDayMax,
-  };
-  return items.map((item) => ({
-    item,
-    decision: decide({
-      terms: item.terms,
-      chain: { chainId, timeSeconds: now },
-      vault: item.vault,
-      history: { ...item.job, isInFlight: false, notBeforeSeconds: item.job.notBefore },
-      fees: feesNow,
-      policy,
-    }),
-  }));
+function decideOn({ parts, now }: Pass, purse: Purse, { job, wanted, vault }: Examined): Decision {
+  const { chainId, fees, decision: policy } = parts.chain;
+  return decide({
+    wanted,
+    chain: { chainId, timeSeconds: now },
+    vault,
+    history: {
+      paidFailures: job.paidFailures,
+      recoveryFailures: job.recoveryFailures,
+      recoveriesToday: job.recoveryDay === dayOf(now) ? job.recoveries : 0,
+      notBeforeSeconds: job.notBefore,
+    },
+    fees: { perGas: purse.neededPerGas, perGasMax: fees.perGasMax },
+    policy,
+  });
 }
 
 function updateOf({ parts, now }: Pass, { job }: Examined, decision: Decision): JobUpdate[] {
@@ -99,94 +110,124 @@ function updateOf({ parts, now }: Pass, { job }: Examined, decision: Decision): 
   return [{ address, state: "idle", dueAt: now < secondLook ? secondLook : null, reason: null }];
 }
 
-async function orderExecutions(
+async function readyToExecute(
   pass: Pass,
   decided: readonly Decided[],
   updates: JobUpdate[],
-): Promise<Batch[]> {
-  const items = decided.filter(({ decision }) => decision.action === "execute");
-  const found = await simulateExecutions(
-    pass,
-    items.map(({ item }) => item),
+): Promise<Ready[]> {
+  const items = decided.flatMap(({ item, decision }) =>
+    decision.action === "execute" ? [item] : [],
   );
-  const ready: Ready[] = [];
-  items.forEach(({ item }, index) => {
-    const simulation = found[index]!;
+  const found = await simulateExecutions(pass, items);
+  return items.flatMap((item, index) => {
+    const simulation = found[index];
+    if (!simulation) return [];
     if (simulation.result === "fails") updates.push(afterFailure(pass, item, simulation.reason));
-    else if (simulation.result === "unknown") updates.push(later(pass, item));
-    else if (simulation.gas > pass.parts.tuning.intentGasMax) {
+    else if (simulation.result === "unknown") {
+      updates.push(later(pass, item.job, "simulation_unavailable"));
+    } else if (gasOf([{ item, gas: simulation.gas }]) > gasMax(pass)) {
       updates.push(afterFailure(pass, item, `takes ${simulation.gas} gas`));
-    } else ready.push({ item, gas: simulation.gas });
+    } else return [{ item, gas: simulation.gas }];
+    return [];
   });
-  return batchesOf(ready, pass.parts.tuning);
 }
 
-/** Only as many as can be sent: each costs a simulation of its own. */
-async function orderRecoveries(
+/** One that is dear is left to its owner, whom the reason tells. */
+async function readyToRecover(
   pass: Pass,
   decided: readonly Decided[],
   updates: JobUpdate[],
-  room: number,
-): Promise<Batch[]> {
-  const batches: Batch[] = [];
-  for (const { item, decision } of decided) {
-    if (decision.action !== "recover" || batches.length >= room) continue;
-    const { tokens, gas, reason } = await simulateRecovery(pass, item, decision.tokens);
-    if (tokens.length > 0) {
-      batches.push({ items: [item], tokens, gas: recoverGas(item, tokens, gas) });
-    } else updates.push(afterFailure(pass, item, reason));
-  }
-  return batches;
+): Promise<Ready[]> {
+  const items = decided.flatMap(({ item, decision }) =>
+    decision.action === "recover" ? [{ item, tokens: decision.tokens }] : [],
+  );
+  const found = await simulateRecoveries(pass, items);
+  return items.flatMap(({ item }, index) => {
+    const simulation = found[index];
+    if (!simulation) return [];
+    const { tokens, reason } = simulation;
+    const gas = recoverGas(item, tokens, simulation.gas);
+    if (tokens.length === 0) updates.push(afterFailure(pass, item, reason));
+    else if (gas > pass.parts.tuning.recoveryGasMax) {
+      updates.push(afterFailure(pass, item, `takes ${gas} gas`));
+    } else return [{ item, gas, tokens }];
+    return [];
+  });
 }
 
 /** Failed without costing anything: again later, and at expiry in any case. */
-function afterFailure({ parts, now }: Pass, { job, terms, vault }: Examined, reason: string) {
+function afterFailure({ parts, now }: Pass, { job, wanted, vault }: Examined, reason: string) {
   const { address } = job;
   const failures = job.failures + 1;
   const waited = now + backoffSeconds(failures, parts.random);
-  const isOpen = !vault.hasCode && now <= terms.expirationSeconds;
-  const notBefore = isOpen ? Math.min(waited, terms.expirationSeconds + 1) : waited;
+  const isOpen = !vault.hasCode && now <= wanted.expirationSeconds;
+  const notBefore = isOpen ? Math.min(waited, wanted.expirationSeconds + 1) : waited;
   parts.report({ kind: "attempt_failed", address, reason });
   return { address, state: "waiting" as const, dueAt: notBefore, reason, notBefore, failures };
 }
 
-/** A record that does not derive its address: nothing can be sent for it that would arrive. */
-function setAside({ parts }: Pass, { address }: Job): JobUpdate {
-  parts.report({ kind: "corrupt_record", address });
+/** Nothing can be sent for it that would arrive. */
+function setAside({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
+  parts.report({ kind: "corrupt_record", address, cause });
   return { address, state: "given_up", dueAt: null, reason: "corrupt_record" };
 }
 
-function later({ now }: Pass, { job }: Examined): JobUpdate {
-  const reason = "simulation_unavailable";
-  return { address: job.address, state: "waiting", dueAt: now + unknownSeconds, reason };
+function later({ now }: Pass, { address }: Job, reason: string): JobUpdate {
+  return { address, state: "waiting", dueAt: now + soonSeconds, reason };
 }
 
-async function sendOrders(
+/** Payments first. @returns what becomes of those for which there was no money or no slot */
+async function sendBatches(
   pass: Pass,
   purse: Purse,
-  spentToday: bigint,
   batches: readonly Batch[],
-  inFlight: number,
-): Promise<void> {
-  const { chain, tuning } = pass.parts;
-  const room = tuning.inFlightMax - inFlight;
-  for (const batch of batches.slice(0, Math.max(0, room))) {
-    // The next pass tells whose jobs wait.
-    if (spentToday + purse.reserved >= chain.perDayMax) return;
-    if (!canAfford(purse, batch.gas)) return pass.parts.report({ kind: "stopped_for_balance" });
-    const nonce = await nextNonce(pass);
-    if (nonce === undefined) return;
-    await send(pass, purse, orderOf(batch, nonce));
+  room: number,
+): Promise<JobUpdate[]> {
+  const unsent: JobUpdate[] = [];
+  let slots = room;
+  let recoveries = Math.ceil(room / recoverySlots);
+  let why: string | undefined;
+  for (const batch of batches) {
+    const isRecovery = batch.ready[0]!.tokens !== undefined;
+    const isFull = slots === 0 || (isRecovery && recoveries === 0);
+    if (!why && !isFull) why = await sendBatch(pass, purse, batch);
+    if (!why && !isFull) {
+      slots--;
+      if (isRecovery) recoveries--;
+      continue;
+    }
+    const reason = why ?? "no_free_slot";
+    const seconds = why ? soonSeconds : 0;
+    unsent.push(
+      ...batch.ready.map(({ item: { job } }): JobUpdate => {
+        return { address: job.address, state: "waiting", dueAt: pass.now + seconds, reason };
+      }),
+    );
   }
+  return unsent;
 }
 
-function orderOf({ items, tokens, gas }: Batch, nonce: number): Order {
-  const addresses = items.map((item) => item.job.address);
-  const terms = items.map((item) => item.job.terms);
+/** @returns why it was not sent */
+async function sendBatch(pass: Pass, purse: Purse, batch: Batch): Promise<string | undefined> {
+  if (!canAfford(purse, batch.gas)) {
+    pass.parts.report({ kind: "stopped_for_balance" });
+    return "executor_out_of_gas_money";
+  }
+  const nonce = await nextNonce(pass);
+  if (nonce === undefined) return "endpoints_disagree_on_nonce";
+  await send(pass, purse, orderOf(batch, nonce));
+  return undefined;
+}
+
+function orderOf(batch: Batch, nonce: number): Order {
+  const { ready, gas } = batch;
+  const [{ tokens }] = ready as [Ready];
+  const terms = ready.map(({ item }) => item.job.terms);
+  const shares = sharesOf(batch);
   if (tokens) {
-    return { kind: "recover", nonce, data: recoverCalldata(terms[0]!, tokens), gas, addresses };
+    return { kind: "recover", nonce, data: recoverCalldata(terms[0]!, tokens), gas, shares };
   }
   const isAlone = terms.length === 1;
   const data = isAlone ? executeCalldata(terms[0]!) : executeBatchCalldata(terms);
-  return { kind: "execute", nonce, data, gas, addresses };
+  return { kind: "execute", nonce, data, gas, shares };
 }

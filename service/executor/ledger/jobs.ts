@@ -2,7 +2,7 @@
 // pass grows with these, never with how many addresses were created.
 
 import { fromHex, type Hex, toHex } from "executable-address";
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
@@ -11,12 +11,19 @@ import { type Fence, fenced } from "./lease.ts";
 export type Job = {
   address: Hex;
   terms: Hex;
+  /** Who created it first, and whether by its client ID. */
+  accountId: string;
+  isClientId: boolean;
+  reason: string | null;
   /** When money was last seen to come. */
   detectedAt: number;
   notBefore: number;
   failures: number;
   paidFailures: number;
   recoveryFailures: number;
+  /** Transactions that returned money of it, on the day `recoveryDay` of the chain's clock. */
+  recoveryDay: number;
+  recoveries: number;
 };
 
 /** What a look at a job ended with. Fields left out stay as they are. */
@@ -37,33 +44,41 @@ const rowsMax = 500;
 
 export type Sighting = { address: Hex; blockNumber: number };
 
-/** Jobs due at `now` with nothing in flight, those that waited longest first. */
+type DueRow = Selectable<Tables["executor_jobs"]> & Selectable<Tables["records"]>;
+
+/**
+ * Jobs due at `now` with nothing in flight: of each account in turn, so that however many one of
+ * them has, the others' come no later; within an account those that never failed first, then those
+ * that waited longest.
+ */
 export async function findDueJobs(
   db: Kysely<Tables>,
   chainId: number,
   now: number,
   limit: number,
 ): Promise<Job[]> {
-  const rows = await db
-    .selectFrom("executor_jobs as job")
-    .innerJoin("records", "records.address", "job.address")
-    .selectAll("job")
-    .select("records.terms")
-    .where("job.chain_id", "=", chainId)
-    .where("job.due_at", "<=", now)
-    .where("job.purpose_id", "is", null)
-    .orderBy("job.due_at")
-    .orderBy("job.address")
-    .limit(limit)
-    .execute();
+  const { rows } = await sql<DueRow>`
+    select job.*, r.terms, r.account_id, r.by_client_id from (
+      select j.*, row_number() over (
+        partition by o.account_id
+        order by case when j.failures > 0 then 1 else 0 end, j.due_at, j.address) as place
+      from executor_jobs j join records o on o.address = j.address
+      where j.chain_id = ${chainId} and j.due_at <= ${now} and j.purpose_id is null
+    ) as job join records r on r.address = job.address
+    order by job.place, job.due_at, job.address limit ${limit}`.execute(db);
   return rows.map((row) => ({
     address: toHex(row.address),
     terms: toHex(row.terms),
+    accountId: row.account_id,
+    isClientId: row.by_client_id === 1,
+    reason: row.reason,
     detectedAt: row.detected_at,
     notBefore: row.not_before,
     failures: row.failures,
     paidFailures: row.paid_failures,
     recoveryFailures: row.recovery_failures,
+    recoveryDay: row.recovery_day,
+    recoveries: row.recoveries,
   }));
 }
 
@@ -109,6 +124,8 @@ export async function wakeJobs(
       failures: 0,
       paid_failures: 0,
       recovery_failures: 0,
+      recovery_day: 0,
+      recoveries: 0,
       state: "waiting" as const,
       reason: null,
       detected_at: now,
@@ -118,16 +135,19 @@ export async function wakeJobs(
       .insertInto("executor_jobs")
       .values(rows)
       .onConflict((conflict) =>
-        conflict.columns(["chain_id", "address"]).doUpdateSet((row) => ({
-          detected_at: now,
-          detected_block: row.ref("excluded.detected_block"),
-          due_at: row
-            .case()
-            .when("executor_jobs.not_before", ">", now)
-            .then(row.ref("executor_jobs.not_before"))
-            .else(now)
-            .end(),
-        })),
+        conflict
+          .columns(["chain_id", "address"])
+          .doUpdateSet((row) => ({
+            detected_at: now,
+            detected_block: row.ref("excluded.detected_block"),
+            due_at: row
+              .case()
+              .when("executor_jobs.not_before", ">", now)
+              .then(row.ref("executor_jobs.not_before"))
+              .else(now)
+              .end(),
+          }))
+          .where("executor_jobs.state", "<>", "dropped"),
       )
       .execute();
   }
@@ -162,6 +182,7 @@ export async function writeUpdates(
       })
       .where("chain_id", "=", chainId)
       .where("address", "=", fromHex(update.address))
+      .where("state", "<>", "dropped")
       .execute();
   }
 }
@@ -176,7 +197,16 @@ export async function retryJob(
   address: Hex,
 ): Promise<boolean> {
   const bytes = fromHex(address);
-  const fresh = { due_at: 0, not_before: 0, failures: 0, paid_failures: 0, recovery_failures: 0 };
+  const fresh = {
+    due_at: 0,
+    not_before: 0,
+    failures: 0,
+    paid_failures: 0,
+    recovery_failures: 0,
+    recoveries: 0,
+    state: "waiting" as const,
+    reason: null,
+  };
   const known = await db
     .selectFrom("records")
     .select("address")
@@ -190,12 +220,27 @@ export async function retryJob(
       chain_id: chainId,
       address: bytes,
       purpose_id: null,
-      state: "waiting",
-      reason: null,
+      recovery_day: 0,
       detected_at: 0,
       detected_block: 0,
     })
     .onConflict((conflict) => conflict.columns(["chain_id", "address"]).doUpdateSet(fresh))
+    .execute();
+  return true;
+}
+
+/**
+ * An operator's word: nothing more is done for it, whatever it receives, until `retryJob`. What is
+ * in flight for it runs its course.
+ * @returns false where no record is held for `address`
+ */
+export async function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
+  if (!(await retryJob(db, chainId, address))) return false;
+  await db
+    .updateTable("executor_jobs")
+    .set({ state: "dropped", due_at: null, reason: "dropped_by_operator" })
+    .where("chain_id", "=", chainId)
+    .where("address", "=", fromHex(address))
     .execute();
   return true;
 }

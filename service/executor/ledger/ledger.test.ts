@@ -32,7 +32,13 @@ const purpose = (nonce: number, ...addresses: Hex[]) => ({
   data: "0x1234" as Hex,
   gas: 100_000,
   createdAt: 100,
-  addresses,
+  shares: addresses.map((each) => ({
+    address: each,
+    gas: 100_000,
+    accountId: "acc_1",
+    isClientId: false,
+    isTipped: false,
+  })),
 });
 
 for (const dialect of ["sqlite", "postgres"] as const) {

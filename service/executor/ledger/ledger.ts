@@ -43,5 +43,6 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     loseNonce: settlements.loseNonce.bind(null, db),
     reopenPurpose: settlements.reopenPurpose.bind(null, db),
     findSpending: settlements.findSpending.bind(null, db),
+    findAccountSpending: settlements.findAccountSpending.bind(null, db),
   };
 }

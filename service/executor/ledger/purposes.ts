@@ -6,6 +6,7 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import type { PurposeKind } from "../../store/migrations/003-executor.ts";
 import type { Tables } from "../../store/tables.ts";
+import type { Payer } from "../jobs/budgets.ts";
 import type { Fee } from "../transactions/fees.ts";
 import { type Fence, fenced } from "./lease.ts";
 
@@ -25,13 +26,17 @@ export type NewPurpose = {
   data: Hex;
   gas: number;
   createdAt: number;
-  addresses: readonly Hex[];
+  shares: readonly Share[];
 };
+
+/** What of a purpose is for one address: its part of the gas, and who is charged for it. */
+export type Share = Payer & { address: Hex; gas: number };
 
 /** `transactions` oldest first, never empty; any of them may be the one that is mined. */
 export type Purpose = NewPurpose & {
   id: string;
   blockNumber: number | null;
+  addresses: readonly Hex[];
   transactions: SignedTransaction[];
 };
 
@@ -66,22 +71,56 @@ export function openPurpose(
       })
       .execute();
     await insertTransaction(transaction, id, first);
-    for (const address of purpose.addresses) {
-      await transaction
-        .insertInto("executor_purpose_addresses")
-        .values({ purpose_id: id, address: fromHex(address) })
-        .execute();
-      const { numUpdatedRows } = await transaction
-        .updateTable("executor_jobs")
-        .set({ purpose_id: id, state: "sent" })
-        .where("chain_id", "=", fence.chainId)
-        .where("address", "=", fromHex(address))
-        .where("purpose_id", "is", null)
-        .executeTakeFirst();
-      if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
-    }
+    for (const share of purpose.shares) await engage(transaction, fence, id, purpose, share);
     return id;
   });
+}
+
+/** @throws {PurposeConflict} where the job has a purpose, or an operator dropped it */
+async function engage(
+  transaction: Transaction<Tables>,
+  { chainId }: Fence,
+  id: string,
+  { kind, createdAt }: NewPurpose,
+  { address, gas, accountId, isClientId, isTipped }: Share,
+): Promise<void> {
+  await transaction
+    .insertInto("executor_purpose_addresses")
+    .values({
+      purpose_id: id,
+      address: fromHex(address),
+      gas,
+      account_id: accountId,
+      by_client_id: isClientId ? 1 : 0,
+      by_tip: isTipped ? 1 : 0,
+    })
+    .execute();
+  const today = dayOf(createdAt);
+  const { numUpdatedRows } = await transaction
+    .updateTable("executor_jobs")
+    .set({ purpose_id: id, state: "sent", reason: null })
+    .$if(kind === "recover", (update) =>
+      update.set((row) => ({
+        recovery_day: today,
+        recoveries: row
+          .case()
+          .when("recovery_day", "=", today)
+          .then(row("recoveries", "+", 1))
+          .else(1)
+          .end(),
+      })),
+    )
+    .where("chain_id", "=", chainId)
+    .where("address", "=", fromHex(address))
+    .where("purpose_id", "is", null)
+    .where("state", "<>", "dropped")
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
+}
+
+/** A day of the chain's clock, counted from the epoch. */
+export function dayOf(seconds: number): number {
+  return Math.floor(seconds / 86_400);
 }
 
 /** Another transaction for the same nonce, stored before it is sent. */
@@ -173,32 +212,42 @@ async function findPurposes(
     .selectAll()
     .where("purpose_id", "in", ids)
     .execute();
-  return rows.map((row) => ({
-    id: row.id,
-    sender,
-    nonce: row.nonce,
-    kind: row.kind,
-    data: toHex(row.data),
-    gas: row.gas,
-    createdAt: row.created_at,
-    blockNumber: row.block_number,
-    addresses: addresses
-      .filter((entry) => entry.purpose_id === row.id)
-      .map((entry) => toHex(entry.address)),
-    transactions: transactions
-      .filter((entry) => entry.purpose_id === row.id)
-      .map((entry) => ({
-        hash: entry.hash as Hex,
-        raw: toHex(entry.raw),
-        fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
-        signedAt: entry.signed_at,
-        signedBlock: entry.signed_block,
-      }))
-      .sort((a, b) => (a.fee.maxFee < b.fee.maxFee ? -1 : 1)),
-  }));
+  return rows.map((row) => {
+    const shares = addresses.filter((entry) => entry.purpose_id === row.id).map(shareOf);
+    return {
+      id: row.id,
+      sender,
+      nonce: row.nonce,
+      kind: row.kind,
+      data: toHex(row.data),
+      gas: row.gas,
+      createdAt: row.created_at,
+      blockNumber: row.block_number,
+      shares,
+      addresses: shares.map(({ address }) => address),
+      transactions: transactions
+        .filter((entry) => entry.purpose_id === row.id)
+        .map((entry) => ({
+          hash: entry.hash as Hex,
+          raw: toHex(entry.raw),
+          fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
+          signedAt: entry.signed_at,
+          signedBlock: entry.signed_block,
+        }))
+        .sort((a, b) => (a.fee.maxFee < b.fee.maxFee ? -1 : 1)),
+    };
+  });
 }
 
-/** One above the highest nonce ever given out; undefined when none was. */
+export const shareOf = (row: Tables["executor_purpose_addresses"]): Share => ({
+  address: toHex(row.address),
+  gas: row.gas,
+  accountId: row.account_id,
+  isClientId: row.by_client_id === 1,
+  isTipped: row.by_tip === 1,
+});
+
+/** One above the highest nonce ever given out, 0 when none was. */
 export async function findNextNonce(
   db: Kysely<Tables>,
   chainId: number,

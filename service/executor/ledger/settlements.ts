@@ -4,9 +4,11 @@ import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
+import { type AccountSpending, noSpending, shareOut } from "../jobs/budgets.ts";
 import type { Outcome } from "../transactions/receipt.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
+import { dayOf, shareOf } from "./purposes.ts";
 
 /** `paid` in wei; `at` in seconds of the chain's clock. */
 export type Settlement = {
@@ -39,7 +41,7 @@ export function settlePurpose(
     await markWatches(transaction, fence.chainId, addresses, blockNumber);
     await freeJobs(transaction, purposeId);
     await writeUpdates(transaction, fence.chainId, settlement.updates);
-    await addSpending(transaction, fence.chainId, dayOf(settlement.at), settlement.paid);
+    await addSpending(transaction, fence.chainId, settlement);
     return true;
   });
 }
@@ -104,14 +106,42 @@ export async function findSpending(
   return BigInt(row?.wei ?? 0);
 }
 
-export function dayOf(seconds: number): number {
-  return Math.floor(seconds / 86_400);
+/** By account, on a day. Wei. */
+export async function findAccountSpending(
+  db: Kysely<Tables>,
+  chainId: number,
+  day: number,
+): Promise<Map<string, AccountSpending>> {
+  const rows = await db
+    .selectFrom("executor_account_spending")
+    .selectAll()
+    .where("chain_id", "=", chainId)
+    .where("day", "=", day)
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      row.account_id,
+      {
+        total: BigInt(row.wei),
+        client: BigInt(row.client_wei),
+        tips: BigInt(row.tip_loss_wei),
+      },
+    ]),
+  );
 }
 
 async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
   await transaction
     .updateTable("executor_jobs")
-    .set({ purpose_id: null, state: "waiting" })
+    .set((row) => ({
+      purpose_id: null,
+      state: row
+        .case()
+        .when("state", "=", "dropped")
+        .then("dropped" as const)
+        .else("waiting" as const)
+        .end(),
+    }))
     .where("purpose_id", "=", purposeId)
     .execute();
 }
@@ -139,17 +169,75 @@ async function insertOutcomes(
   }
 }
 
+/**
+ * To the chain's day, and to each account its part by the gas that was for its addresses. What a
+ * tip paid for is charged to nobody, unless the execution that was to pay it failed.
+ */
 async function addSpending(
   transaction: Transaction<Tables>,
   chainId: number,
-  day: number,
-  paid: bigint,
+  { purposeId, at, paid, outcomes }: Settlement,
 ): Promise<void> {
-  const before = await findSpending(transaction, chainId, day);
-  const wei = (before + paid).toString();
+  const day = dayOf(at);
+  const rows = await transaction
+    .selectFrom("executor_purpose_addresses")
+    .selectAll()
+    .where("purpose_id", "=", purposeId)
+    .orderBy("address")
+    .execute();
+  const shares = rows.map(shareOf);
+  const costs = shareOut(paid, shares);
+  const accounts = await findAccountSpending(transaction, chainId, day);
+  let total = shares.length === 0 ? paid : 0n;
+  for (const share of shares) {
+    const cost = costs.get(share.address)!;
+    const spent = accounts.get(share.accountId) ?? { ...noSpending };
+    accounts.set(share.accountId, spent);
+    if (!share.isTipped) {
+      total += cost;
+      spent.total += cost;
+      if (share.isClientId) spent.client += cost;
+    } else if (
+      !outcomes.some(({ kind, vault }) => kind === "executed" && vault === share.address)
+    ) {
+      spent.tips += cost;
+    }
+  }
+  await saveSpending(transaction, chainId, day, total);
+  for (const accountId of new Set(shares.map((share) => share.accountId))) {
+    await saveAccountSpending(transaction, chainId, day, accountId, accounts.get(accountId)!);
+  }
+}
+
+async function saveSpending(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  day: number,
+  more: bigint,
+): Promise<void> {
+  const wei = ((await findSpending(transaction, chainId, day)) + more).toString();
   await transaction
     .insertInto("executor_spending")
     .values({ chain_id: chainId, day, wei })
     .onConflict((conflict) => conflict.columns(["chain_id", "day"]).doUpdateSet({ wei }))
+    .execute();
+}
+
+async function saveAccountSpending(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  day: number,
+  accountId: string,
+  { total, client, tips }: AccountSpending,
+): Promise<void> {
+  const sums = {
+    wei: total.toString(),
+    client_wei: client.toString(),
+    tip_loss_wei: tips.toString(),
+  };
+  await transaction
+    .insertInto("executor_account_spending")
+    .values({ chain_id: chainId, day, account_id: accountId, ...sums })
+    .onConflict((conflict) => conflict.columns(["chain_id", "day", "account_id"]).doUpdateSet(sums))
     .execute();
 }

@@ -170,6 +170,9 @@ export const testConfig = {
   executorLeaseSeconds: 1,
   executorLooksPerPass: 450,
   executorGasPerDayMax: String(10n ** 24n),
+  executorGasPerAccountMax: String(10n ** 24n),
+  executorGasPerClientIdMax: String(10n ** 24n),
+  executorPays: "both" as const,
   executorBalanceWarn: "0",
 };
 

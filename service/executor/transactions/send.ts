@@ -6,24 +6,44 @@ import { keccak256 } from "viem";
 import {
   isAlreadyKnown,
   isNonceUsed,
+  isOverBlockGas,
   isUnderpriced,
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
-import type { Purpose } from "../ledger/purposes.ts";
+import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 
 /** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
 export const idleGas = 21_000;
 
+/** EIP-7825: no chain's block holds a transaction of more gas. */
+const transactionGasMax = 16_777_216n;
+
+/** The gas that a transaction may be given now: by the chain, and by the operator. */
+export function gasMax({ view, parts }: Pass): number {
+  const { gasLimit } = view.head;
+  const chains = Number(gasLimit < transactionGasMax ? gasLimit : transactionGasMax);
+  return Math.min(chains, parts.tuning.batchGasMax);
+}
+
 /**
- * What sending costs and what there is to pay it with, as of one pass. Wei. `reserved`: what is in
- * flight may cost so much.
+ * What sending costs and what there is to pay it with, as of one pass. Wei. `reserved`: what is not
+ * mined yet may cost so much.
  */
 export type Purse = { suggested: Fee; neededPerGas: bigint; balance: bigint; reserved: bigint };
 
-export async function openPurse(pass: Pass, pending: readonly Purpose[]): Promise<Purse> {
+/** Reads nothing until it is first asked. */
+export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promise<Purse> {
+  let purse: Promise<Purse> | undefined;
+  return () => {
+    purse ??= readPurse(pass, unmined);
+    return purse;
+  };
+}
+
+async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, view } = pass;
   const [priority, balance] = await view.read(
     [
@@ -35,16 +55,18 @@ export async function openPurse(pass: Pass, pending: readonly Purpose[]): Promis
   );
   const asked = priority && "result" in priority ? quantity(priority.result) : 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
+  const wei = quantity(resultOf(balance));
+  parts.report({ kind: "balance", wei, isLow: wei < parts.chain.balanceWarnBelow });
   return {
     suggested: fee,
     neededPerGas,
-    balance: quantity(resultOf(balance)),
-    reserved: pending.reduce((sum, purpose) => sum + costMax(purpose), 0n),
+    balance: wei,
+    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose), 0n),
   };
 }
 
 /** What a purpose may cost at most, as last signed. */
-function costMax({ gas, transactions }: Purpose): bigint {
+export function costMax({ gas, transactions }: Purpose): bigint {
   return BigInt(gas) * (transactions.at(-1)?.fee.maxFee ?? 0n);
 }
 
@@ -58,7 +80,7 @@ export type Order = {
   nonce: number;
   data: Hex;
   gas: number;
-  addresses: readonly Hex[];
+  shares: readonly Share[];
 };
 
 /** Signs, stores, broadcasts. The caller has checked {@link canAfford}. */
@@ -70,26 +92,35 @@ export async function send(pass: Pass, purse: Purse, order: Order): Promise<void
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += BigInt(order.gas) * fee.maxFee;
   await broadcast(pass, { id, nonce: order.nonce }, signed);
-  const { kind, nonce, addresses } = order;
+  const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
-  parts.report({ ...sent, addresses: addresses.length });
+  parts.report({ ...sent, addresses: shares.length });
 }
 
 /**
  * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
  * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
+ * @param left wei that the day's budget has left: what would take more gives its nonce back
  */
 export async function replace(
   pass: Pass,
   purse: Purse,
   purpose: Purpose,
   isMoot: boolean,
+  left: bigint,
 ): Promise<void> {
   const { parts, memory, fence } = pass;
   const newest = purpose.transactions.at(-1)!;
-  const fee = bumpFee(newest.fee, purse.suggested, parts.chain.fees);
+  // What no node took into its pool need not be outbid.
+  const isNew = memory.hopeless.delete(purpose.id);
+  const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
   if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
-  const order: Order = isMoot ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
+  const more = BigInt(purpose.gas) * fee.maxFee - costMax(purpose);
+  const isIdle = isMoot || more > left;
+  const order: Order = isIdle ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
+  if (BigInt(order.gas) * fee.maxFee - costMax(purpose) > left) {
+    return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
+  }
   const signed = await sign(pass, order, fee);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
   memory.underpriced.delete(purpose.id);
@@ -118,14 +149,20 @@ export async function broadcast(
 ): Promise<void> {
   memory.sentMs.set(hash, parts.clock());
   const answers = await view.readEach([{ method: "eth_sendRawTransaction", params: [raw] }]);
+  let isHopeless = true;
   answers.forEach((list, rpc) => {
     const answer = list?.[0];
-    if (!answer || "result" in answer) return;
+    if (!answer) return;
+    isHopeless &&= "error" in answer && isOverBlockGas(answer.error);
+    if ("result" in answer) return;
     const { error } = answer;
     if (isAlreadyKnown(error) || isNonceUsed(error)) return;
     if (isUnderpriced(error)) memory.underpriced.add(id);
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
   });
+  // Not by one endpoint's word alone, unless there is no other.
+  const heard = answers.filter((list) => list !== undefined).length;
+  if (isHopeless && heard >= view.quorum) memory.hopeless.add(id);
 }
 
 /** The sender's nonce in the state after `view.head`. */
@@ -135,7 +172,7 @@ export async function readNonce({ parts, view }: Pass): Promise<number> {
   return Number(quantity(resultOf(answer)));
 }
 
-/** What each endpoint shows at its own head, highest first. */
+/** What each endpoint that answers shows at its own head, highest first. */
 export async function readNonces({ parts, view }: Pass): Promise<number[]> {
   const params = [parts.signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
@@ -154,6 +191,9 @@ export async function readNonces({ parts, view }: Pass): Promise<number[]> {
 export async function nextNonce(pass: Pass): Promise<number | undefined> {
   const { parts, view } = pass;
   const own = await parts.ledger.findNextNonce(parts.chain.chainId, parts.signer.address);
-  const reached = (await readNonces(pass))[view.quorum - 1];
-  return reached === undefined ? undefined : Math.max(own, reached);
+  const nonces = await readNonces(pass);
+  const reached = nonces[view.quorum - 1];
+  if (reached !== undefined) return Math.max(own, reached);
+  // With one endpoint silent, the other's word suffices for a nonce that is ours in any case.
+  return nonces.length > 0 && nonces[0]! <= own ? own : undefined;
 }

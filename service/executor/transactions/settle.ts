@@ -95,9 +95,11 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     purpose.addresses.includes(outcome.vault),
   );
   if (!(await isBorneOut(pass, receipt, outcomes))) return;
+  const overtaken = await findOvertaken(pass, purpose, outcomes);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
-    updates.push(await updateOf(pass, purpose, address, outcomes));
+    const isOvertaken = overtaken.has(address);
+    updates.push(await updateOf(pass, purpose, address, isOvertaken ? [] : outcomes, isOvertaken));
   }
   const isNew = await parts.ledger.settlePurpose(fence, {
     purposeId: purpose.id,
@@ -139,11 +141,13 @@ async function updateOf(
   purpose: Purpose,
   address: Hex,
   outcomes: readonly Outcome[],
+  isOvertaken: boolean,
 ): Promise<JobUpdate> {
   const mine = outcomes.filter((outcome) => outcome.vault === address);
   const failure = mine.find((outcome) => "reason" in outcome);
   const base = { address, state: "waiting" as const, dueAt: now, reason: null, notBefore: 0 };
-  if (mine.some((outcome) => outcome.kind === "executed")) return { ...base, failures: 0 };
+  const isExecuted = mine.some((outcome) => outcome.kind === "executed");
+  if (isExecuted || isOvertaken) return { ...base, failures: 0 };
   if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
     return { ...base, failures: 0, recoveryFailures: 0 };
   }
@@ -157,6 +161,21 @@ async function updateOf(
   };
   const reason = failure && "reason" in failure ? failure.reason : "reverted on chain";
   return { ...base, ...failures, reason, notBefore, dueAt: notBefore };
+}
+
+/** Whose execution of ours failed since somebody else's came first: what was wanted is done. */
+async function findOvertaken(
+  { view }: Pass,
+  { kind, addresses }: Purpose,
+  outcomes: readonly Outcome[],
+): Promise<Set<Hex>> {
+  const isOurs = (vault: Hex) =>
+    outcomes.some((outcome) => outcome.vault === vault && outcome.kind === "executed");
+  const failed = kind === "execute" ? addresses.filter((vault) => !isOurs(vault)) : [];
+  const codes = await view.read(
+    failed.map((vault) => ({ method: "eth_getCode", params: [vault, view.at] })),
+  );
+  return new Set(failed.filter((_, index) => hexData(resultOf(codes[index])) !== "0x"));
 }
 
 function reportOutcome({ parts }: Pass, outcome: Outcome, hash: Hex): void {

@@ -2,6 +2,7 @@
 // at its nonce, what a reorg undid is opened again, and a nonce nobody uses is spent on nothing.
 
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import type { Budgets } from "../jobs/budgets.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { broadcast, canAfford, idleGas, type Purse, readNonces, replace, send } from "./send.ts";
@@ -15,17 +16,19 @@ const gapsPerPassMax = 16;
 /** @param nonce the sender's on chain */
 export async function upkeep(
   pass: Pass,
-  purse: Purse,
+  openPurse: () => Promise<Purse>,
   pending: readonly Purpose[],
   nonce: number,
+  budgets: () => Promise<Budgets>,
 ): Promise<void> {
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
   await reopenUndone(pass, nonce);
-  await fillGaps(pass, purse, pending, nonce);
+  await fillGaps(pass, openPurse, pending, nonce);
   await resend(pass, unmined);
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
-    await replace(pass, purse, purpose, await isMoot(pass, purpose));
+    const isMoot = pass.memory.hopeless.has(purpose.id) || (await isOver(pass, purpose));
+    await replace(pass, await openPurse(), purpose, isMoot, (await budgets()).left());
   }
 }
 
@@ -48,7 +51,7 @@ async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
 /** A nonce below ours that no purpose has: given out wrongly once, or lost with a database. */
 async function fillGaps(
   pass: Pass,
-  purse: Purse,
+  openPurse: () => Promise<Purse>,
   pending: readonly Purpose[],
   nonce: number,
 ): Promise<void> {
@@ -59,8 +62,10 @@ async function fillGaps(
   const final = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
   const known = new Set([...pending, ...final].map((purpose) => purpose.nonce));
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
-    if (known.has(gap) || !canAfford(purse, idleGas)) continue;
-    await send(pass, purse, { kind: "fill", nonce: gap, data: "0x", gas: idleGas, addresses: [] });
+    if (known.has(gap)) continue;
+    const purse = await openPurse();
+    if (!canAfford(purse, idleGas)) continue;
+    await send(pass, purse, { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] });
     parts.report({ kind: "gap_filled", nonce: gap });
   }
 }
@@ -75,10 +80,13 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
   }
 }
 
-/** It has had a block's time, and: offers less than a block takes, or less than a node asks, or
- * has waited too long. */
+/**
+ * No block can hold it; or it has had a block's time, and offers less than a block takes, or less
+ * than a node asks, or has waited too long.
+ */
 function isStuck({ parts, memory, view, now }: Pass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
+  if (memory.hopeless.has(purpose.id)) return true;
   if (newest.signedBlock >= view.head.number) return false;
   if (memory.underpriced.has(purpose.id)) return true;
   if (newest.fee.maxFee < view.head.baseFee) return true;
@@ -86,7 +94,7 @@ function isStuck({ parts, memory, view, now }: Pass, purpose: Purpose): boolean 
 }
 
 /** Every vault of it is over already, so none of it can run. */
-async function isMoot({ view }: Pass, purpose: Purpose): Promise<boolean> {
+async function isOver({ view }: Pass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   const codes = await view.read(
     purpose.addresses.map((vault) => ({ method: "eth_getCode", params: [vault, view.at] })),

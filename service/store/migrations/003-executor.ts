@@ -29,7 +29,7 @@ export type ExecutorTables = {
     failures: number;
     paid_failures: number;
     recovery_failures: number;
-    state: "waiting" | "sent" | "idle" | "given_up";
+    state: "waiting" | "sent" | "idle" | "given_up" | "dropped";
     reason: string | null;
     detected_at: number;
     detected_block: number;

@@ -1,0 +1,75 @@
+// Who pays for what is ready: a tip, or the operator's budgets. What nobody pays for waits, and
+// holds up nothing else.
+
+import type { JobUpdate } from "../ledger/jobs.ts";
+import type { Pass } from "../parts.ts";
+import { gasMax, type Purse } from "../transactions/send.ts";
+import { type Batch, batchesOf, gasOf, type Ready, sharesOf } from "./batch.ts";
+import type { Budgets } from "./budgets.ts";
+import { valueOfTips } from "./tips.ts";
+
+/** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
+const tipMargin = { of: 5n, by: 4n };
+
+/** How long to wait for a budget: what is in flight at its cap may settle for less. */
+const budgetSeconds = 60;
+
+/**
+ * The batches that are paid for, payments first.
+ * @param updates of those that are not are added here
+ */
+export function admit(
+  pass: Pass,
+  ready: readonly Ready[],
+  purse: Purse,
+  budgets: Budgets,
+  updates: JobUpdate[],
+): Batch[] {
+  const refuse = ({ item: { job } }: Ready, reason: string) => {
+    const dueAt = pass.now + budgetSeconds;
+    updates.push({ address: job.address, state: "waiting", dueAt, reason });
+  };
+  const { pays } = pass.parts.chain;
+  let rest = ready.flatMap((each) => {
+    const isTipped = pays !== "sponsor" && isCovered(pass, purse, each);
+    if (pays !== "tips" || isTipped) return [{ ...each, isTipped }];
+    refuse(each, each.tokens ? "recovery_left_to_its_owner" : "tip_does_not_cover_gas");
+    return [];
+  });
+  for (;;) {
+    const batches = batchesFor(pass, rest);
+    const refused = new Set<Ready>();
+    const trial = budgets.fork();
+    for (const batch of batches) {
+      sharesOf(batch).forEach((share, index) => {
+        const cost = BigInt(share.gas) * purse.suggested.maxFee;
+        const reason = trial.refusal(share, cost);
+        if (reason) {
+          refused.add(batch.ready[index]!);
+          refuse(batch.ready[index]!, reason);
+        } else trial.reserve(share, cost);
+      });
+    }
+    if (refused.size === 0) return batches;
+    rest = rest.filter((each) => !refused.has(each));
+  }
+}
+
+/** One that failed on chain before pays by its own word alone, which was not kept. */
+function isCovered({ parts }: Pass, purse: Purse, { item, gas, tokens }: Ready): boolean {
+  if (tokens || item.job.paidFailures > 0) return false;
+  const cost = BigInt(gas) * purse.neededPerGas;
+  const value = valueOfTips(parts.chain.tipPrices, item.tips);
+  return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
+}
+
+/** Recoveries go one by one. */
+function batchesFor(pass: Pass, ready: readonly Ready[]): Batch[] {
+  const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass) };
+  const executions = ready.filter(({ tokens }) => tokens === undefined);
+  const recoveries = ready.filter(({ tokens }) => tokens !== undefined);
+  return [
+    ...batchesOf(executions, limits),
+    ...recoveries.map((one) => ({ ready: [one], gas: gasOf([one]) })),
+  ];
+}

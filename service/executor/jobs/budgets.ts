@@ -1,0 +1,100 @@
+// Whose gas: what the executor may spend on a day of the chain's clock, for the chain, for an
+// account, and for what an account's client ID created, which anybody who sees its page can do.
+// What is in flight counts at its cap, and so does what is about to be sent: so no budget is ever
+// exceeded, whatever the chain charges in the end.
+//
+// What a tip pays for counts against none of them while it is kept. What tipped executions that
+// fail cost is bounded as the account's budget is.
+
+import type { Hex } from "executable-address";
+
+/** For whom an address was created, and whether its own tip pays. */
+export type Payer = { accountId: string; isClientId: boolean; isTipped: boolean };
+
+/** Wei a day. */
+export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
+
+/**
+ * Wei spent or reserved for an account on a day. `client`: of it, by what its client ID created;
+ * `tips`: besides, by tipped executions that failed or may fail.
+ */
+export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
+
+export type BudgetReason =
+  | "budget_spent"
+  | "account_budget_spent"
+  | "client_id_budget_spent"
+  | "failed_tips_budget_spent";
+
+export type Budgets = {
+  /** Why `cost` wei more are too much for `payer`; undefined: they are not. */
+  refusal(payer: Payer, cost: bigint): BudgetReason | undefined;
+  /** Counts what is, or is about to be, sent. */
+  reserve(payer: Payer, cost: bigint): void;
+  /** Counts what closes a gap, which is nobody's in particular. */
+  reserveForChain(cost: bigint): void;
+  /** Wei that the chain's budget has left. */
+  left(): bigint;
+  /** The same budgets, to try things out. */
+  fork(): Budgets;
+};
+
+export const noSpending: AccountSpending = { total: 0n, client: 0n, tips: 0n };
+
+type Spent = { total: bigint; accounts: ReadonlyMap<string, AccountSpending> };
+
+/** @param spent on this day, as settled */
+export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
+  let { total } = spent;
+  const accounts = new Map([...spent.accounts].map(([id, each]) => [id, { ...each }]));
+  const of = ({ accountId }: Payer): AccountSpending => {
+    const known = accounts.get(accountId) ?? { ...noSpending };
+    accounts.set(accountId, known);
+    return known;
+  };
+  return {
+    refusal(payer, cost) {
+      const account = of(payer);
+      const { perDayMax, perAccountMax, perClientMax } = limits;
+      if (payer.isTipped) {
+        return account.tips + cost > perAccountMax ? "failed_tips_budget_spent" : undefined;
+      }
+      if (payer.isClientId && account.client + cost > perClientMax) return "client_id_budget_spent";
+      if (account.total + cost > perAccountMax) return "account_budget_spent";
+      if (total + cost > perDayMax) return "budget_spent";
+      return undefined;
+    },
+    reserve(payer, cost) {
+      const account = of(payer);
+      if (payer.isTipped) {
+        account.tips += cost;
+        return;
+      }
+      total += cost;
+      account.total += cost;
+      if (payer.isClientId) account.client += cost;
+    },
+    reserveForChain(cost) {
+      total += cost;
+    },
+    left: () => (total < limits.perDayMax ? limits.perDayMax - total : 0n),
+    fork: () => openBudgets(limits, { total, accounts }),
+  };
+}
+
+/** What each address of a purpose is charged: parts of the whole that sum to it, to the wei. */
+export function shareOut(
+  whole: bigint,
+  addresses: readonly { address: Hex; gas: number }[],
+): Map<Hex, bigint> {
+  const gas = addresses.reduce((sum, each) => sum + BigInt(each.gas), 0n);
+  const shares = new Map<Hex, bigint>();
+  let left = whole;
+  addresses.forEach((each, index) => {
+    const isLast = index === addresses.length - 1;
+    const share = isLast || gas === 0n ? left : (whole * BigInt(each.gas)) / gas;
+    shares.set(each.address, share);
+    left -= share;
+  });
+  return shares;
+}
