@@ -2,12 +2,12 @@
 // holds this file and contracts/src/PaymentFactory.sol to the same answers.
 
 import { parseAddress } from "./abi/checksum.ts";
-import { fromHex } from "./abi/hex.ts";
+import { type Bytes, fromHex, parseBytes } from "./abi/hex.ts";
 import { termsBytesMax } from "./abi/type.ts";
 import { factoryAddress, initCodePrefix } from "./deployment.ts";
 import { InvalidError } from "./errors.ts";
 import type { Hex } from "./intent/intent.ts";
-import { type Keccak, keccak256 } from "./keccak/keccak.ts";
+import { type Keccak, keccakOf } from "./keccak/keccak.ts";
 
 const prefix = fromHex(initCodePrefix);
 
@@ -21,20 +21,21 @@ const prefix = fromHex(initCodePrefix);
  *
  * @param terms at most 24,576 bytes, as {@link encodeTerms} lays them out
  * @param options.factory any letter case; default {@link factoryAddress}
- * @throws {InvalidError} `terms_too_long`, or on a malformed factory
+ * @throws {InvalidError} `terms_too_long`, `wrong_type` for neither bytes nor hex, or a factory's
  */
 export function deriveAddress(
-  terms: Uint8Array,
+  terms: Bytes,
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): Uint8Array {
-  const keccak = options.keccak ?? keccak256;
-  if (terms.length > termsBytesMax) {
-    const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
+  const keccak = keccakOf(options);
+  const bytes = parseBytes(terms, ["terms"]);
+  if (bytes.length > termsBytesMax) {
+    const message = `expected at most ${termsBytesMax} bytes, found ${bytes.length}`;
     throw new InvalidError([{ path: ["terms"], code: "terms_too_long", message }]);
   }
-  initCode.set(terms, prefix.length);
+  initCode.set(bytes, prefix.length);
   preimage.set(factoryBytes(options.factory, keccak), 1);
-  preimage.set(keccak(initCode.subarray(0, prefix.length + terms.length)), 53);
+  preimage.set(keccak(initCode.subarray(0, prefix.length + bytes.length)), 53);
   return keccak(preimage).slice(12);
 }
 

@@ -24,6 +24,7 @@ test("exports are these and no others", () => {
     "makeRecord",
     "parseAddress",
     "parseIntent",
+    "parseJson",
     "termsBytesMax",
     "toHex",
     "verifyRecord",

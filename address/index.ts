@@ -1,5 +1,5 @@
 export { formatAddress, parseAddress } from "./abi/checksum.ts";
-export { fromHex, toHex } from "./abi/hex.ts";
+export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
 export { termsBytesMax } from "./abi/type.ts";
 export { factoryAddress, initCodePrefix } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
@@ -12,6 +12,7 @@ export {
   executeSelector,
 } from "./execution.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
+export { parseJson } from "./intent/json.ts";
 export {
   encodeNewIntent,
   findCautions,

@@ -6,7 +6,7 @@ import { deriveAddress, parseFactory } from "./derive.ts";
 import { type Faults, gather, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
 import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
 import { useIntent } from "./intent/parse.ts";
-import { type Keccak, keccak256 } from "./keccak/keccak.ts";
+import { type Keccak, keccakOf } from "./keccak/keccak.ts";
 
 /**
  * The record of `intent` under `factory`.
@@ -18,7 +18,7 @@ export function makeRecord(
   intent: Intent,
   options: { readonly factory?: Hex; readonly keccak?: Keccak } = {},
 ): AddressRecord {
-  const { keccak = keccak256 } = options;
+  const keccak = keccakOf(options);
   const factory = parseFactory(options.factory, keccak);
   return useIntent(intent, { factory, keccak }, (intent, terms) => {
     const address = formatAddress(deriveAddress(terms, { factory, keccak }), keccak);
@@ -40,8 +40,9 @@ export function verifyRecord(
   record: unknown,
   options: { readonly factory: Hex; readonly address?: Hex; readonly keccak?: Keccak },
 ): AddressRecord {
-  const { keccak = keccak256 } = options;
-  const trusted = parseAddress(options.factory, { path: ["options", "factory"], keccak });
+  const { address: asked, factory: given, keccak: hash } = options ?? {};
+  const keccak = keccakOf({ keccak: hash });
+  const trusted = parseAddress(given, { path: ["options", "factory"], keccak });
   const faults = noFaults();
   const claims = readClaims(faults, record);
   throwFaults(faults);
@@ -56,9 +57,9 @@ export function verifyRecord(
   else if (typeof claims.terms !== "string")
     refuse(faults, "wrong_type", `expected a string, found ${kindOf(claims.terms)}`, "terms");
   if (right && address !== undefined) compare(faults, "address", address, right.address);
-  if (right && options.address !== undefined) {
-    const asked = parseAddress(options.address, { path: ["options", "address"], keccak });
-    if (asked !== right.address) compare(faults, "address", right.address, asked);
+  if (right && asked !== undefined) {
+    const wanted = parseAddress(asked, { path: ["options", "address"], keccak });
+    compare(faults, "address", right.address, wanted);
   }
   throwFaults(faults);
   return right!;

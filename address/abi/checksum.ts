@@ -2,6 +2,7 @@
 
 import {
   type Faults,
+  InvalidError,
   kindOf,
   noFaults,
   type Path,
@@ -10,8 +11,8 @@ import {
   throwFaults,
 } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
-import { type Keccak, keccak256 } from "../keccak/keccak.ts";
-import { digitsText, newDigits, writeDigits, writeHex } from "./hex.ts";
+import { type Keccak, keccak256, keccakOf } from "../keccak/keccak.ts";
+import { type Bytes, digitsText, newDigits, parseBytes, writeDigits, writeHex } from "./hex.ts";
 import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
 
 /**
@@ -24,7 +25,7 @@ import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
  */
 export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
   const faults = noFaults(options.path);
-  const address = writeAddress(faults, text, memoryOf(options.keccak ?? keccak256), spare, 0);
+  const address = writeAddress(faults, text, memoryOf(keccakOf(options)), spare, 0);
   throwFaults(faults);
   return address!;
 }
@@ -35,8 +36,15 @@ const spare = new Uint8Array(32);
  * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
  *
  * Of a letter the bit 0x40 is set, of a digit it is not; 0x20 is the case of a letter.
+ *
+ * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
  */
-export function formatAddress(bytes: Uint8Array, keccak: Keccak = keccak256): Hex {
+export function formatAddress(value: Bytes, keccak: Keccak = keccak256): Hex {
+  const bytes = parseBytes(value);
+  if (bytes.length !== 20) {
+    const message = `expected 20 bytes, found ${bytes.length}`;
+    throw new InvalidError([{ path: [], code: "wrong_length", message }]);
+  }
   writeDigits(digits, bytes);
   const hash = keccak(letters);
   for (let i = 0; i < 20; i++) {

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import {
   encodeExecution,
@@ -13,7 +12,8 @@ import {
   toHex,
 } from "../index.ts";
 import { credentials } from "../test/answers.ts";
-import { sample, shop } from "../test/samples.ts";
+import { sample, shop, withCall } from "../test/samples.ts";
+import { serve } from "../test/serve.ts";
 
 const cli = new URL("./cli.ts", import.meta.url).pathname;
 const record = makeRecord(sample);
@@ -30,7 +30,12 @@ async function run(args: string[], stdin = "", env: Record<string, string> = {})
 
 describe("executable-address", () => {
   test("2 and how to use it, when misused", async () => {
-    const misuses = [["toString"], ["derive", "a", "b"], ["derive", "--what"], ["derive", "{"]];
+    const misuses = [
+      ["toString"],
+      ["derive", "a", "b"],
+      ["derive", "--what"],
+      ["derive", "{}", "--factory", shop, "--factory", shop],
+    ];
     for (const args of [...misuses, ["lookup", shop], ["lookup", shop, "--url", "x"]]) {
       const { status, err } = await run(args);
       assert.equal(status, 2, args.join(" "));
@@ -42,6 +47,12 @@ describe("executable-address", () => {
     const { status, out, err } = await run([]);
     assert.deepEqual([status, out], [2, ""]);
     assert.match(err, /^usage: executable-address/);
+  });
+
+  test("0 and the version of the package, when asked", async () => {
+    const file = new URL("../package.json", import.meta.url);
+    const { version } = JSON.parse(readFileSync(file, "utf8"));
+    assert.deepEqual(await run(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
   test("0 and how to use it on stdout, when asked", async () => {
@@ -63,6 +74,14 @@ describe("executable-address", () => {
       err,
       /^x: no such field.*\(unknown_field\)\namount: .*write "1" \(not_canonical\)\n$/,
     );
+  });
+
+  test("1 for what is not JSON, or has a field twice, as the service refuses it", async () => {
+    assert.match((await run(["derive", "{"])).err, /\(not_json\)\n$/);
+    const twice = JSON.stringify(sample).replace("{", '{"amount":"5",');
+    const { status, out, err } = await run(["derive"], twice);
+    assert.deepEqual([status, out], [1, ""]);
+    assert.equal(err, 'field "amount" stands there twice (repeated_field)\n');
   });
 
   test("1 and the fault alone, where it is of the whole input", async () => {
@@ -95,24 +114,100 @@ describe("executable-address", () => {
 
   test("create and lookup speak to the service", async () => {
     const keys: (string | undefined)[] = [];
-    const server = createServer((request, response) => {
+    const server = await serve((request, response) => {
       keys.push(request.headers.authorization);
       const known = request.method === "POST" || request.url?.endsWith(record.address);
       response.statusCode = known ? 200 : 404;
       const error = { code: "not_found", message: "no intent", issues: [] };
       response.end(JSON.stringify(known ? record : { error }));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const url = `${server.origin}/v1`;
     const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
     const made = await run(["create", "--url", url], JSON.stringify(sample), env);
     const found = await run(["lookup", record.address, "--url", url]);
     const missed = await run(["lookup", factoryAddress, "--url", url]);
-    server.close();
+    await server.close();
     assert.deepEqual(JSON.parse(made.out), record);
     assert.deepEqual(JSON.parse(found.out), record);
     assert.equal(missed.status, 1);
     assert.match(missed.err, /no intent/);
     assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, undefined, undefined]);
+  });
+
+  test("what one command gives another takes", async () => {
+    const made = (await run(["derive"], JSON.stringify(sample))).out;
+    const calldata = toHex(encodeExecution(sample));
+    assert.deepEqual(JSON.parse((await run(["decode"], made)).out), sample);
+    assert.deepEqual(JSON.parse((await run(["decode"], JSON.stringify(record.terms))).out), sample);
+    assert.equal((await run(["derive"], (await run(["decode"], made)).out)).out, made);
+    assert.equal((await run(["derive"], made)).out, made);
+    const list = (await run(["execution", calldata])).out;
+    assert.equal((await run(["verify"], list)).out, list);
+  });
+
+  test("cautions on stderr, of what is valid and create would refuse", async () => {
+    const intent = withCall("f(bool memory)", "true");
+    const { status, err } = await run(["derive"], JSON.stringify(intent));
+    assert.equal(status, 0);
+    assert.match(err, /^caution: calls\.0\.function: memory is a word of .*\(reserved_word\)\n$/);
+  });
+
+  const hostile = "\u001b[2J\u001b]0;x\u0007\u009b31m\u202e\u2066\u200b\u2028\u{e0041}\r\nok";
+  /** Everything but printable text and line feeds. */
+  const active = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+  test("an intent's text is printed inert, and is the same JSON", async () => {
+    const { out } = await run(["derive"], JSON.stringify(withCall("f(string a)", hostile)));
+    assert.doesNotMatch(out, active);
+    assert.equal(JSON.parse(out).intent.calls[0].args[0], hostile);
+  });
+
+  test("a service's text is printed inert, a line a fault, whatever its issues", async () => {
+    const issues = [
+      null,
+      7,
+      {},
+      { path: "calls", code: "x", message: "y" },
+      { path: [hostile], code: hostile, message: hostile },
+      { path: [{}], code: "x", message: "y" },
+    ];
+    const server = await serve((_, response) => {
+      response.statusCode = 400;
+      response.end(
+        JSON.stringify({ error: { code: "invalid_request", message: hostile, issues } }),
+      );
+    });
+    const { status, err } = await run(["lookup", shop, "--url", `${server.origin}/v1`]);
+    await server.close();
+    assert.equal(status, 1);
+    assert.doesNotMatch(err, active);
+    assert.equal(err.split("\n").length, 3);
+  });
+
+  test("a failed create tells the salt to repeat it with", async () => {
+    const server = await serve((_, response) => {
+      response.statusCode = 500;
+      response.end("{}");
+    });
+    const { salt, ...rest } = sample;
+    const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
+    const { err } = await run(
+      ["create", "--url", `${server.origin}/v1`],
+      JSON.stringify(rest),
+      env,
+    );
+    await server.close();
+    assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
+  });
+
+  test("is quiet when whoever reads stops reading", async () => {
+    const many = JSON.stringify(Array(2000).fill(record));
+    const child = spawn(process.execPath, [cli, "verify"]);
+    let err = "";
+    child.stderr.on("data", (chunk) => (err += chunk));
+    child.stdout.destroy();
+    child.stdin.end(many);
+    const status = await new Promise((resolve) => child.on("close", resolve));
+    assert.deepEqual([status, err], [0, ""]);
   });
 });

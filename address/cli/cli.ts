@@ -7,11 +7,23 @@ import { run } from "./commands.ts";
 declare const process: {
   argv: string[];
   env: Record<string, string | undefined>;
-  exitCode: number;
+  exitCode: number | undefined;
   stdin: AsyncIterable<Uint8Array>;
-  stdout: { write(text: string): void };
-  stderr: { write(text: string): void };
+  exit(code: number): never;
+  stdout: Output;
+  stderr: Output;
 };
+type Output = {
+  write(text: string): void;
+  on(event: "error", listener: (error: { code?: string }) => void): void;
+};
+
+// Whoever reads may stop: `| head` closes the pipe. That is no fault to tell.
+for (const output of [process.stdout, process.stderr])
+  output.on("error", (error) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(process.exitCode ?? 0);
+  });
 
 async function readInput(): Promise<string> {
   const decoder = new TextDecoder();

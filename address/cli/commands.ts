@@ -1,20 +1,25 @@
 // The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
-// stdout; all but create and lookup work offline.
+// stdout; what one command gives another takes. All but create and lookup work offline.
 
-import { fromHex } from "../abi/hex.ts";
+import { parseBytes } from "../abi/hex.ts";
 import {
   type AddressQuery,
   type Client,
+  ClientError,
   createClient,
   ServiceError,
-  UnprovenError,
 } from "../client/client.ts";
+import { UnprovenError } from "../client/errors.ts";
 import { factoryAddress } from "../deployment.ts";
-import { InvalidError, lineOf } from "../errors.ts";
+import { InvalidError, type Issue, lineOf } from "../errors.ts";
 import { decodeExecutions } from "../execution.ts";
-import type { Hex, Intent } from "../intent/intent.ts";
+import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
+import { parseJson } from "../intent/json.ts";
+import { findCautions } from "../intent/parse.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
+import { inertJson, inertLine } from "./inert.ts";
+import { version } from "./version.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
 
@@ -31,7 +36,9 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   events CURSOR --url BASE        a page of the account's events behind CURSOR, 0 for the oldest.
                                   By the API key
 
-INPUT is JSON or hex, from stdin where it is left out or "-". BASE is as in https://pay.example/v1.
+INPUT is JSON or hex, from stdin where it is left out or "-". A record is taken wherever its intent,
+its terms or its address is wanted, and verify takes a list of records. BASE is as in
+https://pay.example/v1. --help says this, --version the version.
 Exit status: 0 done, 1 refused or not proved, 2 misused.
 `;
 
@@ -44,35 +51,70 @@ export type Surroundings = {
 };
 
 type Given = {
-  readonly input: string;
+  /** What JSON gave, or text that is none. */
+  readonly input: unknown;
   readonly factory: Hex;
   readonly address: Hex | undefined;
   readonly reference: string | undefined;
   readonly client: () => Client;
 };
 
-const commands: Readonly<Record<string, (given: Given) => unknown>> = {
-  derive: ({ input, factory }) => makeRecord(parseJson(input) as Intent, { factory }),
-  verify: ({ input, factory, address }) =>
-    verifyRecord(parseJson(input), address ? { factory, address } : { factory }),
-  decode: ({ input, factory }) => decodeTerms(fromHex(input), { factory }),
-  execution: ({ input, factory }) =>
-    decodeExecutions(fromHex(input), { factory }).map((intent) => makeRecord(intent, { factory })),
-  create: ({ input, client, reference }) =>
-    client().create(parseJson(input) as Intent, reference === undefined ? {} : { reference }),
-  addresses: ({ input, client }) => client().addresses(parseJson(input) as AddressQuery),
-  events: ({ input, client }) => client().events({ cursor: input }),
+/** What a command gives, and the intents in it that a reader should be warned of. */
+type Answer = { readonly value: unknown; readonly intents?: readonly Intent[] };
+
+const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answer>>> = {
+  derive: ({ input, factory }) =>
+    ofRecord(makeRecord(partOf(input, "intent") as Intent, { factory })),
+  verify({ input, factory, address }) {
+    const options = address ? { factory, address } : { factory };
+    if (!Array.isArray(input)) return ofRecord(verifyRecord(input, options));
+    return ofRecords(input.map((record) => verifyRecord(record, options)));
+  },
+  decode({ input, factory }) {
+    const intent = decodeTerms(partOf(input, "terms") as Hex, { factory });
+    return { value: intent, intents: [intent] };
+  },
+  execution({ input, factory }) {
+    const intents = decodeExecutions(parseBytes(input), { factory });
+    return ofRecords(intents.map((intent) => makeRecord(intent, { factory })));
+  },
+  async create({ input, client, reference }) {
+    const options = reference === undefined ? {} : { reference };
+    return ofRecord(await client().create(partOf(input, "intent") as Intent, options));
+  },
+  addresses: async ({ input, client }) => ({
+    value: await client().addresses(input as AddressQuery),
+  }),
+  events: async ({ input, client }) => ({
+    value: await client().events({ cursor: input as string }),
+  }),
   async lookup({ input, client }) {
-    const record = await client().lookup(input as Hex);
-    if (!record) throw new UnprovenError("the service has no intent for this address");
-    return record;
+    const record = await client().lookup(partOf(input, "address") as Hex);
+    if (record) return ofRecord(record);
+    throw new UnprovenError("the service has no intent for this address");
   },
 };
 
+const ofRecord = (record: AddressRecord): Answer => ({ value: record, intents: [record.intent] });
+const ofRecords = (records: readonly AddressRecord[]): Answer => ({
+  value: records,
+  intents: records.map(({ intent }) => intent),
+});
+
+/** Of a record its part; anything else is itself. */
+function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
+  const isRecord =
+    typeof input === "object" &&
+    input !== null &&
+    ["address", "factory", "intent", "terms"].every((field) => Object.hasOwn(input, field));
+  return isRecord ? (input as AddressRecord)[name] : input;
+}
+
 /** Runs one command; gives the exit status. */
 export async function run(args: readonly string[], outside: Surroundings): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    outside.print(usage);
+  const asked = args.includes("--help") || args.includes("-h") ? usage : `${version}\n`;
+  if (asked === usage || args.includes("--version")) {
+    outside.print(asked);
     return 0;
   }
   if (args.length === 0) {
@@ -85,12 +127,16 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) throw new Misuse(name ? `no command is called ${name}` : "a command is needed");
     if (rest.length > 0) throw new Misuse(`expected one input, found ${rest.length + 1}`);
-    const input = argument === "-" ? (await outside.readInput()).trim() : argument;
+    const input = parseInput(argument === "-" ? await outside.readInput() : argument);
     const factory = (options.factory ?? factoryAddress) as Hex;
     const address = options.address as Hex | undefined;
     const client = () => clientOf(options.url, factory, outside.env);
-    const answer = await command({ input, factory, address, reference: options.reference, client });
-    outside.print(`${JSON.stringify(answer, null, 2)}\n`);
+    const { reference } = options;
+    const given: Given = { input, factory, address, reference, client };
+    const { value, intents = [] } = await command(given);
+    outside.print(`${inertJson(value)}\n`);
+    for (const caution of intents.flatMap((intent) => findCautions(intent, { factory })))
+      outside.complain(`caution: ${faultLine(caution)}\n`);
     return 0;
   } catch (error) {
     outside.complain(`${complaint(error)}\n`);
@@ -115,11 +161,18 @@ function parseArguments(args: readonly string[]): { words: string[]; options: Op
     }
     const name = optionNames.find((each) => word === `--${each}`);
     if (name === undefined) throw new Misuse(`no option is called ${word}`);
+    if (options[name] !== undefined) throw new Misuse(`${word} is given twice`);
     const value = args[++i];
     if (value === undefined) throw new Misuse(`${word} needs a value`);
     options[name] = value;
   }
   return { words, options };
+}
+
+/** JSON where it begins like JSON, else the text itself: hex. */
+function parseInput(text: string): unknown {
+  const trimmed = text.trim();
+  return /^["[{]/.test(trimmed) ? parseJson(trimmed) : trimmed;
 }
 
 function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["env"]): Client {
@@ -133,25 +186,23 @@ function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Misuse("the input is not JSON");
-  }
-}
-
-/** One line a fault. */
+/** One line a fault, and what helps to go on. */
 function complaint(error: unknown): string {
-  const { cause } = error as Error;
-  const faults =
-    error instanceof InvalidError || error instanceof ServiceError
-      ? error.issues
-      : cause instanceof InvalidError
-        ? cause.issues
-        : [];
-  const lines = faults.map((fault) => `${lineOf(fault)} (${fault.code})`);
+  const { cause, message } = error as Error;
+  const faults = [error, cause].flatMap((each) =>
+    each instanceof InvalidError || each instanceof ServiceError ? each.issues : [],
+  );
+  const lines = faults.map(faultLine);
   if (error instanceof InvalidError) return lines.join("\n");
   const reason = cause instanceof Error && faults.length === 0 ? ` (${cause.message})` : "";
-  return [`${(error as Error).message}${reason}`, ...lines].join("\n");
+  const { intent, requestId } = error instanceof ClientError ? error : {};
+  const more = [
+    ...(requestId === undefined ? [] : [`request id: ${requestId}`]),
+    ...(intent === undefined
+      ? []
+      : [`to create the same address again, send "salt": "${intent.salt}"`]),
+  ];
+  return [`${message}${reason}`, ...lines, ...more].map(inertLine).join("\n");
 }
+
+const faultLine = (fault: Issue): string => inertLine(`${lineOf(fault)} (${fault.code})`);

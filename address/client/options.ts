@@ -3,7 +3,7 @@
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
-import { type Keccak, keccak256 } from "../keccak/keccak.ts";
+import { type Keccak, keccakOf } from "../keccak/keccak.ts";
 import type { Transport } from "./request.ts";
 
 export type ClientOptions = {
@@ -38,8 +38,7 @@ export type Settings = {
 
 /** @throws {TypeError} or {InvalidError} (of `factory`) */
 export function parseOptions(options: ClientOptions): Settings {
-  const { keccak = keccak256 } = options;
-  if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");
+  const keccak = keccakOf(options);
   const given = options.fetch;
   if (given !== undefined && typeof given !== "function")
     throw new TypeError("fetch: expected a function");

@@ -101,7 +101,8 @@ function readArg(faults: Faults, value: unknown): string | undefined {
 }
 
 function isObject(faults: Faults, value: unknown): value is Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
+  const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isOne && !ArrayBuffer.isView(value)) return true;
   refuse(faults, "wrong_type", `expected an object, found ${kindOf(value)}`);
   return false;
 }

@@ -4,7 +4,6 @@
 import { memoryOf } from "../abi/memory.ts";
 import type { AbiFunction } from "../abi/type.ts";
 import { withWriter } from "../abi/writer.ts";
-import { factoryAddress } from "../deployment.ts";
 import { parseFactory } from "../derive.ts";
 import {
   type Fault,
@@ -16,7 +15,7 @@ import {
 } from "../errors.ts";
 import { cautionsOf } from "../function/cautions.ts";
 import { readFunction } from "../function/function.ts";
-import { type Keccak, keccak256 } from "../keccak/keccak.ts";
+import { type Keccak, keccakOf } from "../keccak/keccak.ts";
 import { readFields } from "./fields.ts";
 import type { Hex, Intent } from "./intent.ts";
 import { drawSalt } from "./salt.ts";
@@ -63,12 +62,11 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
  * of well-known functions under another signature (`selector_clash`). The lists may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
-  const memory = memoryOf(options.keccak ?? keccak256);
+  const memory = memoryOf(keccakOf(options));
   const faults = noFaults();
-  for (const [index, call] of intent.calls.entries()) {
+  for (const [index, call] of parseIntent(intent, options).calls.entries()) {
     faults.path.push("calls", index, "function");
-    const found = readFunction(faults, call.function, memory);
-    if (found) refuseAll(faults, cautionsOf(found));
+    refuseAll(faults, cautionsOf(readFunction(faults, call.function, memory)!));
     faults.path.length = 0;
   }
   return faults.issues;
@@ -88,8 +86,8 @@ export function useIntent<T>(
   use: (intent: Intent, terms: Uint8Array) => T,
   asNew?: AsNew,
 ): T {
-  const { factory = factoryAddress, keccak = keccak256 } = options;
-  const trusted = parseFactory(factory, keccak);
+  const keccak = keccakOf(options);
+  const trusted = parseFactory(options.factory, keccak);
   const faults = noFaults();
   const raw = readFields(faults, value, asNew?.drawSalt);
   if (!raw) throw new InvalidError(faults.issues);

@@ -1,9 +1,9 @@
 // Terms: an intent as bytes, `abi.encode(Intent)`. spec/terms.md §2 is the layout. Each intent has
 // one form here and each form one intent, so what is not exactly as written there is refused.
 
-import { factoryAddress } from "../deployment.ts";
+import { type Bytes, parseBytes } from "../abi/hex.ts";
 import { parseFactory } from "../derive.ts";
-import { keccak256 } from "../keccak/keccak.ts";
+import { keccakOf } from "../keccak/keccak.ts";
 import { decodeIntent } from "./decode.ts";
 import type { Intent } from "./intent.ts";
 import { type TermsOptions, useIntent } from "./parse.ts";
@@ -25,7 +25,7 @@ export function encodeTerms(intent: Intent, options: TermsOptions = {}): Uint8Ar
  * @throws {InvalidError} with the first fault, for any bytes that {@link encodeTerms} does not
  *   give: `malformed_terms` where the layout is at fault, else as of an intent, with the path to it
  */
-export function decodeTerms(terms: Uint8Array, options: TermsOptions = {}): Intent {
-  const { factory = factoryAddress, keccak = keccak256 } = options;
-  return decodeIntent(terms, parseFactory(factory, keccak), keccak);
+export function decodeTerms(terms: Bytes, options: TermsOptions = {}): Intent {
+  const keccak = keccakOf(options);
+  return decodeIntent(parseBytes(terms, []), parseFactory(options.factory, keccak), keccak);
 }

@@ -39,5 +39,12 @@ export const keccak256: Keccak = (bytes) => {
   return digest;
 };
 
+/** The keccak of `options`, or the default. @throws {TypeError} for what is no function */
+export function keccakOf(options: { readonly keccak?: Keccak | undefined }): Keccak {
+  const { keccak = keccak256 } = options;
+  if (typeof keccak !== "function") throw new TypeError("keccak: expected a function");
+  return keccak;
+}
+
 // Written anew by each hash; nothing that runs within one can call another.
 const state = new Uint32Array(50);

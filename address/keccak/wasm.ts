@@ -2,6 +2,7 @@
 // so it is written out here instruction by instruction, not carried as bytes that nobody can read.
 // Source: FIPS 202, with Ethereum's padding; https://webassembly.github.io/spec/core/binary/
 
+import { abytes } from "@noble/hashes/utils.js";
 import type { Keccak } from "./keccak.ts";
 
 /** In memory: 24 round constants, the digest, and from there on the padded input. */
@@ -13,14 +14,16 @@ const pageBytes = 65_536;
  * A keccak to pass where one is a parameter. In a page, a strict Content-Security-Policy has to
  * allow `wasm-unsafe-eval` for it. Holds 64 kB, and as much more as its longest input needs.
  *
- * @throws {WebAssembly.CompileError} where WebAssembly is not allowed
+ * @throws {WebAssembly.CompileError} where WebAssembly is not allowed; what it gives, {TypeError}
+ *   for
+ *   anything but a Uint8Array
  */
 export function newWasmKeccak(): Keccak {
   const { Instance, Module } = (globalThis as unknown as { WebAssembly: Engine }).WebAssembly;
   const { memory, hash } = new Instance(new Module(moduleBytes())).exports;
   let bytes = new Uint8Array(memory.buffer);
   return (input) => {
-    const { length } = input;
+    const { length } = abytes(input);
     const blocks = Math.floor(length / blockBytes) + 1;
     const end = places.input + blocks * blockBytes;
     if (end > bytes.length) {

@@ -1,0 +1,77 @@
+// JSON text that has one reading.
+
+import { InvalidError } from "../errors.ts";
+
+/**
+ * As `JSON.parse`, but of two equal keys it lets the last win, and other readers the first: an
+ * intent that two readers understand differently must not become money. A `__proto__` key stays an
+ * ordinary field.
+ *
+ * @throws {InvalidError} `not_json` or `repeated_field`
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid("not_json", "expected JSON");
+  }
+  // A repeated key is a member in the text and none in the value.
+  if (countMembers(text) !== countKeys(value))
+    throw invalid("repeated_field", `field ${findRepeatedKey(text)} stands there twice`);
+  return value;
+}
+
+function invalid(code: string, message: string): InvalidError {
+  return new InvalidError([{ path: [], code, message }]);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+
+/** Of all objects in the text: the colons outside its strings. @param text valid JSON */
+function countMembers(text: string): number {
+  let count = 0;
+  let isString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) isString = !isString;
+    else if (isString && code === backslash) i++;
+    else if (code === colon && !isString) count++;
+  }
+  return count;
+}
+
+/** Of a JSON value and all within it. */
+function countKeys(value: unknown): number {
+  let count = 0;
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const each = waiting.pop();
+    if (typeof each !== "object" || each === null) continue;
+    const values = Object.values(each);
+    if (!Array.isArray(each)) count += values.length;
+    for (const inner of values) if (typeof inner === "object") waiting.push(inner);
+  }
+  return count;
+}
+
+const stringOrBracketOrColon = /"(?:[^"\\]|\\.)*"|[{}:]/g;
+
+/** @param text valid JSON @returns the first key given twice in one object, as written, quoted */
+function findRepeatedKey(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  let last = "";
+  for (const [token] of text.matchAll(stringOrBracketOrColon)) {
+    if (token === "{") open.push(new Set());
+    else if (token === "}") open.pop();
+    else if (token === ":") {
+      const keys = open.at(-1)!;
+      const key = last.includes("\\") ? (JSON.parse(last) as string) : last.slice(1, -1);
+      if (keys.has(key)) return last;
+      keys.add(key);
+    } else last = token;
+  }
+  return undefined;
+}
