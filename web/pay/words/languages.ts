@@ -10,10 +10,23 @@ export type Catalogue = Readonly<Record<Key, string>>;
 
 export type Language = { readonly tag: string; readonly name: string; readonly dir: "ltr" | "rtl" };
 
-export const languages: readonly Language[] = [{ tag: "en", name: "English", dir: "ltr" }];
+export const languages: readonly Language[] = [
+  { tag: "en", name: "English", dir: "ltr" },
+  { tag: "es", name: "Español", dir: "ltr" },
+  { tag: "fr", name: "Français", dir: "ltr" },
+  { tag: "de", name: "Deutsch", dir: "ltr" },
+  { tag: "ar", name: "العربية", dir: "rtl" },
+  { tag: "zh", name: "中文", dir: "ltr" },
+];
 const english = languages[0]!;
 
-const catalogues: Record<string, () => Promise<Catalogue>> = {};
+const catalogues: Record<string, () => Promise<Catalogue>> = {
+  es: () => import("./es.json").then((words) => words.default),
+  fr: () => import("./fr.json").then((words) => words.default),
+  de: () => import("./de.json").then((words) => words.default),
+  ar: () => import("./ar.json").then((words) => words.default),
+  zh: () => import("./zh.json").then((words) => words.default),
+};
 
 /** By what was chosen here before, else by what the browser asks for. */
 export function pickLanguage(

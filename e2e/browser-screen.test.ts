@@ -1,0 +1,155 @@
+// What a payer sees without scrolling, in every language; the receipt; and the way back to a shop.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import type { Browser, Page } from "playwright-core";
+import { assertSound, launchBrowser } from "./browser.ts";
+import { create, createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
+import { type Running, startService } from "./service.ts";
+import { announceWallet } from "./test-wallet.ts";
+
+const payer: Hex = "0x1234567812345678123456781234567812345678";
+const languages = ["en", "es", "fr", "de", "ar", "zh"];
+const screens = [
+  { width: 1280, height: 800 },
+  { width: 360, height: 740 },
+];
+
+let service: Running;
+let browser: Browser;
+let order: AddressRecord;
+let many: AddressRecord;
+let executed: AddressRecord;
+let hash: Hex;
+
+const urlOf = ({ address }: AddressRecord, query = "") =>
+  `${new URL(service.baseUrl).origin}/a/${address}?${query}`;
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  order = await createOrder(service);
+  many = await create(
+    service,
+    Array.from({ length: 32 }, (_, at) => ({
+      target: token.address,
+      function: "transfer(address to, uint256 amount)",
+      args: [`0x${(at + 1).toString(16).padStart(40, "a")}`, "1000"],
+    })),
+  );
+  executed = await createOrder(service);
+  await mint(service, executed.address, 25_000_000n);
+  hash = await execute(service, executed);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** How far down the page an element ends, in pixels. */
+const bottomOf = async (page: Page, selector: string): Promise<number> => {
+  const box = await page.locator(selector).first().boundingBox();
+  assert.ok(box, selector);
+  return box.y + box.height;
+};
+
+describe("everything to pay by stands on one screen", () => {
+  for (const viewport of screens) {
+    for (const language of languages) {
+      test(`${viewport.width} x ${viewport.height}, ${language}, 2 and 32 calls`, async () => {
+        const page = await openFresh(browser, { viewport });
+        await announceWallet(page, service.anvil.rpcUrl, payer);
+        for (const record of [order, many]) {
+          await page.goto(urlOf(record, `lang=${language}`));
+          assert.equal(await readCode(page), record.address);
+          const dir = await page.locator("html").getAttribute("dir");
+          assert.equal(dir, language === "ar" ? "rtl" : "ltr");
+          const bottom = await bottomOf(page, ".pay-card");
+          assert.ok(bottom <= viewport.height, `${record.intent.calls.length}: ${bottom} px`);
+          assert.equal(await page.locator(".pay-card .button-primary").count(), 1);
+          // Amounts and addresses are the same in every language.
+          const text = await page.locator(".pay-card").innerText();
+          assert.ok(text.includes(`25 ${token.symbol}`) && text.includes(record.address));
+        }
+        await assertSound(page, language);
+        await page.context().close();
+      });
+    }
+  }
+});
+
+describe("the language", () => {
+  test("is the browser's, can be chosen, and stays chosen", async () => {
+    const page = await openFresh(browser, { locale: "fr-CA" });
+    await page.goto(urlOf(order));
+    await page.getByText("En attente du paiement").waitFor();
+    await page.getByRole("combobox").selectOption("de");
+    await page.getByText("Wartet auf Zahlung").waitFor();
+    await page.reload();
+    await page.getByText("Wartet auf Zahlung").waitFor();
+    assert.equal(await page.locator("html").getAttribute("lang"), "de");
+    await page.context().close();
+  });
+});
+
+describe("the receipt", () => {
+  test("has amount, receiver, time and zone, transaction, proof, and no countdown", async () => {
+    const page = await openFresh(browser, { timezoneId: "UTC" });
+    await page.goto(urlOf(executed));
+    await page.getByText("The calls have run, all of them and once.").waitFor();
+    const text = await page.locator(".pay-card").first().innerText();
+    assert.ok(text.includes(hash) && text.includes(executed.address));
+    assert.match(text, /Paid\s+25 DUSD/);
+    assert.match(text, /\d{4} at \d+:\d\d:\d\d [AP]M UTC, block \d+/);
+    assert.doesNotMatch(text, /Expires|would/);
+    const proof = page.getByRole("link", { name: "The terms, checked without a server" });
+    assert.equal(await proof.getAttribute("href"), `/a/#terms=${executed.terms}`);
+    await page.context().close();
+  });
+
+  test("is printed alone, without buttons", async () => {
+    const page = await openFresh(browser);
+    await page.goto(urlOf(executed));
+    await page.getByText("The calls have run").waitFor();
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.getByRole("button", { name: "Print" }).isVisible(), false);
+    assert.equal(await page.getByText("How this was checked").isVisible(), false);
+    assert.equal(await page.locator(".pay-card").first().isVisible(), true);
+    await page.context().close();
+  });
+});
+
+describe("return_to", () => {
+  const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
+
+  test("is opened by a press and only when the state is final, named by its host", async () => {
+    const page = await openFresh(browser);
+    await page.goto(urlOf(order, `return_to=${shop}`));
+    await page.getByText("Afterwards you can go back to shop.example.").waitFor();
+    assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
+    await page.goto(urlOf(executed, `return_to=${shop}`));
+    const back = page.getByRole("link", { name: "Back to shop.example" });
+    assert.equal(await back.getAttribute("href"), "https://shop.example/orders/7?paid=1");
+    assert.equal(await back.getAttribute("rel"), "noreferrer");
+    await page.context().close();
+  });
+
+  test("is ignored unless it is https, without a name or password in it", async () => {
+    const page = await openFresh(browser);
+    for (const wrong of [
+      "javascript:alert(1)",
+      "http://shop.example/",
+      "//shop.example/",
+      "https://shop.example@evil.example/",
+      "data:text/html,hi",
+      "nothing",
+    ]) {
+      await page.goto(urlOf(executed, `return_to=${encodeURIComponent(wrong)}`));
+      await page.getByText("The calls have run").waitFor();
+      assert.equal(await page.getByText(/Back to|evil\.example/).count(), 0, wrong);
+    }
+    await page.context().close();
+  });
+});
