@@ -42,6 +42,7 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
       DATA_DIR: dataDir,
       CHAINS_FILE: chainsFile,
       ROLE: "api",
+      SIGNUP: "open",
       ...env,
     };
     const account = await admin(all, "account", "create", "--email", "shop@example.com");

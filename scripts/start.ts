@@ -85,6 +85,7 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
     DATA_DIR: dataDir,
     CHAINS_FILE: chainsFile,
     ROLE: "all",
+    SIGNUP: process.env.SIGNUP || "open", // on this machine alone
     EXECUTOR_KEY: executorKey,
   };
 }

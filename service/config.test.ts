@@ -27,6 +27,17 @@ describe("a setting is refused by name, with what was found and what would be ri
     ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
     ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [
+      "an executor's setting that is none",
+      { EXECUTOR_GAS_PRICE: "1" },
+      /^EXECUTOR_GAS_PRICE is no setting$/,
+    ],
+    [
+      "a name with a slip",
+      { TRUSTED_PROXYES: "10.0.0.1" },
+      /^TRUSTED_PROXYES is no setting; expected TRUSTED_PROXIES$/,
+    ],
+    ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is no setting; expected SIGNUP$/],
+    [
       "an expiry whose least is above its most",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
       /^EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX/,
@@ -39,6 +50,10 @@ describe("a setting is refused by name, with what was found and what would be ri
       assert.match(lines[0] ?? "", line);
     });
   }
+
+  test("what other programs set is nobody's slip", () => {
+    assert.deepEqual(linesOf({ PATH: "/bin", HOME: "/", HOSTNAME: "x", LANG: "C", TERM: "x" }), []);
+  });
 
   test("a secret is refused without being shown", () => {
     for (const [name, value] of [

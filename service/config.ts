@@ -17,7 +17,9 @@ export class ConfigError extends Error {
 /** @throws {ConfigError} naming every variable at fault */
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
+  const known = new Set<string>();
   const read = <Value>(name: string, reader: Reader<Value>, fallback: string): Value => {
+    known.add(name);
     const text = environment[name] || fallback;
     try {
       return reader.parse(text);
@@ -26,9 +28,12 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       return undefined as Value;
     }
   };
-  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined =>
-    environment[name] ? read(name, reader, "") : undefined;
+  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined => {
+    known.add(name);
+    return environment[name] ? read(name, reader, "") : undefined;
+  };
   const secret = (name: string, reader: Reader<string>): string | undefined => {
+    known.add(name);
     try {
       return environment[name] ? reader.parse(environment[name]) : undefined;
     } catch {
@@ -50,7 +55,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
-    signup: read("SIGNUP", oneOf(["open", "closed"]), "open"),
+    signup: read("SIGNUP", oneOf(["open", "closed"]), "closed"),
     sessionSecret: secret("SESSION_SECRET", text32),
     metricsHost: read("METRICS_HOST", hostName, "127.0.0.1"),
     metricsPort: optional("METRICS_PORT", portNumber),
@@ -76,8 +81,34 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   if (config.expirySecondsMin > config.expirySecondsMax) {
     faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
   }
+  faults.push(...unknownNames(Object.keys(environment), known));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return config;
+}
+
+/** `EXECUTOR_` names that are no setting, and names a slip or two away from one. */
+function unknownNames(names: string[], known: Set<string>): string[] {
+  return names.flatMap((name) => {
+    if (known.has(name)) return [];
+    const near = [...known].find((each) => each.length >= 6 && slips(name, each) <= 2);
+    if (near === undefined && !name.startsWith("EXECUTOR_")) return [];
+    return [`${name} is no setting${near === undefined ? "" : `; expected ${near}`}`];
+  });
+}
+
+/** Letters to add, leave out or change to get from `a` to `b`; a bound suffices above 2. */
+function slips(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
 }
 
 const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));

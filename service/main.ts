@@ -112,10 +112,18 @@ function countedAccounts(
   });
 }
 
-/** The first signal drains; a second one ends at once. */
+/** One Ctrl-C may come from the terminal and from npm: within this time it is the same signal. */
+const sameSignalMs = 1000;
+
+/** The first signal drains; a later one ends at once. */
 function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): void {
+  let firstAt = 0;
   const stop = async (signal: string) => {
-    if (draining.signal.aborted) process.exit(1);
+    if (draining.signal.aborted) {
+      if (performance.now() - firstAt < sameSignalMs) return;
+      process.exit(1);
+    }
+    firstAt = performance.now();
     log.info({ signal }, "draining");
     draining.abort();
     try {

@@ -63,7 +63,7 @@ export const accountCommands: Command[] = [
     options: email,
     async run({ store, publicUrl }, { options }) {
       const secret = await findOrDrawSecret(store.db);
-      const signIn = openSignIn(store, { publicUrl, signup: "closed", secret });
+      const signIn = await openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());
       if (!token) throw new Error(`no account has the email ${options.email}`);
       // After the #, where no server and no log sees it.

@@ -47,7 +47,7 @@ export async function openAccounts(
     holders: openHolders(store),
     limiter,
     usage,
-    signIn: openSignIn(store, { publicUrl, signup, secret }),
+    signIn: await openSignIn(store, { publicUrl, signup, secret }),
     attempts: limitAttempts(limiter, secret),
     signup,
     close: () => usage.close(),

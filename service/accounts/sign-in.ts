@@ -14,6 +14,7 @@ import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, normalizeEmail } from "./account.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { newAccountId } from "./credentials.ts";
+import { withSessionDigests } from "./session-digests.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
 type Cookies = { cookie?: string | undefined };
@@ -84,15 +85,15 @@ export type SignInOptions = {
   secret: string;
 };
 
-export function openSignIn(
+export async function openSignIn(
   store: Pick<Store, "db" | "dialect">,
   { publicUrl, signup, secret }: SignInOptions,
-): SignIn {
-  const context = { db: store.db, auth: configure(store, publicUrl, secret) };
+): Promise<SignIn> {
+  const context = { db: store.db, auth: await configure(store, publicUrl, secret) };
   return { ...doors(context, signup), ...sessions(context), ...passwords(context) };
 }
 
-type Context = { db: Kysely<Tables>; auth: ReturnType<typeof configure> };
+type Context = { db: Kysely<Tables>; auth: Awaited<ReturnType<typeof configure>> };
 
 function doors(
   { db, auth }: Context,
@@ -206,14 +207,18 @@ const accountOf = async (db: Kysely<Tables>, user: { id: string; email: string }
   (await findAccount(db, { accountId: user.id })) ??
   (await createAccount(db, user.email, actor, user.id));
 
-function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, secret: string) {
+async function configure(
+  { db, dialect }: Pick<Store, "db" | "dialect">,
+  url: string,
+  secret: string,
+) {
   const isSecure = new URL(url).protocol === "https:";
   // Named for us: a browser shares cookies among all ports of a host.
   const cookie = (name: string) => ({
     name: isSecure ? `__Host-${name}` : name,
     attributes: { secure: isSecure, httpOnly: true, sameSite: "strict" as const, path: "/" },
   });
-  return betterAuth({
+  const options = await withSessionDigests({
     baseURL: url,
     secret,
     database: { db, type: dialect },
@@ -245,6 +250,7 @@ function configure({ db, dialect }: Pick<Store, "db" | "dialect">, url: string, 
     telemetry: { enabled: false },
     logger: { disabled: true },
   });
+  return betterAuth(options);
 }
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");

@@ -5,6 +5,7 @@ import * as records from "./migrations/001-records.ts";
 import * as accounts from "./migrations/002-accounts.ts";
 import * as executor from "./migrations/003-executor.ts";
 import * as looks from "./migrations/004-looks.ts";
+import * as bounds from "./migrations/005-bounds.ts";
 import * as budgets from "./migrations/010-budgets.ts";
 import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
@@ -21,6 +22,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["002-accounts", accounts],
   ["003-executor", executor],
   ["004-looks", looks],
+  ["005-bounds", bounds],
   ["010-budgets", budgets],
   ["020-references", references],
   ["021-events", events],
