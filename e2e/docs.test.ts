@@ -98,7 +98,7 @@ test("each setting stands in a table with its default, and no other does", () =>
 });
 
 test("each metric in the pages is one that the service has", () => {
-  const sources = ["http/metrics.ts", "executor/metrics.ts"].map((file) =>
+  const sources = ["http/metrics.ts", "http/status/events.ts", "executor/metrics.ts"].map((file) =>
     readFileSync(join(docs, "../service", file), "utf8"),
   );
   const named = new Set([...sources.join().matchAll(/"([a-z_]+)"/g)].map((m) => m[1]!));

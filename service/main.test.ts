@@ -233,14 +233,24 @@ describe("SIGTERM", () => {
     assert.ok(tookMs > 900 && tookMs < 8000, `${tookMs} ms`);
   });
 
-  test("twice: ends at once", async () => {
+  test("twice within a second, as npm and a terminal send it: one drain, to its end", async () => {
+    const server = await start();
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGINT");
+    server.process.kill("SIGINT");
+    assert.deepEqual(await ended, [0, null]);
+    assert.match(server.lines.at(-1)!, /"msg":"stopped"/);
+  });
+
+  test("again, later than a second: ends at once", async () => {
     const server = await start();
     await begin(server);
     const ended = once(server.process, "exit");
     server.process.kill("SIGINT");
     while (await takesRequests(server));
-    server.process.kill("SIGINT");
+    const again = setInterval(() => server.process.kill("SIGINT"), 200);
     assert.deepEqual(await ended, [1, null]);
+    clearInterval(again);
   });
 });
 

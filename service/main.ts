@@ -14,8 +14,9 @@ import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
-import { prepareDrain } from "./http/drain.ts";
+import { prepareDrain } from "./http/load/drain.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
+import { defaultLimits, type Limits } from "./http/parts.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
@@ -62,7 +63,7 @@ async function start(config: Config): Promise<void> {
       publicUrl: config.publicUrl,
       labels: readLabels(config.labelsFile),
       trustedProxies: config.trustedProxies,
-      limits: config,
+      limits: limitsOf(config),
       metrics,
       log,
       now: Date.now,
@@ -93,6 +94,11 @@ async function start(config: Config): Promise<void> {
     stops.push(() => observer.stop());
   }
   stopOnSignal(stops, draining, log);
+}
+
+/** The defaults where the environment says nothing. */
+function limitsOf({ connectionsMax, ...limits }: Config): Limits {
+  return { ...defaultLimits, ...limits, ...(connectionsMax !== undefined && { connectionsMax }) };
 }
 
 function countedAccounts(

@@ -19,6 +19,8 @@ const refused: [entry: unknown, code: string][] = [
   ["https:/example.com", "scheme"],
   ["https://", "host"],
   ["https:///", "host"],
+  ["https://xn--a.example", "host"],
+  ["https://*.xn--zzzzz99999999.example", "host"],
   ["https:///example.com", "path"],
   ["ftp://example.com", "scheme"],
   ["ws://example.com", "scheme"],

@@ -1,6 +1,7 @@
 // Allowed origins: how an account writes them, the one form they are kept in, and which request
 // origins they let pass (spec §5, rules 6 to 10). Pure: no store, no clock.
 
+import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
 /** An account allows at most this many origins, counted after canonical form removed repeats. */
@@ -106,6 +107,11 @@ function canonicalHost(written: string) {
   if (!hostPattern.test(host)) {
     return refuse("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
   }
+  // Node keeps a part that is no punycode as it is; browsers have no page at such a host.
+  const broken = domainToUnicode(host)
+    .split(".")
+    .find((part) => part.startsWith("xn--"));
+  if (broken !== undefined) return refuse("host", `${broken} is not valid punycode`);
   // 0x7f.1, 127.1 and 2130706433 are all read as 127.0.0.1: a person hardly means that.
   if (ipv4Pattern.test(host) && host !== written) return refuse("host", `write ${host}`);
   return host;

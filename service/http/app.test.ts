@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { exchange, newIntent, startApp, type TestApp } from "./app-for-tests.ts";
+import { exchange, newIntent, startApp, type TestApp, testChains } from "./app-for-tests.ts";
 
 let service: TestApp;
 let port: number;
@@ -97,6 +97,83 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     const twoLengths = `Host: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n`;
     const smuggled = `POST /v1/address/create HTTP/1.1\r\n${twoLengths}\r\n0\r\n\r\n`;
     assertShape(await raw(smuggled), 400, "invalid_request");
+  });
+
+  test("400 where an HTTP/1.1 request names no Host, and HTTP/1.0 needs none", async () => {
+    const answer = await raw("GET /v1/chains HTTP/1.1\r\nConnection: close\r\n\r\n");
+    assertShape(answer, 400, "invalid_request");
+    assert.match(await raw("GET /v1/chains HTTP/1.0\r\n\r\n"), /^HTTP\/1.1 200/);
+  });
+
+  test("every refusal forbids to guess its type, with or without a route", async () => {
+    const heads = ["GET /v1/address/%zz", "GET /nowhere", "PUT /v1/chains", "POST /%", "HEAD /%a"];
+    for (const head of heads) {
+      const answer = await raw(`${head} HTTP/1.1\r\n${closing}\r\n`);
+      assert.match(answer, /^HTTP\/1.1 40[045] /, head);
+      assert.match(answer, /x-content-type-options: nosniff\r\n/i, head);
+      assert.match(answer, /x-request-id: /i, head);
+    }
+    assert.match(await raw("hello\r\n\r\n"), /x-content-type-options: nosniff\r\n/i);
+  });
+
+  test("HEAD is refused as GET is, with the length of the body it leaves out", async () => {
+    const digits = "11".repeat(20);
+    for (const path of ["/v1/address/0x12", `/v1/address/0x${digits}`, "/v1/address/%zz", "/x"]) {
+      const request = (method: string) => `${method} ${path} HTTP/1.1\r\n${closing}\r\n`;
+      const [got, head] = [await raw(request("GET")), await raw(request("HEAD"))];
+      const [gotHead = "", body = ""] = got.split("\r\n\r\n");
+      const fields = (text: string) =>
+        text.split("\r\n").filter((line) => !/^(x-request-id|date):/i.test(line));
+      assert.deepEqual(fields(head.split("\r\n\r\n")[0]!), fields(gotHead), path);
+      assert.equal(head.split("\r\n\r\n")[1], "");
+      assert.match(gotHead, new RegExp(`content-length: ${Buffer.byteLength(body)}`, "i"));
+    }
+  });
+
+  test("413 reaches a client that sends its whole body before it reads", async () => {
+    const { apiKey } = await service.newKey();
+    const bytes = 4 * 2 ** 20;
+    for (const connection of ["close", "keep-alive"]) {
+      const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+      let answer = "";
+      socket.on("data", (chunk) => {
+        answer += chunk;
+      });
+      socket.write(
+        `POST /v1/address/create HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n` +
+          `Authorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${bytes}\r\n\r\n`,
+      );
+      const chunk = "x".repeat(2 ** 16);
+      for (let sent = 0; sent < bytes; sent += chunk.length) {
+        if (!socket.write(chunk)) await once(socket, "drain");
+      }
+      while (!answer.includes('"issues":[]')) await once(socket, "data");
+      assertShape(answer, 413, "body_too_large");
+      socket.destroy();
+    }
+  });
+
+  test("500 internal_error, logged, of which the answer shows nothing", async () => {
+    const listed = () => {
+      throw new Error("the secret of the house");
+    };
+    const broken = await startApp({ chains: { ...testChains, listed } });
+    const response = await broken.app.inject("/v1/chains");
+    assert.equal(response.statusCode, 500);
+    assert.equal(response.json().error.code, "internal_error");
+    assert.ok(!response.body.includes("secret"));
+    assert.ok(broken.logged.some((line) => line.includes("the secret of the house")));
+    await broken.close();
+  });
+
+  test("408 request_timeout where a head is not sent to its end in time", async () => {
+    const strict = await startApp({ limits: { headersMsMax: 100 } });
+    await strict.app.listen({ host: "127.0.0.1", port: 0 });
+    const { port } = strict.app.server.address() as { port: number };
+    const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
+    assertShape(answer, 408, "request_timeout");
+    await strict.close();
   });
 
   test("417 for an expectation that is not 100-continue", async () => {

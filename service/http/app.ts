@@ -3,7 +3,7 @@
 // Every /v1 answer, whatever its status, carries CORS `*` and X-Request-Id; every refusal, the
 // framework's own included, has the shape of spec/service.md §7.
 
-import { METHODS } from "node:http";
+import { METHODS, type Server } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
@@ -13,6 +13,7 @@ import { openPreviews } from "./dashboard/preview/preview.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { addresses } from "./lists/addresses.ts";
 import { accountEvents } from "./lists/events.ts";
+import { boundSockets } from "./load/sockets.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
@@ -27,8 +28,9 @@ import { status } from "./status/status.ts";
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;
 
-const headersMsMax = 15_000;
 const requestMsMax = 30_000;
+/** Node looks for late requests every 30 s unless it is told otherwise. */
+const timeoutsCheckedMs = 1_000;
 
 export function buildApp(parts: Parts): FastifyInstance {
   const app = Fastify({
@@ -41,12 +43,17 @@ export function buildApp(parts: Parts): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: "idle",
     requestTimeout: requestMsMax,
-    http: { headersTimeout: headersMsMax },
+    http: {
+      headersTimeout: parts.limits.headersMsMax,
+      connectionsCheckingInterval: timeoutsCheckedMs,
+      requireHostHeader: false,
+    },
     // The router would answer 404 beyond it; a path that is not an address is 400 at any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
+  boundSockets(app.server as Server, parts.limits.connectionsMax);
   app.server.on("checkExpectation", refuseExpectation);
   // Known to the router, every method is told 405 and what the path takes.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));

@@ -1,7 +1,7 @@
 // From the bytes of a body to a JSON value that has one reading.
 
 import { isUtf8 } from "node:buffer";
-import { InvalidError, parseJson as parseJsonText } from "executable-address";
+import { InvalidError, type Issue, parseJson as parseJsonText } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "./errors.ts";
 
@@ -26,8 +26,69 @@ export function parseJsonBody(
   }
 }
 
+/**
+ * Fields of a whole body. An intent has 7, and 3 in each of at most 32 calls; 15,000 unknown ones
+ * took 50 ms to parse and to name.
+ */
+const membersMax = 200;
+
 /** @throws {InvalidError} */
 export function parseJson(bytes: Buffer): unknown {
-  if (isUtf8(bytes)) return parseJsonText(bytes.toString("utf8"));
-  throw new InvalidError([{ path: [], code: "not_utf8", message: "the body is not UTF-8" }]);
+  if (!isUtf8(bytes)) throw invalid("not_utf8", "the body is not UTF-8");
+  const { members, isExact } = scan(bytes);
+  if (members > membersMax) {
+    throw invalid("too_many_fields", `the body has ${members} fields, more than ${membersMax}`);
+  }
+  const text = bytes.toString("utf8");
+  const value = parseJsonText(text);
+  if (!isExact) throw new InvalidError(inexactNumbers(text));
+  return value;
+}
+
+function invalid(code: string, message: string): InvalidError {
+  return new InvalidError([{ path: [], code, message }]);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const point = 0x2e;
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+/** An `e` or `E` behind a digit; outside of strings others stand in `true` and `false` alone. */
+const isExponent = (bytes: Buffer, at: number) =>
+  (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
+
+/**
+ * What a JSON text shows before it is parsed: the members of all its objects, which are the colons
+ * outside its strings, and whether all its numbers are plain integers. @param bytes UTF-8
+ */
+function scan(bytes: Buffer): { members: number; isExact: boolean } {
+  let members = 0;
+  let isExact = true;
+  let isString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) isString = !isString;
+    else if (isString) {
+      if (byte === backslash) i++;
+    } else if (byte === colon) members++;
+    else if (byte === point || isExponent(bytes, i)) isExact = false;
+  }
+  return { members, isExact };
+}
+
+/** `31337.0` and `3133.7e1` are the integer 31337 once they are parsed: other readers differ. */
+function inexactNumbers(text: string): Issue[] {
+  const issues: Issue[] = [];
+  JSON.parse(text, function (this: unknown, key, value, context?: { source?: string }) {
+    const source = context?.source;
+    if (typeof value === "number" && source !== undefined && !/^-?\d+$/.test(source)) {
+      const path = [Array.isArray(this) ? Number(key) : key];
+      const message = `expected an integer in digits alone, found ${source.slice(0, 40)}`;
+      issues.push({ path, code: "not_an_integer", message });
+    }
+    return value;
+  });
+  return issues;
 }

@@ -32,6 +32,10 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   if (request.raw.rawHeaders.length > 2 * headersMax) {
     throw new Refusal("headers_too_large", `more than ${headersMax} headers`);
   }
+  // RFC 9112 §3.2. Node's own refusal has no body.
+  if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
+    throw new Refusal("invalid_request", "an HTTP/1.1 request names its Host");
+  }
   done();
 }
 

@@ -7,6 +7,7 @@ import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Labels } from "./dashboard/preview/labels.ts";
+import { connectionsAllowed } from "./load/sockets.ts";
 import type { Metrics } from "./metrics.ts";
 import type { EventLimits } from "./status/events-limits.ts";
 
@@ -52,6 +53,10 @@ export type Limits = {
   /** Requests of a kind under way at once; one more is refused with 503 at once. */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
+  /** From a connection's first byte, or the request before, to the end of a request's head. */
+  headersMsMax: number;
+  /** Open at once, idle ones included; above it the longest idle one is closed. */
+  connectionsMax: number;
   /** Of verified answers kept for look-ups. */
   lookupCacheBytesMax: number;
 };
@@ -61,5 +66,7 @@ export const defaultLimits: Limits = {
   expirySecondsMax: 366 * 24 * 60 * 60,
   createsInFlightMax: 1024,
   lookupsInFlightMax: 4096,
+  headersMsMax: 10_000,
+  connectionsMax: connectionsAllowed(),
   lookupCacheBytesMax: 32 * 2 ** 20,
 };

@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { CorruptError } from "../store/store.ts";
-import { Refusal, toAnswer } from "./errors.ts";
+import { Refusal, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
 import type { Parts } from "./parts.ts";
 import { preflight } from "./routes.ts";
@@ -18,14 +18,33 @@ export const answerError =
     if (answer.isOurs) log.error({ err: error, requestId: request.id }, "request failed");
     // The framework refuses bad URLs before any hook has run.
     if (isApi(request.url)) reply.headers(corsHeaders);
+    if (answer.status === statuses.body_too_large) takeRest(request.raw, reply);
     reply
       .code(answer.status)
       .header("x-request-id", request.id)
+      .header("x-content-type-options", "nosniff")
       .header("cache-control", "no-store")
       .header("content-type", "application/json; charset=utf-8")
       .headers(answer.headers)
       .send(answer.body);
   };
+
+/** Of a body that is refused, so much is still read. */
+const restBytesMax = 8 * 2 ** 20;
+
+/**
+ * A client that writes its whole body before it reads would get a reset in place of the answer, if
+ * the connection were closed at once: what is left of the body is read and dropped, to a bound.
+ */
+function takeRest(request: IncomingMessage, reply: FastifyReply): void {
+  reply.removeHeader("connection");
+  reply.raw.shouldKeepAlive = true;
+  let bytes = 0;
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > restBytesMax) request.socket.destroy();
+  });
+}
 
 /** onRequest: ahead of the body, or its media type would be refused in place of the path. */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
@@ -52,9 +71,13 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
 const socketHeaders = {
   "content-type": "application/json; charset=utf-8",
   "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
   connection: "close",
   ...corsHeaders,
 };
+
+/** How long a client may take to read a last answer and to close. */
+const lingerMs = 1000;
 
 /** What Node's parser refuses, of which there is no request and often no path. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
@@ -67,4 +90,6 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const headers = Object.entries({ ...socketHeaders, "content-length": Buffer.byteLength(body) });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
+  // A client that never closes its half would hold the socket for ever.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

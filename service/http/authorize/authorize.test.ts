@@ -261,7 +261,7 @@ describe("POST /v1/address/create and its credential, step by step", () => {
         const name = kind === "apiKey" ? "api-key" : "client-id";
         const policyHeader = `"${name}";q=${policy.burst};w=2`;
         assert.equal(refused.headers.get("ratelimit-policy"), policyHeader);
-        assert.equal(refused.headers.get("ratelimit"), `"${name}";r=0;t=2`);
+        assert.equal(refused.headers.get("ratelimit"), `"${name}";r=0;t=1`);
         assert.match(refused.headers.get("access-control-expose-headers")!, /Retry-After/);
         now += policy.intervalMs;
         assert.equal((await send(headers, slow)).status, 200);

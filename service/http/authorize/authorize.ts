@@ -174,17 +174,18 @@ function countWhenAnswered(
 
 /**
  * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is whole again after `w`
- * seconds of rest; `r` requests are left now, and in `t` seconds all of them.
+ * seconds of rest; `r` requests are left now, and in `t` seconds all of them. After a refusal `t`
+ * names the moment that `Retry-After` names: the next request is admitted then.
  */
 function limitHeaders(verdict: LimitVerdict, kind: CredentialKind): Record<string, string> {
   const { remaining, resetMs, retryMs, admitted } = verdict;
   const { name } = policies[kind];
-  const headers: Record<string, string> = {
+  const seconds = admitted ? Math.ceil(resetMs / 1000) : Math.max(1, Math.ceil(retryMs / 1000));
+  return {
     "ratelimit-policy": policyHeaders[kind],
-    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
+    ratelimit: `"${name}";r=${remaining};t=${seconds}`,
+    ...(!admitted && { "retry-after": String(seconds) }),
   };
-  if (!admitted) headers["retry-after"] = String(Math.max(1, Math.ceil(retryMs / 1000)));
-  return headers;
 }
 
 const policyHeader = (kind: CredentialKind) => {

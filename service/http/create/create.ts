@@ -4,8 +4,8 @@
 import { deriveAddress } from "executable-address";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
+import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";

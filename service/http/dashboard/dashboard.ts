@@ -3,8 +3,8 @@
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
-import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
+import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";

@@ -2,8 +2,8 @@
 
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
-import { budget } from "../budget.ts";
 import { Refusal } from "../errors.ts";
+import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { verifiedText } from "./verified.ts";

@@ -2,7 +2,7 @@
 // address would do now, as this service's node computes it. News for people, never evidence.
 
 import { openSimulations } from "../../chain/simulation/reader.ts";
-import { budget } from "../budget.ts";
+import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { perChain, refuseUnread, type Statuses } from "../status/source.ts";

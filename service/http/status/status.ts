@@ -1,6 +1,6 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
 
-import { budget } from "../budget.ts";
+import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./source.ts";

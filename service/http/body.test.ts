@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { InvalidError } from "executable-address";
+import { parseJson } from "./body.ts";
+
+const issuesOf = (text: string | Buffer) => {
+  try {
+    parseJson(Buffer.from(text));
+  } catch (error) {
+    assert.ok(error instanceof InvalidError);
+    return error.issues;
+  }
+  return [];
+};
+
+describe("a body has one reading, or is refused", () => {
+  const refused: [string, string | Buffer, string][] = [
+    ["what is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "not_utf8"],
+    ["what is not JSON", "{", "not_json"],
+    ["a field that stands there twice", '{"a":1,"a":1}', "repeated_field"],
+    ["one that is spelled otherwise the second time", '{"a":1,"\\u0061":1}', "repeated_field"],
+    ["more fields than any intent has", `{${"a".repeat(201).replace(/a/g, '"a":0,')}`, "too_many"],
+  ];
+  for (const [title, text, code] of refused) {
+    test(title, () => assert.match(issuesOf(text)[0]?.code ?? "", new RegExp(code)));
+  }
+
+  test("a number that is no integer in digits, at its place, whatever integer it equals", () => {
+    for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
+      const [issue] = issuesOf(`{"chainId":${number}}`);
+      assert.deepEqual([issue?.code, issue?.path], ["not_an_integer", ["chainId"]], number);
+    }
+  });
+
+  test("the control: integers, and text with points, colons and exponents in it", () => {
+    const value = { chainId: 31337, n: -1, a: ["1.5", "2e3: \\", true, false, null, { b: "{:}" }] };
+    assert.deepEqual(parseJson(Buffer.from(JSON.stringify(value))), value);
+  });
+});
+
+test("170 kB of unknown fields are refused within 2 ms of processor time", () => {
+  const body = Buffer.from(`{${Array.from({ length: 16_000 }, (_, i) => `"k${i}":0`).join(",")}}`);
+  assert.ok(body.length > 160_000);
+  for (let warm = 0; warm < 20; warm++) issuesOf(body);
+  const runs = 20;
+  const before = process.cpuUsage();
+  for (let run = 0; run < runs; run++) assert.equal(issuesOf(body)[0]?.code, "too_many_fields");
+  const { user, system } = process.cpuUsage(before);
+  assert.ok((user + system) / runs <= 2_000, `${(user + system) / runs} µs`);
+});
