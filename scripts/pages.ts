@@ -28,7 +28,7 @@ export function buildPages(): void {
   const options = { cwd: web, stdio: ["ignore", 2, 2] as ["ignore", 2, 2] };
   const { status } = spawnSync(
     process.execPath,
-    [vite, "build", "--logLevel", "warn", "--emptyOutDir"],
+    [vite, "build", "--logLevel", "error", "--emptyOutDir"],
     options,
   );
   if (status !== 0) throw new Error("the pages were not built; vite says why above");

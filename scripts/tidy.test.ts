@@ -46,6 +46,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/events",
   ],
   "service/events": ["address", "service/flow", "service/store", "service/chain"],
+  "service/records": ["address", "contracts", "service/store", "service/accounts", "service/http"],
   "service/executor": [
     "address",
     "contracts",
@@ -64,6 +65,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/events",
     "service/http",
     "service/executor",
+    "service/records",
   ],
   "web/ui": [],
   "web/dashboard": ["address", "web/ui"],

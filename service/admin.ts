@@ -1,37 +1,49 @@
 // Operators' commands: npm run --silent admin -- account create --email E
 //
-// The answer is JSON on stdout and nothing else; a refusal is one sentence on stderr and exit code
-// 1. They work on the store itself, while the server runs or not.
+// The answer is JSON on stdout and nothing else (of export, a line for each record); a refusal is
+// one sentence on stderr and exit code 1. They work on the store itself, while the server runs or
+// not; copy needs it stopped.
 
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { accountCommands } from "./accounts/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { executorCommands } from "./executor/admin.ts";
+import { recordCommands } from "./records/admin.ts";
 import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
 import { openStore } from "./store/open.ts";
 
-const commands: Command[] = [...accountCommands, ...executorCommands];
+const commands: Command[] = [...accountCommands, ...executorCommands, ...recordCommands];
 
 try {
   const { command, given } = find(process.argv.slice(2));
-  const answer = await run(command, given, readConfig(process.env));
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+  await run(command, given, readConfig(process.env));
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;
 }
 
-async function run(command: Command, given: Given, config: Config): Promise<unknown> {
+async function run(command: Command, given: Given, config: Config): Promise<void> {
   const store = await openStore(config, false).catch((error) => {
     throw new Error(sentenceOf(error, config), { cause: error });
   });
   try {
     const { publicUrl, dataDirectory, chainsFile } = config;
-    return await command.run({ store, publicUrl, dataDirectory, chainsFile }, given);
+    await print(await command.run({ store, publicUrl, dataDirectory, chainsFile }, given));
   } finally {
     await store.close();
   }
+}
+
+/** Pieces as they come, or one answer as JSON. Whoever has read enough may close the pipe. */
+async function print(answer: unknown): Promise<void> {
+  const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  const pieces = isPieces ? (answer as AsyncIterable<string>) : [`${JSON.stringify(answer)}\n`];
+  await pipeline(Readable.from(pieces), process.stdout, { end: false }).catch((error) => {
+    if (error.code !== "EPIPE") throw error;
+  });
 }
 
 /** @throws an error that is the usage, of one command where it is known */

@@ -64,8 +64,16 @@ describe("the chains we ship", () => {
     }
   });
 
-  test("name an explorer and reach RPCs by https alone", () => {
+  test("say in their name that they are for testing, where they are", () => {
+    const testing = [11_155_111, 84_532];
+    for (const { chainId, name } of shipped)
+      assert.equal(name.endsWith("(testnet)"), testing.includes(chainId), name);
+    for (const id of testing) assert.ok(shipped.some(({ chainId }) => chainId === id));
+  });
+
+  test("name an explorer and reach two providers of RPC, by https alone", () => {
     for (const { name, explorer, rpcUrls } of shipped) {
+      assert.ok(new Set(rpcUrls.map((url) => new URL(url).hostname)).size >= 2, name);
       for (const url of [explorer, ...rpcUrls]) assert.match(url ?? "", /^https:/, name);
     }
   });

@@ -13,7 +13,7 @@ export type Command = {
   /** What follows the options, such as `ORIGIN...`; without it nothing may. */
   rest?: string;
   /**
-   * @returns what is printed, as JSON
+   * @returns what is printed, as JSON; pieces of text from an async iterable as they are
    * @throws an error whose message is one sentence for the operator
    */
   run(context: CommandContext, given: Given): Promise<unknown>;

@@ -1,0 +1,88 @@
+// Operators' commands for all records at once: out, in, to PostgreSQL, and a copy of the file.
+
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { factoryAddress } from "executable-address-contracts";
+import { sql } from "kysely";
+import { findAccount } from "../accounts/account.ts";
+import { verifiedIntent } from "../http/lookup/verified.ts";
+import type { Command } from "../store/command.ts";
+import { copyToPostgres } from "../store/copy.ts";
+import { becomeServerOf } from "../store/server-lock.ts";
+import { exportRecords, importRecords } from "./export.ts";
+
+const tell = (fault: string) => process.stderr.write(`${fault}\n`);
+
+export const recordCommands: Command[] = [
+  {
+    words: "export",
+    options: { since: "TIME" },
+    optional: ["since"],
+    async run({ store }, { options }) {
+      const sinceMs = options.since === undefined ? 0 : Date.parse(options.since);
+      if (Number.isNaN(sinceMs)) {
+        throw new Error(`--since is ${options.since}; expected a time as 2026-01-31T00:00:00Z`);
+      }
+      const lines = exportRecords(store, sinceMs, tell);
+      return (async function* () {
+        for (;;) {
+          const { value, done } = await lines.next();
+          if (!done) yield value;
+          else {
+            const { untilMs, ...counts } = value;
+            tell(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
+            if (counts.corrupt > 0) throw new Error("what does not prove itself was left out");
+            return;
+          }
+        }
+      })();
+    },
+  },
+  {
+    words: "import",
+    options: { email: "E" },
+    async run({ store }, { options }) {
+      const account = await findAccount(store.db, { email: options.email as string });
+      if (!account) throw new Error(`no account has the email ${options.email}`);
+      const counts = await importRecords(store, account.accountId, process.stdin, tell);
+      if (counts.refused === 0) return counts;
+      throw new Error(`${JSON.stringify(counts)}: what was refused stands above`);
+    },
+  },
+  {
+    words: "backup",
+    options: { to: "FILE" },
+    async run({ store }, { options }) {
+      const file = options.to as string;
+      if (store.dialect !== "sqlite") {
+        throw new Error("DATABASE_URL is set: back up PostgreSQL with its own pg_dump");
+      }
+      if (existsSync(file)) throw new Error(`${file} is there already: name another`);
+      // It holds what the database holds, so it is its owner's alone from the first byte on.
+      process.umask(0o077);
+      await sql`vacuum into ${file}`.execute(store.db);
+      chmodSync(file, 0o600);
+      const descriptor = openSync(file, "r");
+      fsyncSync(descriptor);
+      closeSync(descriptor);
+      return { backup: file };
+    },
+  },
+  {
+    words: "copy to-postgres",
+    async run({ store, dataDirectory }) {
+      const file = join(dataDirectory, "service.db");
+      if (!existsSync(file)) throw new Error(`there is no ${file}: DATA_DIR names where it is`);
+      const leave = becomeServerOf(dataDirectory);
+      try {
+        const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+        return await copyToPostgres(file, store, (address, terms) => {
+          verifiedIntent(address, terms, parts);
+        });
+      } finally {
+        leave();
+      }
+    },
+  },
+];

@@ -1,0 +1,129 @@
+// Records as lines of JSON, each the very body of its look-up, out of one service and into another:
+// a backup that any program can read, a move, a mirror. Both ways each record proves itself.
+
+import { fromHex, verifyRecord } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { factoryAddress } from "executable-address-contracts";
+import { verifiedText } from "../http/lookup/verified.ts";
+import { findCreated, readClock, startPlace } from "../store/created.ts";
+import { CorruptError, type Store } from "../store/store.ts";
+
+/** Records that are read, or saved, together. */
+const batchSize = 1000;
+
+/** More than any record: 24,576 bytes of terms, twice as hex, and what they spell as JSON. */
+const lineBytesMax = 1_048_576;
+
+/** `untilMs`, by the database's clock, is the next export's `sinceMs`. */
+export type Exported = { exported: number; corrupt: number; untilMs: number };
+
+/**
+ * Lines, many to a piece, of what was created from `sinceMs` on: expired records too, since money
+ * may still come back from them. A record that does not prove itself is told and left out.
+ */
+export async function* exportRecords(
+  store: Store,
+  sinceMs: number,
+  tell: (fault: string) => void,
+): AsyncGenerator<string, Exported> {
+  const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+  const untilMs = await readClock(store.db, store.dialect);
+  const counts = { exported: 0, corrupt: 0 };
+  const span = { from: sinceMs, until: untilMs };
+  for (let place: typeof startPlace | undefined = startPlace; place; ) {
+    const page = await findCreated(store.db, span, place, batchSize);
+    place = page.next;
+    const addresses = page.created.map(({ address }) => Buffer.from(fromHex(address)));
+    const terms = await Promise.all(addresses.map((address) => store.findTerms(address)));
+    let piece = "";
+    addresses.forEach((address, index) => {
+      try {
+        piece += `${verifiedText(address, terms[index] ?? Buffer.alloc(0), parts)}\n`;
+        counts.exported += 1;
+      } catch (error) {
+        if (!(error instanceof CorruptError)) throw error;
+        counts.corrupt += 1;
+        tell(error.message);
+      }
+    });
+    if (piece !== "") yield piece;
+  }
+  return { ...counts, untilMs };
+}
+
+export type Imported = { saved: number; refused: number };
+
+/**
+ * Saves each line's record as `accountId`'s, once it has proved itself by the factory that this
+ * service trusts. Repeating it changes nothing. A line that is no record is told and left out.
+ */
+export async function importRecords(
+  store: Store,
+  accountId: string,
+  input: AsyncIterable<Uint8Array>,
+  tell: (fault: string) => void,
+): Promise<Imported> {
+  const options = { factory: factoryAddress, keccak: newWasmKeccak() };
+  const counts = { saved: 0, refused: 0 };
+  let number = 0;
+  const refuse = (at: number, why: string) => {
+    counts.refused += 1;
+    tell(`line ${at}: ${why}`);
+  };
+  const save = async (line: string, at: number): Promise<void> => {
+    let record: ReturnType<typeof verifyRecord>;
+    try {
+      record = verifyRecord(JSON.parse(line), options);
+    } catch (error) {
+      return refuse(at, (error as Error).message);
+    }
+    const address = fromHex(record.address);
+    const terms = fromHex(record.terms);
+    await store
+      .saveRecord({ address, terms, accountId, createdAtMs: Date.now() })
+      .then(() => (counts.saved += 1))
+      .catch((error) => {
+        if (!(error instanceof CorruptError)) throw error;
+        refuse(at, error.message);
+      });
+  };
+
+  let saving: Promise<void>[] = [];
+  for await (const line of linesOf(input)) {
+    number += 1;
+    if (line === undefined) refuse(number, `longer than ${lineBytesMax} bytes`);
+    else if (line !== "") saving.push(save(line, number));
+    if (saving.length < batchSize) continue;
+    await Promise.all(saving);
+    saving = [];
+  }
+  await Promise.all(saving);
+  return counts;
+}
+
+/** Undefined for a line that is too long, of which no more than that is held. */
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string | undefined> {
+  let kept: Uint8Array[] = [];
+  let keptBytes = 0;
+  const take = () => {
+    const line = keptBytes > lineBytesMax ? undefined : Buffer.concat(kept).toString().trim();
+    kept = [];
+    keptBytes = 0;
+    return line;
+  };
+  const keep = (bytes: Uint8Array) => {
+    keptBytes += bytes.length;
+    if (keptBytes <= lineBytesMax) kept.push(bytes);
+    else kept = [];
+  };
+  for await (const chunk of input) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      keep(chunk.subarray(start, end));
+      yield take();
+      start = end + 1;
+    }
+    keep(chunk.subarray(start));
+  }
+  if (keptBytes > 0) yield take();
+}

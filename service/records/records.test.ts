@@ -1,0 +1,232 @@
+// admin export, import, backup and copy to-postgres, as an operator types them, over both stores.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fromHex, type Intent, makeRecord } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import { openStore } from "../store/open.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+
+const program = resolve(import.meta.dirname, "../admin.ts");
+const folder = mkdtempSync(join(tmpdir(), "records-"));
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(async () => {
+  await postgres.stop();
+  rmSync(folder, { recursive: true });
+});
+
+type Place = { DATA_DIR: string; DATABASE_URL?: string };
+const places: Record<string, () => Promise<Place>> = {
+  sqlite: async () => ({ DATA_DIR: mkdtempSync(join(folder, "sqlite-")) }),
+  postgres: async () => ({ DATA_DIR: folder, DATABASE_URL: await postgres.newDatabase() }),
+};
+
+const open = ({ DATA_DIR, DATABASE_URL }: Place): Promise<Store> =>
+  openStore({ dataDirectory: DATA_DIR, databaseUrl: DATABASE_URL }, false);
+
+/** Runs one command to its end, with `input` on its standard input. */
+async function admin(place: Place, words: string, input = "") {
+  const env = { PATH: process.env.PATH, ...place };
+  const child = spawn(process.execPath, [program, ...words.split(" ")], { env });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on("data", (chunk) => out.push(chunk));
+  child.stderr.on("data", (chunk) => err.push(chunk));
+  child.stdin.on("error", () => {}).end(input);
+  const code = await new Promise((done) => child.once("close", done));
+  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+}
+
+/** Expired long ago: what was paid to it can come back only while somebody has the intent. */
+function record(nth: number) {
+  const intent: Intent = {
+    token: "0x90461958A1b877A893da820b1131e33fB0c72600",
+    amount: "25000000",
+    calls: [
+      {
+        target: "0x90461958A1b877A893da820b1131e33fB0c72600",
+        function: "mint(address to, uint256 amount)",
+        args: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8", `${nth}`],
+      },
+    ],
+    expirationTimestamp: 1_600_000_000,
+    recovery: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    salt: `0x${nth.toString(16).padStart(64, "0")}`,
+    chainId: 31_337,
+  };
+  return makeRecord(intent, { factory: factoryAddress });
+}
+
+async function fill(place: Place, count: number, createdAtMs: number): Promise<string[]> {
+  const store = await open(place);
+  const lines: string[] = [];
+  const saving = Array.from({ length: count }, (_, nth) => {
+    const made = record(nth);
+    lines.push(JSON.stringify(made));
+    const [address, terms] = [fromHex(made.address), fromHex(made.terms)];
+    return store.saveRecord({ address, terms, accountId: "acc_1", createdAtMs: createdAtMs + nth });
+  });
+  await Promise.all(saving);
+  await store.close();
+  return lines;
+}
+
+const sorted = (text: string) => text.trimEnd().split("\n").sort();
+const email = "mirror@example.com";
+
+for (const [name, newPlace] of Object.entries(places)) {
+  describe(`records on ${name}`, () => {
+    test("import refuses each line that does not prove itself and keeps the rest", async () => {
+      const place = await newPlace();
+      assert.match(
+        (await admin(place, `import --email ${email}`)).err,
+        /^no account has the email/,
+      );
+      await admin(place, `account create --email ${email}`);
+      const good = JSON.stringify(record(1));
+      const lines = [
+        "no JSON",
+        JSON.stringify({ ...record(2), address: record(3).address }),
+        good,
+        "",
+        "x".repeat(1_048_577),
+        JSON.stringify({ ...record(4), terms: record(5).terms }),
+        good,
+      ];
+      const { code, err, out } = await admin(place, `import --email ${email}`, lines.join("\n"));
+      assert.deepEqual([code, out], [1, ""]);
+      for (const line of ["line 1: ", "line 2: ", "line 5: longer than", "line 6: "])
+        assert.ok(err.includes(line), err);
+      assert.match(err, /\{"saved":2,"refused":4\}: what was refused stands above\n$/);
+      assert.equal((await admin(place, "export")).out, `${good}\n`);
+    });
+
+    test("export leaves out and tells what the database was made to say", async () => {
+      const place = await newPlace();
+      const [good] = await fill(place, 2, 1_700_000_000_000);
+      const store = await open(place);
+      const address = fromHex(record(1).address);
+      const terms = Buffer.from(fromHex(record(0).terms));
+      await store.db.updateTable("records").set({ terms }).where("address", "=", address).execute();
+      await store.close();
+      const { code, err, out } = await admin(place, "export");
+      assert.deepEqual([code, out], [1, `${good}\n`]);
+      assert.match(
+        err,
+        new RegExp(`the record of ${record(1).address.toLowerCase()} is not served`),
+      );
+      assert.match(err, /"exported":1,"corrupt":1,/);
+    });
+
+    test("exports records as look-ups have them, expired ones too, and imports them", async () => {
+      const from = await newPlace();
+      const lines = await fill(from, 2500, 1_700_000_000_000);
+      const all = await admin(from, "export");
+      assert.equal(all.code, 0, all.err);
+      assert.deepEqual(sorted(all.out), lines.toSorted());
+      const { exported, until } = JSON.parse(all.err);
+      assert.equal(exported, 2500);
+      assert.ok(Math.abs(Date.parse(until) - Date.now()) < 60_000);
+
+      const to = await newPlace();
+      await admin(to, `account create --email ${email}`);
+      const imported = await admin(to, `import --email ${email}`, all.out);
+      assert.deepEqual([imported.code, imported.out], [0, '{"saved":2500,"refused":0}\n']);
+      const again = await admin(to, `import --email ${email}`, all.out);
+      assert.equal(again.code, 0);
+      assert.deepEqual(sorted((await admin(to, "export")).out), lines.toSorted());
+    });
+
+    test("exports what was created since", async () => {
+      const place = await newPlace();
+      const lines = await fill(place, 10, Date.parse("2026-01-31T00:00:00Z"));
+      const since = await admin(place, "export --since 2026-01-31T00:00:00.004Z");
+      assert.deepEqual(sorted(since.out), lines.slice(4).toSorted());
+      const none = await admin(place, "export --since 2026-02-01T00:00:00Z");
+      assert.deepEqual([none.out, JSON.parse(none.err).exported], ["", 0]);
+      assert.match(
+        (await admin(place, "export --since yesterday")).err,
+        /^--since is yesterday; exp/,
+      );
+    });
+  });
+}
+
+describe("backup", () => {
+  test("is one whole file that its owner alone can read, and never replaces another", async () => {
+    const place = await places.sqlite!();
+    const lines = await fill(place, 100, 1_700_000_000_000);
+    const restored = mkdtempSync(join(folder, "restored-"));
+    const file = join(restored, "service.db");
+    const { out } = await admin(place, `backup --to ${file}`);
+    assert.deepEqual(JSON.parse(out), { backup: file });
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(restored), ["service.db"]);
+    const bytes = readFileSync(file);
+    assert.match(
+      (await admin(place, `backup --to ${file}`)).err,
+      /is there already: name another\n$/,
+    );
+    assert.ok(readFileSync(file).equals(bytes));
+    assert.deepEqual(sorted((await admin({ DATA_DIR: restored }, "export")).out), lines.toSorted());
+  });
+
+  test("of PostgreSQL is PostgreSQL's own", async () => {
+    const { err } = await admin(await places.postgres!(), "backup --to somewhere");
+    assert.match(err, /pg_dump/);
+  });
+});
+
+describe("copy to-postgres", () => {
+  test("refuses a PostgreSQL that holds anything, and one that is none", async () => {
+    const place = await places.sqlite!();
+    await admin(place, `account create --email ${email}`);
+    const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
+    await admin({ ...target, DATA_DIR: folder }, "account create --email other@example.com");
+    assert.match(
+      (await admin(target, "copy to-postgres")).err,
+      /is not empty: accounts holds rows/,
+    );
+    assert.match((await admin(place, "copy to-postgres")).err, /DATABASE_URL does not name/);
+    assert.match(
+      (await admin({ ...target, DATA_DIR: folder }, "copy to-postgres")).err,
+      /no \S+db/,
+    );
+  });
+
+  test("copies nothing where one record does not prove itself", async () => {
+    const place = await places.sqlite!();
+    await fill(place, 3, 1_700_000_000_000);
+    const store = await open(place);
+    const terms = Buffer.from(fromHex(record(0).terms));
+    await store.db.updateTable("records").set({ terms }).execute();
+    await store.close();
+    const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
+    const { code, err } = await admin(target, "copy to-postgres");
+    assert.equal(code, 1);
+    assert.match(err, /the record of 0x[0-9a-f]{40} is not served/);
+    assert.equal((await admin(target, "export")).out, "");
+  });
+
+  test("takes everything along, and every record proves itself in the copy", async () => {
+    const place = await places.sqlite!();
+    const lines = await fill(place, 1500, 1_700_000_000_000);
+    const created = JSON.parse((await admin(place, `account create --email ${email}`)).out);
+    const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
+    const { code, err, out } = await admin(target, "copy to-postgres");
+    assert.equal(code, 0, err);
+    const { rows, recordsProved } = JSON.parse(out);
+    assert.deepEqual([rows.records, rows.accounts, recordsProved], [1500, 1, 1500]);
+    assert.deepEqual(sorted((await admin(target, "export")).out), lines.toSorted());
+    const shown = JSON.parse((await admin(target, `account show --email ${email}`)).out);
+    assert.equal(shown.clientId, created.clientId);
+  });
+});

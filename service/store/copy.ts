@@ -1,0 +1,139 @@
+// From the SQLite file of one server to an empty PostgreSQL of several: every record proved, every
+// table copied in one transaction, and every record read back and proved again.
+
+import type Database from "better-sqlite3";
+import { type Kysely, sql } from "kysely";
+import { connect } from "./connect.ts";
+import { type Store, termsByAddress } from "./store.ts";
+
+/** PostgreSQL takes 65,535 parameters in a statement. */
+const parametersMax = 30_000;
+
+/** Records that are proved together. */
+const batchSize = 1000;
+
+/** Rows of each table, and how many records proved themselves in the copy. */
+export type Copied = { rows: Record<string, number>; recordsProved: number };
+
+/**
+ * @param file a SQLite store that no server has open
+ * @param target a PostgreSQL store in which nothing was created yet
+ * @param prove throws where terms do not derive the address (20 bytes)
+ * @throws where they are of different versions, where `target` holds anything, and where a record
+ *   does not prove itself
+ */
+export async function copyToPostgres(
+  file: string,
+  target: Store,
+  prove: (address: Buffer, terms: Uint8Array) => void,
+): Promise<Copied> {
+  if (target.dialect !== "postgres") throw new Error("DATABASE_URL does not name the PostgreSQL");
+  const source = connect(file);
+  source.defaultSafeIntegers();
+  try {
+    await requireSameVersion(source, target);
+    const terms = source.prepare<[Uint8Array], Buffer>(termsByAddress.sqlite).pluck();
+    await eachAddress(source, async (address) => prove(address, terms.get(address)!));
+    const rows: Record<string, number> = {};
+    // biome-ignore lint/suspicious/noExplicitAny: whatever tables there are
+    const db = target.db as unknown as Kysely<any>;
+    await db.transaction().execute(async (transaction) => {
+      for (const table of tablesOf(source)) {
+        rows[table] = await copyTable(source, transaction, table);
+      }
+    });
+    const recordsProved = await eachAddress(source, async (address) =>
+      prove(address, (await target.findTerms(address)) ?? Buffer.alloc(0)),
+    );
+    return { rows, recordsProved };
+  } finally {
+    source.close();
+  }
+}
+
+async function requireSameVersion(source: Database.Database, { db }: Store): Promise<void> {
+  const names = (rows: { name: string }[]) => rows.map(({ name }) => name).join(", ");
+  const old = source.prepare<[], { name: string }>("select name from migrations order by name");
+  const own = await db.selectFrom("migrations").select("name").orderBy("name").execute();
+  if (names(old.all()) === names(own)) return;
+  throw new Error(
+    "the SQLite file is of another version: start this version on it once, then stop",
+  );
+}
+
+/** Those that others refer to first; migrations stand in the target already. */
+function tablesOf(source: Database.Database): string[] {
+  const left = source
+    .prepare<[], string>(
+      `select name from sqlite_master where type = 'table' and name not like 'sqlite_%'
+         and name <> 'migrations' order by name`,
+    )
+    .pluck()
+    .all();
+  const parents = source
+    .prepare<[string], string>(`select "table" from pragma_foreign_key_list(?)`)
+    .pluck();
+  const ordered: string[] = [];
+  const visit = (table: string) => {
+    if (ordered.includes(table)) return;
+    for (const parent of parents.all(table)) if (parent !== table) visit(parent);
+    ordered.push(table);
+  };
+  for (const table of left) visit(table);
+  return ordered;
+}
+
+type Row = Record<string, unknown>;
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever tables there are
+async function copyTable(source: Database.Database, db: Kysely<any>, table: string) {
+  const { rows: columns } = await sql<{ name: string; type: string; counted: string | null }>`
+    select column_name as name, data_type as type,
+      pg_get_serial_sequence(quote_ident(table_name), column_name) as counted
+    from information_schema.columns
+    where table_schema = current_schema() and table_name = ${table}`.execute(db);
+  const isTrue = columns.filter(({ type }) => type === "boolean").map(({ name }) => name);
+  const held = await db.selectFrom(table).select(sql`1`.as("one")).limit(1).execute();
+  if (held.length > 0) throw new Error(`the PostgreSQL is not empty: ${table} holds rows`);
+
+  let count = 0;
+  let rows: Row[] = [];
+  const insert = async () => {
+    if (rows.length > 0) await db.insertInto(table).values(rows).execute();
+    count += rows.length;
+    rows = [];
+  };
+  const size = Math.min(batchSize, Math.floor(parametersMax / Math.max(columns.length, 1)));
+  for (const row of source.prepare<[], Row>(`select * from "${table}"`).iterate()) {
+    for (const name of isTrue) if (row[name] !== null) row[name] = Boolean(Number(row[name]));
+    rows.push(row);
+    if (rows.length === size) await insert();
+  }
+  await insert();
+  for (const { name, counted } of columns) {
+    if (counted === null) continue;
+    await sql`select setval(${counted}, coalesce((select max(${sql.ref(name)}) from
+      ${sql.table(table)}), 0) + 1, false)`.execute(db);
+  }
+  return count;
+}
+
+/** @returns how many there are */
+async function eachAddress(
+  source: Database.Database,
+  act: (address: Buffer) => Promise<void>,
+): Promise<number> {
+  const page = source
+    .prepare<[Uint8Array, number], Buffer>(
+      "select address from records where address > ? order by address limit ?",
+    )
+    .pluck();
+  let count = 0;
+  for (let last: Uint8Array = Buffer.alloc(0); ; ) {
+    const addresses = page.all(last, batchSize);
+    await Promise.all(addresses.map(act));
+    count += addresses.length;
+    if (addresses.length < batchSize) return count;
+    last = addresses.at(-1)!;
+  }
+}
