@@ -98,9 +98,10 @@ test("each setting stands in a table with its default, and no other does", () =>
 });
 
 test("each metric in the pages is one that the service has", () => {
-  const sources = ["http/metrics.ts", "http/status/events.ts", "executor/metrics.ts"].map((file) =>
-    readFileSync(join(docs, "../service", file), "utf8"),
-  );
+  const service = join(docs, "../service");
+  const sources = readdirSync(service, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.includes("node_modules"))
+    .map((file) => readFileSync(join(service, file), "utf8"));
   const named = new Set([...sources.join().matchAll(/"([a-z_]+)"/g)].map((m) => m[1]!));
   const shown = ["self-hosting.md", "executor.md"].flatMap((page) =>
     [...read(page).matchAll(/`((?:http|executor|corrupt|limiter|event)_[a-z_]+)/g)].map(
