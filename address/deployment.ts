@@ -4,11 +4,11 @@
 import type { Hex } from "./intent/intent.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
-export const factoryAddress: Hex = "0x47672E17d57E266f561823aAC6084E0b6848c12e";
+export const factoryAddress: Hex = "0x00000000a7277a13217be738d1D3242cb758F43C";
 
 /** Init code that goes before the terms: it delegates construction to the factory. */
 export const initCodePrefix: Hex =
-  "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf30b8a44d9";
+  "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
 /** How long the code at a vault is: its calls ran, or it was closed and they never can. */
-export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
+export const vaultCodeBytes = { executed: 37, closed: 38 } as const;

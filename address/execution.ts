@@ -1,10 +1,20 @@
-// What an execution looks like on the chain: the factory's `execute(Intent)` called with the terms,
-// or `executeBatch(Intent[])` with those of several, and each call's own calldata within it.
+// What the factory's calldata looks like: `execute(Intent)` is called with the terms, `recover`
+// with the same intent and tokens, `batch` with calldata of both; and each call's own calldata.
 
 import { fromHex } from "./abi/hex.ts";
 import { memoryOf } from "./abi/memory.ts";
 import { readSmall } from "./abi/number.ts";
-import { malformed, newReader, take, takeLength, takeOffset } from "./abi/reader.ts";
+import {
+  malformed,
+  newReader,
+  type Reader,
+  take,
+  takeBytes,
+  takeEnd,
+  takeLength,
+  takeOffset,
+  takeZeros,
+} from "./abi/reader.ts";
 import { withWriter } from "./abi/writer.ts";
 import { gather, InvalidError, noFaults, throwFaults } from "./errors.ts";
 import { readFunction } from "./function/function.ts";
@@ -17,11 +27,14 @@ import { type Keccak, keccak256 } from "./keccak/keccak.ts";
 
 /** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
 export const executeSelector: Hex = "0x184bb814";
-/** The same of `executeBatch(Intent[])`. */
-export const executeBatchSelector: Hex = "0x844d3348";
+/** The same of `recover(Intent, address[])`. */
+export const recoverSelector: Hex = "0x8f924bd4";
+/** The same of `batch(bytes[])`. */
+export const batchSelector: Hex = "0x1e897afb";
 
-const one = fromHex(executeSelector);
-const many = fromHex(executeBatchSelector);
+const [execute, recover, batch] = [executeSelector, recoverSelector, batchSelector].map(
+  (selector) => fromHex(selector),
+) as [Uint8Array, Uint8Array, Uint8Array];
 
 /**
  * Calldata of `PaymentFactory.execute` for `intent`: the selector, then the terms as they are.
@@ -30,56 +43,72 @@ const many = fromHex(executeBatchSelector);
  */
 export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uint8Array {
   const terms = encodeTerms(intent, options);
-  const calldata = new Uint8Array(one.length + terms.length);
-  calldata.set(one);
-  calldata.set(terms, one.length);
+  const calldata = new Uint8Array(execute.length + terms.length);
+  calldata.set(execute);
+  calldata.set(terms, execute.length);
   return calldata;
 }
 
 /**
- * The intents that the calldata of `execute` or of `executeBatch` carries, in order:
- * {@link makeRecord} gives the record of each. Whether they ran is for the chain's events to say.
+ * The intents that the calldata of `execute`, of `recover` or of a `batch` of them carries, in
+ * order: {@link makeRecord} gives the record of each. What became of them the chain's events tell.
  *
  * @throws {InvalidError} `not_an_execution` for another selector; else as {@link decodeTerms}, in a
- *   batch with the intent's place, from 0, before the path
+ *   batch with the item's place, from 0, before the path
  */
-export function decodeExecutions(calldata: Uint8Array, options: TermsOptions = {}): Intent[] {
-  const args = calldata.subarray(one.length);
-  if (one.every((byte, index) => calldata[index] === byte)) return [decodeTerms(args, options)];
-  if (many.every((byte, index) => calldata[index] === byte)) return decodeBatch(args, options);
-  const wanted = `${executeSelector} or ${executeBatchSelector}`;
-  const message = `expected calldata that begins with ${wanted}`;
-  throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
-}
-
-/** Each intent lies from its offset to the next one's, as its terms have it behind their own. */
-function decodeBatch(args: Uint8Array, options: TermsOptions): Intent[] {
-  const reader = newReader(args, memoryOf(options.keccak ?? keccak256));
+export function decodeIntents(calldata: Uint8Array, options: TermsOptions = {}): Intent[] {
+  if (!startsWith(calldata, batch)) return [decodeItem(calldata, options)];
+  const reader = readerOf(calldata, options);
   takeOffset(reader, take(reader, 32), 0);
   const count = takeLength(reader, 32);
   const base = take(reader, 32 * count);
-  if (count > 0) takeOffset(reader, base, base);
   const faults = noFaults();
   const intents: (Intent | undefined)[] = [];
   for (let i = 0; i < count; i++) {
-    const isLast = i === count - 1;
-    const end = isLast ? args.length - base : readSmall(reader.view, base + 32 * (i + 1));
-    if (end === undefined || base + end < reader.at)
-      malformed(reader, `expected a later offset at byte ${base + 32 * (i + 1)}`);
-    const start = take(reader, base + end - reader.at);
-    const terms = new Uint8Array(32 + reader.at - start);
-    terms[31] = 32;
-    terms.set(args.subarray(start, reader.at), 32);
-    intents.push(gather(faults, i, () => decodeTerms(terms, options)));
+    takeOffset(reader, base + 32 * i, base);
+    const item = takeBytes(reader);
+    intents.push(gather(faults, i, () => decodeItem(item, options)));
   }
-  if (reader.at !== args.length)
-    malformed(
-      reader,
-      `expected the end at byte ${reader.at}, found ${args.length - reader.at} more`,
-    );
+  takeEnd(reader);
   throwFaults(faults);
   return intents as Intent[];
 }
+
+function decodeItem(calldata: Uint8Array, options: TermsOptions): Intent {
+  if (startsWith(calldata, execute)) return decodeTerms(calldata.subarray(4), options);
+  if (startsWith(calldata, recover)) return decodeRecovery(calldata, options);
+  const wanted = `${executeSelector}, ${recoverSelector} or ${batchSelector}`;
+  const message = `expected calldata that begins with ${wanted}; in a batch, with the first two`;
+  throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
+}
+
+/** The intent lies between the offsets and the tokens, as its terms have it behind their own. */
+function decodeRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
+  const reader = readerOf(calldata, options);
+  const offsets = take(reader, 64);
+  takeOffset(reader, offsets, 0);
+  const start = reader.at;
+  const end = readSmall(reader.view, offsets + 32);
+  if (end === undefined || end < start) malformed(reader, "expected a later offset at byte 32");
+  take(reader, end - start);
+  const terms = new Uint8Array(32 + end - start);
+  terms[31] = 32;
+  terms.set(reader.bytes.subarray(start, end), 32);
+  const count = takeLength(reader, 32);
+  for (let i = 0; i < count; i++) {
+    takeZeros(reader, 12);
+    take(reader, 20);
+  }
+  takeEnd(reader);
+  return decodeTerms(terms, options);
+}
+
+const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
+  selector.every((byte, index) => calldata[index] === byte);
+
+/** Of the arguments behind a selector: offsets count from there. */
+const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
+  newReader(calldata.subarray(4), memoryOf(options.keccak ?? keccak256));
 
 /**
  * Calldata of one call as its target receives it: the selector, then the arguments' encoding.

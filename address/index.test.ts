@@ -5,7 +5,8 @@ import * as library from "./index.ts";
 test("exports are these and no others", () => {
   assert.deepEqual(Object.keys(library), [
     "InvalidError",
-    "decodeExecutions",
+    "batchSelector",
+    "decodeIntents",
     "decodeTerms",
     "deriveAddress",
     "drawSalt",
@@ -13,7 +14,6 @@ test("exports are these and no others", () => {
     "encodeExecution",
     "encodeNewIntent",
     "encodeTerms",
-    "executeBatchSelector",
     "executeSelector",
     "factoryAddress",
     "findCautions",
@@ -25,6 +25,7 @@ test("exports are these and no others", () => {
     "parseAddress",
     "parseIntent",
     "parseJson",
+    "recoverSelector",
     "termsBytesMax",
     "toHex",
     "verifyRecord",

@@ -5,11 +5,12 @@ export { factoryAddress, initCodePrefix } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
 export {
-  decodeExecutions,
+  batchSelector,
+  decodeIntents,
   encodeCall,
   encodeExecution,
-  executeBatchSelector,
   executeSelector,
+  recoverSelector,
 } from "./execution.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
 export { parseJson } from "./intent/json.ts";

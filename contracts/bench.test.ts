@@ -11,9 +11,9 @@ describe("gas", () => {
     assert.deepEqual(figures, committed, "npm run bench -w contracts -- --write, if meant");
   });
 
-  test("of a proxied token stays within 96,000, 112,500 and 154,000", () => {
-    assert.ok(committed["one call"].proxied <= 96_000);
+  test("of a proxied token stays within 96,500, 112,500 and 152,000", () => {
+    assert.ok(committed["one call"].proxied <= 96_500);
     assert.ok(committed["approve+pay"].proxied <= 112_500);
-    assert.ok(committed["five calls"].proxied <= 154_000);
+    assert.ok(committed["five calls"].proxied <= 152_000);
   });
 });

@@ -1,5 +1,5 @@
-// Contracts brought to a chain by the deterministic deployer, with salt zero: their addresses
-// follow from their creation codes alone. Apart from index.ts, whose importers need no viem.
+// Contracts brought to a chain by the deterministic deployer: their addresses follow from their
+// creation codes and salts alone. Apart from index.ts, whose importers need no viem.
 
 import {
   type Account,
@@ -18,25 +18,33 @@ import {
   sendTransaction,
   waitForTransactionReceipt,
 } from "viem/actions";
-import { deterministicDeployer } from "./deployer.ts";
+import { deterministicDeployer, factoryCreationCode, factorySalt } from "./index.ts";
 
 /** A client that sends as an account of its own. */
 export type Sender = Client<Transport, ViemChain, Account>;
 
 /** Where {@link deployOnce} puts what `creationCode` creates. EIP-55. */
-export const create2Address = (creationCode: Hex): Address =>
+export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address =>
   getContractAddress({
     opcode: "CREATE2",
     from: deterministicDeployer.address,
-    salt: zeroHash,
+    salt,
     bytecode: creationCode,
   });
 
+/** Brings the factory to a chain that has the deployer. Repeating it changes nothing. */
+export const deployFactory = (sender: Sender): Promise<Address> =>
+  deployOnce(sender, factoryCreationCode, factorySalt);
+
 /** Deploys by the deployer, which has to be there. Repeating it changes nothing. */
-export async function deployOnce(sender: Sender, creationCode: Hex): Promise<Address> {
-  const address = create2Address(creationCode);
+export async function deployOnce(
+  sender: Sender,
+  creationCode: Hex,
+  salt: Hex = zeroHash,
+): Promise<Address> {
+  const address = create2Address(creationCode, salt);
   if (await getCode(sender, { address })) return address;
-  const data = concat([zeroHash, creationCode]);
+  const data = concat([salt, creationCode]);
   const hash = await sendTransaction(sender, { to: deterministicDeployer.address, data });
   const { status } = await waitForTransactionReceipt(sender, { hash });
   if (status !== "success") throw new Error(`${address} was not created: ${hash} failed`);

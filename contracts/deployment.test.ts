@@ -16,7 +16,7 @@ import {
   type TransactionSerializedLegacy,
   zeroHash,
 } from "viem";
-import { bringDeployer, deployOnce } from "./deploy.ts";
+import { bringDeployer, deployFactory } from "./deploy.ts";
 import {
   demoShop,
   demoToken,
@@ -24,6 +24,7 @@ import {
   factoryAddress,
   factoryCodeHash,
   factoryCreationCode,
+  factorySalt,
   paymentFactoryAbi,
   vaultCodeBytes,
 } from "./index.ts";
@@ -53,20 +54,20 @@ describe("the deterministic deployer", () => {
 describe("the factory", () => {
   test("comes through the deployer to its address, with the code of the snapshot", async () => {
     assert.equal(await bare.client.getCode({ address: factoryAddress }), undefined);
-    assert.equal(await deployOnce(bare.client, factoryCreationCode), factoryAddress);
+    assert.equal(await deployFactory(bare.client), factoryAddress);
     const code = await bare.client.getCode({ address: factoryAddress });
     assert.equal(keccak256(code!), factoryCodeHash);
   });
 
   test("cannot be deployed there again", async () => {
-    const data = concat([zeroHash, factoryCreationCode]);
+    const data = concat([factorySalt, factoryCreationCode]);
     await assert.rejects(bare.send(deterministicDeployer.address, data), /reverted/);
   });
 
   test("is not sent again where it stands, nor is the deployer", async () => {
     const before = await bare.client.getBlockNumber();
     await bringDeployer(bare.client);
-    assert.equal(await deployOnce(bare.client, factoryCreationCode), factoryAddress);
+    assert.equal(await deployFactory(bare.client), factoryAddress);
     assert.equal(await bare.client.getBlockNumber(), before);
   });
 

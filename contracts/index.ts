@@ -6,6 +6,7 @@ import deployment from "./snapshots/deployment.json" with { type: "json" };
 type Hex = `0x${string}`;
 
 export { deterministicDeployer } from "./deployer.ts";
+export { factorySalt } from "./salt.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
@@ -13,11 +14,11 @@ export { tip } from "./snapshots/tip.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;
-/** To the deterministic deployer, behind 32 zero bytes, this deploys the factory. */
+/** To the deterministic deployer, behind {@link factorySalt}, this deploys the factory. */
 export const factoryCreationCode = deployment.creationCode as Hex;
 /** keccak256 of the code that then stands at {@link factoryAddress}. */
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** What a vault's init code puts before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /** How long the code at a vault is, which tells without any log whether its calls ran. */
-export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
+export const vaultCodeBytes = { executed: 37, closed: 38 } as const;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { getContractAddress, keccak256, zeroHash } from "viem";
+import { getContractAddress, keccak256 } from "viem";
 import { build, readArtifact } from "./build.ts";
 import * as contracts from "./index.ts";
 import { snapshotFiles } from "./snapshot.ts";
@@ -40,6 +40,7 @@ describe("index.ts", () => {
       "factoryAddress",
       "factoryCodeHash",
       "factoryCreationCode",
+      "factorySalt",
       "initCodePrefix",
       "paymentFactoryAbi",
       "tip",
@@ -47,14 +48,15 @@ describe("index.ts", () => {
     ]);
   });
 
-  test("the factory's address follows from its creation code, the deployer and salt zero", () => {
+  test("the factory's address follows from its creation code, the deployer and the salt", () => {
     const address = getContractAddress({
       opcode: "CREATE2",
       from: contracts.deterministicDeployer.address,
-      salt: zeroHash,
+      salt: contracts.factorySalt,
       bytecode: contracts.factoryCreationCode,
     });
     assert.equal(contracts.factoryAddress, address);
+    assert.match(address, /^0x00000000/, "the first four bytes are zero");
     assert.equal(deployment.initCodeHash, keccak256(contracts.factoryCreationCode));
   });
 });

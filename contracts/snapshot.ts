@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type Hex, keccak256, size } from "viem";
 import { type Artifact, build, readArtifact } from "./build.ts";
 import { create2Address } from "./deploy.ts";
+import { factorySalt } from "./salt.ts";
 
 /** The files of snapshots/ by name, as the artifacts under `out` would have them. */
 export function snapshotFiles(out: string): Record<string, string> {
@@ -25,9 +26,13 @@ const tip = ({ abi, bytecode }: Artifact) => ({ address: create2Address(bytecode
 const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
 
 function deployment({ bytecode, runtime, immutables }: Artifact) {
-  const address = create2Address(bytecode);
+  const address = create2Address(bytecode, factorySalt);
+  if (!address.startsWith("0x00000000")) {
+    throw new Error(`the salt is of another creation code: npm run mine -w contracts`);
+  }
   return {
     factory: address,
+    salt: factorySalt,
     prefix: findPrefix(runtime),
     initCodeHash: keccak256(bytecode),
     initCodeBytes: size(bytecode),

@@ -1,9 +1,14 @@
 // A chain on this machine with the factory, two tokens and a shop on it, for `npm start` and e2e.
 // Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
 
-import { demoShop, demoToken, factoryCreationCode } from "executable-address-contracts";
+import { demoShop, demoToken } from "executable-address-contracts";
 import { anvilChain } from "executable-address-contracts/anvil";
-import { bringDeployer, create2Address, deployOnce } from "executable-address-contracts/deploy";
+import {
+  bringDeployer,
+  create2Address,
+  deployFactory,
+  deployOnce,
+} from "executable-address-contracts/deploy";
 import {
   type Account,
   createWalletClient,
@@ -55,7 +60,8 @@ export const localWallet = (rpcUrl: string, account: Account) =>
 export async function deployDemo(rpcUrl: string): Promise<void> {
   const wallet = localWallet(rpcUrl, deployerAccount);
   await bringDeployer(wallet);
-  for (const code of [factoryCreationCode, ...tokenCodes, shopCode]) await deployOnce(wallet, code);
+  await deployFactory(wallet);
+  for (const code of [...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }
 
 /** What `CHAINS_FILE` holds for the local chain. */

@@ -63,6 +63,18 @@ export function takeLength(reader: Reader, unit: number): number {
   return length;
 }
 
+/** Takes the next `count` bytes of the tail, which have to be zero. */
+export function takeZeros(reader: Reader, count: number): void {
+  const start = take(reader, count);
+  zeros(reader, start, reader.at);
+}
+
+/** Nothing may be left. */
+export function takeEnd(reader: Reader): void {
+  const more = reader.bytes.length - reader.at;
+  if (more > 0) malformed(reader, `expected the end at byte ${reader.at}, found ${more} more`);
+}
+
 /** Length and bytes, padded with zeros. */
 export function takeBytes(reader: Reader): Uint8Array {
   const length = takeLength(reader, 1);

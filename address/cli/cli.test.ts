@@ -4,13 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import {
-  encodeExecution,
-  executeBatchSelector,
-  factoryAddress,
-  makeRecord,
-  toHex,
-} from "../index.ts";
+import { batchSelector, encodeExecution, factoryAddress, makeRecord, toHex } from "../index.ts";
 import { credentials } from "../test/answers.ts";
 import { sample, shop, withCall } from "../test/samples.ts";
 import { serve } from "../test/serve.ts";
@@ -104,9 +98,15 @@ describe("executable-address", () => {
     assert.deepEqual(JSON.parse((await run(["decode", record.terms])).out), sample);
     const calldata = toHex(encodeExecution(sample));
     assert.deepEqual(JSON.parse((await run(["execution", "-"], calldata)).out), [record]);
-    const tuple = record.terms.slice(2 + 64);
-    const words = [32, 2, 64, 64 + tuple.length / 2].map((n) => n.toString(16).padStart(64, "0"));
-    const batch = [executeBatchSelector, ...words, tuple, tuple].join("");
+    const item = calldata.slice(2).padEnd(2 * (record.terms.length / 2 + 31), "0");
+    const [bytes, padded] = [calldata.length / 2 - 1, item.length / 2];
+    const words = [32, 2, 64, 64 + 32 + padded, bytes];
+    const [offset, count, first, second, length] = words.map((n) =>
+      n.toString(16).padStart(64, "0"),
+    );
+    const batch = [batchSelector, offset, count, first, second, length, item, length, item].join(
+      "",
+    );
     assert.deepEqual(JSON.parse((await run(["execution", batch])).out), [record, record]);
     const theirs = await run(["derive", "--factory", shop], JSON.stringify(sample));
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));

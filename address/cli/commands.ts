@@ -12,7 +12,7 @@ import {
 import { UnprovenError } from "../client/errors.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
-import { decodeExecutions } from "../execution.ts";
+import { decodeIntents } from "../execution.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
@@ -26,7 +26,7 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   derive INTENT                   the record of an intent
   verify RECORD [--address A]     the record, if it proves itself (and is of the address A)
   decode TERMS                    the intent that terms spell
-  execution CALLDATA              the records behind the calldata of execute or executeBatch
+  execution CALLDATA              the records behind calldata of execute, recover or batch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
                                   --reference R: what you call it
@@ -75,7 +75,7 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     return { value: intent, intents: [intent] };
   },
   execution({ input, factory }) {
-    const intents = decodeExecutions(parseBytes(input), { factory });
+    const intents = decodeIntents(parseBytes(input), { factory });
     return ofRecords(intents.map((intent) => makeRecord(intent, { factory })));
   },
   async create({ input, client, reference }) {

@@ -174,7 +174,7 @@ export const wellKnown: Readonly<Record<string, string>> = {
     addBlackList(address) removeBlackList(address) destroyBlackFunds(address)
     rescueERC20(address,address,uint256)`,
   PaymentFactory: `
-    execute(${intent}) executeBatch(${intent}[]) recover(${intent},address[])
+    execute(${intent}) batch(bytes[]) recover(${intent},address[])
     rescue(${intent},address,uint256,bytes)`,
 };
 

@@ -12,6 +12,7 @@ import {
   refuseHere,
   take,
   takeBytes,
+  takeEnd,
   takeLength,
   takeOffset,
   takeValues,
@@ -63,10 +64,7 @@ export function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): I
   unless(reader, recoveryFault(recovery, token, factory), "recovery");
   const salt = toHex(terms.subarray(at + 160, at + 192));
   const chainId = smallOf(reader, at + 192, "chainId", leastChainId);
-  if (reader.at !== terms.length) {
-    const message = `expected the end at byte ${reader.at}, found ${terms.length - reader.at} more`;
-    malformed(reader, message);
-  }
+  takeEnd(reader);
   return { token, amount: String(amount), calls, expirationTimestamp, recovery, salt, chainId };
 }
 

@@ -6,6 +6,7 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 import fc from "fast-check";
 import {
   concatHex,
+  decodeFunctionData,
   encodeAbiParameters,
   encodeFunctionData,
   getContractAddress,
@@ -151,94 +152,135 @@ describe("encodeExecution", () => {
   });
 });
 
-describe("decodeExecutions", () => {
+describe("decodeIntents", () => {
   const abi = paymentFactoryAbi;
-  const batchOf = (drawn: DrawnIntent[]): Uint8Array => {
-    const args = [drawn.map(viemIntent)] as never;
-    return fromHex(encodeFunctionData({ abi, functionName: "executeBatch", args }));
-  };
-  const batches = fc.array(intents, { maxLength: 4 });
+  const executionOf = (drawn: DrawnIntent) =>
+    encodeFunctionData({ abi, functionName: "execute", args: [viemIntent(drawn)] as never });
+  const recoveryOf = (drawn: DrawnIntent, tokens: readonly string[]) =>
+    encodeFunctionData({
+      abi,
+      functionName: "recover",
+      args: [viemIntent(drawn), tokens] as never,
+    });
+  const batchOf = (items: readonly library.Hex[]): Uint8Array =>
+    fromHex(encodeFunctionData({ abi, functionName: "batch", args: [items] }));
+  const tokens = fc.array(fc.constantFrom(`0x${"00".repeat(20)}`, `0x${"a1".repeat(20)}`), {
+    maxLength: 3,
+  });
+  const items = fc.oneof(
+    fc.record({ drawn: intents }).map(({ drawn }) => ({ drawn, item: executionOf(drawn) })),
+    fc
+      .record({ drawn: intents, tokens })
+      .map(({ drawn, tokens }) => ({ drawn, item: recoveryOf(drawn, tokens) })),
+  );
+  const batches = fc.array(items, { maxLength: 4 });
+  const bytesOf = (drawn: readonly { item: library.Hex }[]) =>
+    batchOf(drawn.map(({ item }) => item));
 
-  test("not_an_execution for calldata of another function", () => {
-    assert.throws(() => library.decodeExecutions(fromHex("0x095ea7b3")), /expected calldata/);
-    assert.throws(() => library.decodeExecutions(new Uint8Array()), /expected calldata/);
+  test("not_an_execution for calldata of another function, in a batch too", () => {
+    const refused = [
+      new Uint8Array(),
+      fromHex("0x095ea7b3"),
+      batchOf(["0x095ea7b3"]),
+      batchOf([toHex(batchOf([]))]),
+    ];
+    for (const calldata of refused)
+      assert.throws(() => library.decodeIntents(calldata), /expected calldata that begins with/);
   });
 
-  test("InvalidError, never another error, for any bytes behind a batch's selector", () => {
-    const selector = batchOf([]).subarray(0, 4);
+  test("InvalidError, never another error, for any bytes behind a selector", () => {
+    const selectors = fc.constantFrom(library.batchSelector, library.recoverSelector);
     const words = fc.array(
       fc.oneof(fc.constantFrom(0n, 32n, 64n, 1n << 53n, (1n << 256n) - 1n), fc.bigInt(0n, 512n)),
       { maxLength: 40 },
     );
     fc.assert(
-      fc.property(words, fc.uint8Array({ maxLength: 40 }), (words, rest) => {
+      fc.property(selectors, words, fc.uint8Array({ maxLength: 40 }), (selector, words, rest) => {
         const text = words.map((word) => word.toString(16).padStart(64, "0")).join("");
-        const calldata = concatHex([toHex(selector), `0x${text}`, toHex(rest)]);
-        if (text === `${"0".repeat(62)}20${"0".repeat(64)}` && rest.length === 0) return;
-        assert.throws(() => library.decodeExecutions(fromHex(calldata)), InvalidError);
+        const calldata = fromHex(concatHex([selector, `0x${text}`, toHex(rest)]));
+        if (toHex(calldata) === toHex(batchOf([]))) return;
+        assert.throws(() => library.decodeIntents(calldata), InvalidError);
       }),
       { numRuns, seed },
     );
   });
 
-  test("InvalidError for a batch with bytes changed, or else intents with just this batch", () => {
+  test("InvalidError for a batch with a byte changed, or just this batch of what comes out", () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
       fc.property(batches, change, (drawn, { at, by }) => {
-        const calldata = batchOf(drawn);
+        const calldata = bytesOf(drawn);
         const place = 4 + (at % (calldata.length - 4));
         calldata[place]! ^= by;
         let found: library.Intent[];
         try {
-          found = library.decodeExecutions(calldata);
+          found = library.decodeIntents(calldata);
         } catch (error) {
           assert.ok(error instanceof InvalidError, String((error as Error).stack));
           return;
         }
-        assert.equal(toHex(batchAgain(found)), toHex(calldata));
+        const { args } = decodeFunctionData({ abi, data: toHex(calldata) });
+        const again = (args as [library.Hex[]])[0];
+        assert.equal(toHex(batchOf(again)), toHex(calldata));
+        again.forEach((item, index) => {
+          assert.ok(item.includes(toHex(encodeTerms(found[index]!)).slice(2 + 64)));
+        });
       }),
       { numRuns, seed },
     );
   });
 
-  test("InvalidError where intents overlap, are apart, cut or followed by more", () => {
+  test("InvalidError where items or tokens overlap, are apart, cut or followed by more", () => {
     const word = (value: number) => fromHex(`0x${value.toString(16).padStart(64, "0")}`);
     const [drawn] = fc.sample(intents, { numRuns: 1, seed });
-    const calldata = batchOf([drawn!, drawn!]);
-    const spoilt = (at: number, value: number) => {
+    const spoilt = (calldata: Uint8Array, at: number, value: number) => {
       const copy = calldata.slice();
       copy.set(word(value), at);
       return copy;
     };
+    const wordAt = (calldata: Uint8Array, at: number) =>
+      Number(BigInt(toHex(calldata.slice(at, at + 32))));
+    const batch = batchOf([executionOf(drawn!), executionOf(drawn!)]);
     const second = 4 + 32 * 3;
+    const recovery = fromHex(recoveryOf(drawn!, [`0x${"a1".repeat(20)}`]));
+    const end = wordAt(recovery, 4 + 32);
     const wrong = {
-      overlap: spoilt(second, 64),
-      apart: spoilt(second, Number(BigInt(toHex(calldata.slice(second, second + 32)))) + 32),
-      "one fewer than there are": spoilt(4 + 32, 1),
-      "one more than there are": spoilt(4 + 32, 3),
-      "more than there can be": spoilt(4 + 32, 2 ** 48),
-      cut: calldata.subarray(0, -1),
-      more: Uint8Array.of(...calldata, 0),
+      overlap: spoilt(batch, second, 64),
+      apart: spoilt(batch, second, wordAt(batch, second) + 32),
+      "one fewer than there are": spoilt(batch, 4 + 32, 1),
+      "one more than there are": spoilt(batch, 4 + 32, 3),
+      "more than there can be": spoilt(batch, 4 + 32, 2 ** 48),
+      cut: batch.subarray(0, -1),
+      more: Uint8Array.of(...batch, 0),
+      "the tokens before the intent": spoilt(recovery, 4 + 32, 32),
+      "the tokens within the intent": spoilt(recovery, 4 + 32, end - 32),
+      "the intent apart": spoilt(recovery, 4, 96),
+      "a token fewer than there are": spoilt(recovery, 4 + end, 0),
+      "a token of more than 20 bytes": spoilt(recovery, 4 + end + 20, 2 ** 40),
+      "a cut recovery": recovery.subarray(0, -1),
+      "more behind a recovery": Uint8Array.of(...recovery, 0),
     };
     for (const [title, bytes] of Object.entries(wrong))
-      assert.throws(() => library.decodeExecutions(bytes), InvalidError, title);
+      assert.throws(() => library.decodeIntents(bytes), InvalidError, title);
   });
 
   test("the fault of an intent stands behind its place in the batch", () => {
     const [first, second] = fc.sample(intents, { numRuns: 2, seed });
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
-    const batch = batchOf([first!, bad]);
+    const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
     const isPlaced = (error: InvalidError) => error.issues[0]?.path.join(".") === "1.amount";
-    assert.throws(() => library.decodeExecutions(batch), isPlaced);
+    assert.throws(() => library.decodeIntents(batch), isPlaced);
   });
 
-  test("the intents of viem's calldata of execute and of executeBatch, in order", () => {
+  test("the intents of viem's calldata of execute, recover and batch, in order", () => {
     fc.assert(
       fc.property(batches, (drawn) => {
-        const wanted = drawn.map(({ intent }) => intent);
-        assert.deepEqual(library.decodeExecutions(batchOf(drawn)), wanted);
+        const wanted = drawn.map(({ drawn: { intent } }) => intent);
+        assert.deepEqual(library.decodeIntents(bytesOf(drawn)), wanted);
+        for (const [index, { item }] of drawn.entries())
+          assert.deepEqual(library.decodeIntents(fromHex(item)), [wanted[index]]);
         for (const intent of wanted)
-          assert.deepEqual(library.decodeExecutions(library.encodeExecution(intent)), [intent]);
+          assert.deepEqual(library.decodeIntents(library.encodeExecution(intent)), [intent]);
       }),
       { numRuns: numRuns / 5, seed },
     );
@@ -255,20 +297,6 @@ function expectStrict(terms: Uint8Array): void {
     return;
   }
   assert.equal(toHex(encodeTerms(structuredClone(intent))), toHex(terms));
-}
-
-/** Calldata of a batch, put together from terms alone. */
-function batchAgain(batch: library.Intent[]): Uint8Array {
-  const tuples = batch.map((intent) => toHex(encodeTerms(structuredClone(intent)).subarray(32)));
-  const word = (value: number): library.Hex => `0x${value.toString(16).padStart(64, "0")}`;
-  const offsets: library.Hex[] = [];
-  let offset = 32 * tuples.length;
-  for (const tuple of tuples) {
-    offsets.push(word(offset));
-    offset += (tuple.length - 2) / 2;
-  }
-  const head = [library.executeBatchSelector, word(32), word(tuples.length)];
-  return fromHex(concatHex([...head, ...offsets, ...tuples]));
 }
 
 function applyEdit(terms: Uint8Array, kind: string, at: number, to: number): Uint8Array {

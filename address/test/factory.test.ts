@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import {
   deterministicDeployer,
   factoryCreationCode,
+  factorySalt,
   paymentFactoryAbi,
 } from "executable-address-contracts";
 import { type Anvil, startAnvil } from "executable-address-contracts/anvil";
@@ -22,7 +23,7 @@ describe("PaymentFactory.addressOf, on a chain", () => {
   before(async () => {
     anvil = await startAnvil();
     const [sender] = (await rpc(anvil, [["eth_accounts", []]]))[0] as [Hex];
-    const data = concatHex([`0x${"0".repeat(64)}`, factoryCreationCode]);
+    const data = concatHex([factorySalt, factoryCreationCode]);
     const deployment = { from: sender, to: deterministicDeployer.address, data };
     await rpc(anvil, [["eth_sendTransaction", [deployment]]]);
   });

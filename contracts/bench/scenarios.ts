@@ -2,6 +2,7 @@
 
 import {
   type Address,
+  concat,
   encodeAbiParameters,
   encodeFunctionData,
   type Hex,
@@ -11,14 +12,8 @@ import {
   toHex,
 } from "viem";
 import { readArtifact, runForge } from "../build.ts";
-import { deployOnce } from "../deploy.ts";
-import {
-  demoShop,
-  demoToken,
-  deterministicDeployer,
-  factoryAddress,
-  factoryCreationCode,
-} from "../index.ts";
+import { deployFactory } from "../deploy.ts";
+import { demoShop, demoToken, deterministicDeployer, factoryAddress } from "../index.ts";
 import {
   addressOf,
   type CallTerms,
@@ -47,7 +42,7 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
   if (built.exitCode !== 0) throw new Error(built.output);
   const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
   try {
-    await deployOnce(chain.client, factoryCreationCode);
+    await deployFactory(chain.client);
     const plain = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
     const tokens = { plain, proxied: await deployProxied(chain) };
     const figures: Figures = {};
@@ -140,7 +135,7 @@ async function funded(chain: Chain, token: Address, calls: CallTerms[], expired 
     calls,
     expirationTimestamp: expired ? expiry.expired : expiry.open,
     recovery,
-    salt: keccak256(toHex(++salt)),
+    salt: concat([slice(keccak256(toHex(++salt)), 0, 16), `0x${"00".repeat(16)}`]),
     chainId: 31337n,
   };
   await mint(chain, token, await addressOf(chain, intent), unit);
@@ -171,7 +166,8 @@ async function limit(chain: Chain, token: Address, calls: CallTerms[]) {
 async function batch(chain: Chain, token: Address, calls: CallTerms[], count: number) {
   const intents: IntentTerms[] = [];
   for (let i = 0; i < count; i++) intents.push(await funded(chain, token, calls));
-  return Math.round((await run(chain, "executeBatch", [intents])) / count);
+  const items = intents.map((intent) => toFactory("execute", [intent]));
+  return Math.round((await run(chain, "batch", [items])) / count);
 }
 
 async function lateSweep(chain: Chain, token: Address, calls: CallTerms[]) {

@@ -98,6 +98,25 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "function",
+    "name": "batch",
+    "inputs": [
+      {
+        "name": "items",
+        "type": "bytes[]",
+        "internalType": "bytes[]"
+      }
+    ],
+    "outputs": [
+      {
+        "name": "vaults",
+        "type": "address[]",
+        "internalType": "address[]"
+      }
+    ],
+    "stateMutability": "nonpayable"
+  },
+  {
+    "type": "function",
     "name": "execute",
     "inputs": [
       {
@@ -170,84 +189,6 @@ export const paymentFactoryAbi = [
         "name": "vault",
         "type": "address",
         "internalType": "address"
-      }
-    ],
-    "stateMutability": "nonpayable"
-  },
-  {
-    "type": "function",
-    "name": "executeBatch",
-    "inputs": [
-      {
-        "name": "intents",
-        "type": "tuple[]",
-        "internalType": "struct Intent[]",
-        "components": [
-          {
-            "name": "token",
-            "type": "address",
-            "internalType": "address"
-          },
-          {
-            "name": "amount",
-            "type": "uint256",
-            "internalType": "uint256"
-          },
-          {
-            "name": "calls",
-            "type": "tuple[]",
-            "internalType": "struct Call[]",
-            "components": [
-              {
-                "name": "target",
-                "type": "address",
-                "internalType": "address"
-              },
-              {
-                "name": "signature",
-                "type": "string",
-                "internalType": "string"
-              },
-              {
-                "name": "names",
-                "type": "string",
-                "internalType": "string"
-              },
-              {
-                "name": "args",
-                "type": "bytes",
-                "internalType": "bytes"
-              }
-            ]
-          },
-          {
-            "name": "expirationTimestamp",
-            "type": "uint64",
-            "internalType": "uint64"
-          },
-          {
-            "name": "recovery",
-            "type": "address",
-            "internalType": "address"
-          },
-          {
-            "name": "salt",
-            "type": "bytes32",
-            "internalType": "bytes32"
-          },
-          {
-            "name": "chainId",
-            "type": "uint256",
-            "internalType": "uint256"
-          }
-        ]
-      }
-    ],
-    "outputs": [
-      {
-        "name": "vaults",
-        "type": "address[]",
-        "internalType": "address[]"
       }
     ],
     "stateMutability": "nonpayable"
@@ -461,13 +402,19 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "event",
-    "name": "ExecutionFailed",
+    "name": "ItemFailed",
     "inputs": [
       {
-        "name": "vault",
+        "name": "caller",
         "type": "address",
         "indexed": true,
         "internalType": "address"
+      },
+      {
+        "name": "index",
+        "type": "uint256",
+        "indexed": true,
+        "internalType": "uint256"
       },
       {
         "name": "reason",
@@ -541,6 +488,22 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "error",
+    "name": "BalanceUnknown",
+    "inputs": [
+      {
+        "name": "token",
+        "type": "address",
+        "internalType": "address"
+      },
+      {
+        "name": "vault",
+        "type": "address",
+        "internalType": "address"
+      }
+    ]
+  },
+  {
+    "type": "error",
     "name": "CallFailed",
     "inputs": [
       {
@@ -605,6 +568,17 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "error",
+    "name": "NotAnItem",
+    "inputs": [
+      {
+        "name": "selector",
+        "type": "bytes4",
+        "internalType": "bytes4"
+      }
+    ]
+  },
+  {
+    "type": "error",
     "name": "NotCanonical",
     "inputs": [
       {
@@ -653,6 +627,22 @@ export const paymentFactoryAbi = [
         "name": "found",
         "type": "address",
         "internalType": "address"
+      }
+    ]
+  },
+  {
+    "type": "error",
+    "name": "TermsTooLong",
+    "inputs": [
+      {
+        "name": "wanted",
+        "type": "uint256",
+        "internalType": "uint256"
+      },
+      {
+        "name": "found",
+        "type": "uint256",
+        "internalType": "uint256"
       }
     ]
   },

@@ -33,8 +33,8 @@ struct Intent {
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
 /// Executing makes OPEN OVER; recovering makes CLOSED OVER. There is no other way, and none back.
-/// The code at a vault says which it was, without any log: 41 bytes, executed; the same and a zero
-/// byte, 42, closed without running a call. Both do the same for ever after.
+/// The code at a vault says which it was, without any log: 37 bytes, executed; the same and a zero
+/// byte, 38, closed without running a call. Both do the same for ever after.
 /// Nobody owns the factory; it holds nothing, stores nothing and cannot change. Who calls chooses
 /// the moment, the gas and the tokens to sweep, and nothing else.
 ///
@@ -44,13 +44,17 @@ struct Intent {
 /// - The intent's calls are what its payers agreed to. They run as the vault, with all it holds,
 ///   not only `amount`, and a spender they approve keeps what allowance is left: it can take late
 ///   money before `recover` does. Approve what is spent, no more.
+/// - A target's function is what its signature says. A selector is 4 bytes: with 2^32 work somebody
+///   finds another signature with the selector of a function the target has. A target that lacks
+///   the function runs its fallback instead, and where that succeeds the call counts as run.
 /// - A target gives the same effect whoever executes, whenever, with whatever gas. One that goes on
 ///   after an inner call ran out of gas (`try`/`catch`, multicalls that tolerate failure) lets an
 ///   executor choose gas at which the inner call fails. A swap without a bound can be sandwiched.
 /// - The token's balances are true, and change only by its own rules. A token that rebases, charges
 ///   on transfer or is paused can leave less than `amount`: then the vault waits, and expires.
 /// - The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent on
-///   a wrong chain goes to that same address on that chain.
+///   a wrong chain goes to that same address on that chain. It has MCOPY (Cancun): the factory
+///   cannot be created where that is missing.
 ///
 /// Without these, money may wait, but not go elsewhere:
 /// - Somebody executes before expiry, at a moment when every call succeeds.
@@ -60,23 +64,27 @@ struct Intent {
 ///   As `recovery`, a contract can still move it by {rescue}.
 ///
 /// Not protected: a token other than the intent's, sent while OPEN, waits for execution or expiry.
-/// NFTs leave only by {rescue}. A creator with 2^80 work could find an intent whose vault is also
-/// an ordinary account.
+/// NFTs leave only by {rescue}. Whoever gains by the calls may complete a partial payment before
+/// expiry, and so have them run. A creator with 2^80 work could find an intent whose vault is also
+/// an ordinary account, or the vault of another intent.
 ///
 /// The encoding is part of the address. Each function takes the intent as standard ABI encoders
 /// lay it out (arguments in order, nothing shared, nothing behind them); in any other layout it
 /// reverts or is another address, which nobody was told to pay. In particular no bytes may be added
 /// behind the calldata.
+///
+/// Amounts in events are measured. A token whose balances are false can make them false.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are its balance of the intent's token
-    /// before and after, as the token answered.
+    /// before and after.
     event Executed(address indexed vault, address indexed token, uint256 held, uint256 left);
-    /// @notice An item of a batch did not execute this time; nothing of it remains, the others are
-    /// untouched. Too little gas is a reason as well, and then `reason` is mostly empty.
-    event ExecutionFailed(address indexed vault, bytes reason);
+    /// @notice The item at `index` (from 0) of a batch of `caller` failed; nothing of it remains,
+    /// the others are untouched. Too little gas is a reason too, mostly with an empty `reason`.
+    event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
-    /// @notice `token` was there and could not be sent; the other tokens are untouched by it.
+    /// @notice `token` could not be sent, or did not say that it was; the others are untouched.
+    /// `reason` is mostly empty where its share of the gas was too little.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
 
     error WrongChain(uint256 wanted, uint256 found);
@@ -92,29 +100,42 @@ interface IPaymentFactory {
     error CallFailed(uint256 index, address target, bytes reason);
     /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
     error CreationFailed(address vault);
+    /// @notice `token` did not answer `balanceOf(vault)` with a word: it has no code, failed, or
+    /// ran out of gas.
+    error BalanceUnknown(address token, address vault);
     error NotRecovery(address wanted, address found);
-    /// @notice An intent starts at byte `start` of the calldata, and what follows it at byte `end`.
+    /// @notice An intent starts at byte `start` of the calldata, and what follows it at byte `end`,
+    /// which is before it or less than the 224 bytes of its seven words behind it.
     error NotCanonical(uint256 start, uint256 end);
+    /// @notice An item of a batch is neither {execute} nor {recover}.
+    error NotAnItem(bytes4 selector);
+    /// @notice `wanted` is how many bytes they may have.
+    error TermsTooLong(uint256 wanted, uint256 found);
 
     /// @notice Runs the calls of `intent`, once, from the address made for it. Anyone may.
     /// @dev All or nothing. During the calls the vault has no code, as any ordinary account. Money
     /// that they leave stays there for {recover}; nothing is pushed to `recovery`.
     function execute(Intent calldata intent) external returns (address vault);
 
-    /// @notice Executes each intent by itself; one that fails emits {ExecutionFailed}.
-    /// @dev An item gets at most an equal share of the gas left, so that none can starve another:
-    /// the transaction's limit should be the count times what the dearest item needs. A gas
-    /// estimate is too low, since failing items do not revert the batch.
-    /// @return vaults in order, the zero address where the item failed
-    function executeBatch(Intent[] calldata intents) external returns (address[] memory vaults);
-
     /// @notice Sends the whole balance of each token, zero address for native coin, to
     /// `intent.recovery`, once the vault is over or closed. Anyone may, any number of times.
-    /// @dev A token that cannot be sent emits {RecoveryFailed}; one without balance, nothing.
-    /// A token that burns all gas has to be left out.
+    /// @dev Each token by itself, with an equal share of the gas left: one that cannot be sent, or
+    /// burns its share, emits {RecoveryFailed} and is as before; one without balance, nothing. So
+    /// the limit should be the count times what the dearest token needs: a gas estimate is too low.
     function recover(Intent calldata intent, address[] calldata tokens)
         external
         returns (address vault);
+
+    /// @notice Does each item, the calldata of {execute} or {recover}, by itself; one that fails
+    /// emits {ItemFailed}.
+    /// @dev An item gets an equal share of the gas left, so that none can starve another: the
+    /// transaction's limit should be the count times what the dearest item needs. A gas estimate is
+    /// too low, since failing items do not revert the batch.
+    ///
+    /// An execution whose vault executed before its turn, within another item or before the batch,
+    /// is not a failure: the answer is its vault, and {Executed} was told when it ran, once.
+    /// @return vaults in order: what is asked of it is done; the zero address where the item failed
+    function batch(bytes[] calldata items) external returns (address[] memory vaults);
 
     /// @notice Any call from a vault that is over or closed, by its recovery address alone.
     /// @return result the first 256 bytes of what the target returned
@@ -126,6 +147,6 @@ interface IPaymentFactory {
     function addressOf(Intent calldata intent) external view returns (address vault);
 
     /// @notice The vault of the intent that `terms` encode, whether or not they encode one.
-    /// @param terms `abi.encode(intent)`
+    /// @param terms `abi.encode(intent)`, at most 24,576 bytes, as those of the other function
     function addressOf(bytes calldata terms) external view returns (address vault);
 }

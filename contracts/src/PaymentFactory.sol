@@ -6,15 +6,24 @@ import {IERC20, Vault} from "./Vault.sol";
 
 /// @notice Creates vaults, and speaks to them. What each function promises stands in the interface.
 contract PaymentFactory is IPaymentFactory, Vault {
-    /// @dev Fits {CallFailed} with its reason at full length.
-    uint256 private constant REASON_BYTES_MAX = 5 * 32 + RESULT_BYTES_MAX;
+    uint256 private constant TERMS_BYTES_MAX = 24_576;
+    /// @dev The seven words that an intent begins with: all of it but the calls themselves.
+    uint256 private constant INTENT_BYTES_MIN = 7 * 32;
+
+    error NotFactory();
 
     /// @inheritdoc IPaymentFactory
+    /// @dev The terms are the calldata behind the selector, as it came. Any other encoding belongs
+    /// to another address, which nobody was told to pay.
     function execute(Intent calldata intent) external returns (address vault) {
-        bytes memory initCode = _initCode(_start(intent), msg.data.length);
+        bytes memory initCode = bytes.concat(PREFIX, msg.data[4:]);
         vault = _addressOf(initCode);
         // Creating it again would fail as well, but burn all the gas.
-        if (vault.code.length != 0) revert AlreadyOver(vault);
+        if (vault.code.length != 0) {
+            // An item of a batch, done before its turn came.
+            if (msg.sender == address(this) && vault.code.length == EXECUTED_BYTES) return vault;
+            revert AlreadyOver(vault);
+        }
         if (!_isOpen(intent)) {
             if (intent.chainId != block.chainid) revert WrongChain(intent.chainId, block.chainid);
             revert Expired(intent.expirationTimestamp, block.timestamp);
@@ -30,34 +39,31 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
-    function executeBatch(Intent[] calldata intents) external returns (address[] memory vaults) {
-        uint256 count = intents.length;
-        vaults = new address[](count);
-        for (uint256 i = 0; i < count; ++i) {
-            uint256 start = _start(intents[i]);
-            uint256 end = i + 1 < count ? _start(intents[i + 1]) : msg.data.length;
-            if (end < start) revert NotCanonical(start, end);
-            // A call of its own undoes all of an item that fails; an equal share of the gas left
-            // keeps an item that burns all it gets from starving those after it.
-            (bool ok, bytes memory reason) = _executeAlone(start, end, gasleft() / (count - i));
-            address vault = _addressOf(_initCode(start, end));
-            if (ok) vaults[i] = vault;
-            else emit ExecutionFailed(vault, reason);
-        }
-    }
-
-    /// @inheritdoc IPaymentFactory
     function recover(Intent calldata intent, address[] calldata tokens)
         external
         returns (address vault)
     {
-        uint256 end;
-        assembly ("memory-safe") {
-            end := sub(tokens.offset, 32)
-        }
-        vault = _settle(intent, end);
+        vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
-            _sweep(vault, tokens[i], intent.recovery);
+            // A call of its own undoes all of a token that fails; an equal share of the gas left
+            // keeps a token that burns all it gets from starving those after it.
+            uint256 share = gasleft() / (tokens.length - i);
+            try this.sweepToken{gas: share}(vault, tokens[i], intent.recovery) {}
+            catch (bytes memory reason) {
+                emit RecoveryFailed(vault, tokens[i], reason);
+            }
+        }
+    }
+
+    /// @inheritdoc IPaymentFactory
+    function batch(bytes[] calldata items) external returns (address[] memory vaults) {
+        vaults = new address[](items.length);
+        for (uint256 i = 0; i < items.length; ++i) {
+            // Alone, and with its share of the gas, as a token of {recover}.
+            uint256 share = gasleft() / (items.length - i);
+            (bool ok, bytes memory answer) = _doItem(items[i], share);
+            if (ok) vaults[i] = abi.decode(answer, (address));
+            else emit ItemFailed(msg.sender, i, answer);
         }
     }
 
@@ -67,45 +73,61 @@ contract PaymentFactory is IPaymentFactory, Vault {
         returns (bytes memory result)
     {
         if (msg.sender != intent.recovery) revert NotRecovery(intent.recovery, msg.sender);
-        uint256 end;
-        assembly ("memory-safe") {
-            end := sub(data.offset, 32)
-        }
-        address vault = _settle(intent, end);
+        address vault = _settle(intent, _argument(3));
         bool ok;
         (ok, result) = _ask(vault, target, value, data);
         if (!ok) revert CallFailed(0, target, result);
     }
 
     /// @inheritdoc IPaymentFactory
-    function addressOf(Intent calldata intent) external view returns (address vault) {
-        return _addressOf(_initCode(_start(intent), msg.data.length));
+    function addressOf(Intent calldata) external view returns (address vault) {
+        return _quote(msg.data[4:]);
     }
 
     /// @inheritdoc IPaymentFactory
     function addressOf(bytes calldata terms) external view returns (address vault) {
-        return _addressOf(bytes.concat(PREFIX, terms));
+        return _quote(terms);
     }
 
-    /// @dev {execute} for one item, given `gasMax`.
-    function _executeAlone(uint256 start, uint256 end, uint256 gasMax)
+    /// @notice Internal protocol: sends all of one token (zero: native coin) to `recovery`.
+    /// @dev The amount is measured, so that neither fees nor lies of a transfer are taken at their
+    /// word. A transfer that does not answer true is no success though the balance fell: a hook
+    /// may have recovered in the middle of it, and that was told.
+    function sweepToken(address vault, address token, address recovery) external {
+        if (msg.sender != address(this)) revert NotFactory();
+        bool native = token == address(0);
+        uint256 held = native ? vault.balance : _balanceOf(token, vault);
+        if (held == 0) return;
+
+        (bool ok, bytes memory answer) = native
+            ? _ask(vault, recovery, held, "")
+            : _ask(vault, token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
+
+        uint256 left = native ? vault.balance : _balanceOf(token, vault);
+        ok = ok && left < held && (native || _isTrue(answer.length, bytes32(answer)));
+        if (ok) emit Recovered(vault, token, held - left);
+        else emit RecoveryFailed(vault, token, answer);
+    }
+
+    /// @dev What comes back is the factory's own answer or error, so it is never long.
+    function _doItem(bytes calldata item, uint256 gasMax)
         private
-        returns (bool ok, bytes memory reason)
+        returns (bool ok, bytes memory answer)
     {
-        bytes memory input =
-            abi.encodePacked(this.execute.selector, uint256(32), msg.data[start:end]);
-        assembly ("memory-safe") {
-            ok := call(gasMax, address(), 0, add(input, 32), mload(input), 0, 0)
+        bytes4 selector = bytes4(item);
+        if (selector == this.execute.selector || selector == this.recover.selector) {
+            return address(this).call{gas: gasMax}(item);
         }
-        if (!ok) reason = _returned(REASON_BYTES_MAX);
+        return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
     /// @dev The vault, its life over: it is so already, or it is closed, and made so without calls.
-    /// @param end where the intent's encoding ends in the calldata
+    /// Its terms are the calldata from where the intent starts to `end`, behind the offset 32 that
+    /// terms begin with. Words beyond `end` are not of the terms, so the first seven are not there.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
-        uint256 start = _start(intent);
-        if (end < start) revert NotCanonical(start, end);
-        bytes memory initCode = _initCode(start, end);
+        uint256 start = _argument(0);
+        if (end < start + INTENT_BYTES_MIN) revert NotCanonical(start, end);
+        bytes memory initCode = bytes.concat(PREFIX, bytes32(uint256(32)), msg.data[start:end]);
         vault = _addressOf(initCode);
         if (vault.code.length != 0) return vault;
         if (_isOpen(intent)) {
@@ -114,79 +136,58 @@ contract PaymentFactory is IPaymentFactory, Vault {
         _create(vault, initCode);
     }
 
-    /// @dev Sends all of one token (zero: native coin) to `recovery`. Never reverts for the token.
-    /// The amount is measured, so that neither fees nor lies of a transfer are taken at their word.
-    function _sweep(address vault, address token, address recovery) private {
-        bool native = token == address(0);
-        uint256 held = native ? vault.balance : _balanceOf(token, vault);
-        if (held == 0) return;
-
-        (bool ok, bytes memory reason) = native
-            ? _ask(vault, recovery, held, "")
-            : _ask(vault, token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
-
-        uint256 left = native ? vault.balance : _balanceOf(token, vault);
-        if (ok && left < held) emit Recovered(vault, token, held - left);
-        else emit RecoveryFailed(vault, token, reason);
-    }
-
-    /// @dev Fails with the vault's own reason. Without one it ran out of gas, or its calls asked
-    /// for its own execution: an address that is being created cannot be created.
+    /// @dev Fails with the vault's own reason. Without one it ran out of gas, its terms encode no
+    /// calls, or its calls asked for its own execution: what is being created cannot be created.
     function _create(address vault, bytes memory initCode) private {
         address created;
+        // By assembly, for Solidity creates only what it compiled, and reverts only with what it
+        // encodes.
         assembly ("memory-safe") {
             created := create2(0, add(initCode, 32), mload(initCode), 0)
+            if returndatasize() {
+                let reason := mload(0x40)
+                returndatacopy(reason, 0, returndatasize())
+                revert(reason, returndatasize())
+            }
         }
-        if (created == vault) return;
-        bytes memory reason = _returned(REASON_BYTES_MAX);
-        if (reason.length == 0) revert CreationFailed(vault);
-        assembly ("memory-safe") {
-            revert(add(reason, 32), mload(reason))
-        }
+        if (created != vault) revert CreationFailed(vault);
     }
 
-    /// @dev Zero where the token has no code, reverts, or answers short of a word.
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
+        bool ok;
+        // By assembly, for gas: 1 % of an execution, which looks twice.
         assembly ("memory-safe") {
             mstore(0, selector)
             mstore(4, vault)
-            let ok := staticcall(gas(), token, 0, 36, 0, 32)
-            found := mul(mload(0), and(ok, gt(returndatasize(), 31)))
+            ok := staticcall(gas(), token, 0, 36, 0, 32)
+            ok := and(ok, gt(returndatasize(), 31))
+            found := mload(0)
         }
+        if (!ok) revert BalanceUnknown(token, vault);
+    }
+
+    function _quote(bytes calldata terms) private view returns (address vault) {
+        if (terms.length > TERMS_BYTES_MAX) revert TermsTooLong(TERMS_BYTES_MAX, terms.length);
+        return _addressOf(bytes.concat(PREFIX, terms));
     }
 
     /// @dev EIP-1014, with salt zero: 0xff, factory, salt, hash of the init code.
     function _addressOf(bytes memory initCode) private view returns (address vault) {
-        address factory = FACTORY;
+        bytes32 hash;
+        // By assembly, for gas: 0.2 % of an execution.
         assembly ("memory-safe") {
             let free := mload(0x40)
-            mstore8(free, 0xff)
-            mstore(add(free, 1), shl(96, factory))
-            mstore(add(free, 21), 0)
+            mstore(free, or(shl(248, 0xff), shl(88, address())))
+            mstore(add(free, 32), 0)
             mstore(add(free, 53), keccak256(add(initCode, 32), mload(initCode)))
-            vault := and(keccak256(free, 85), sub(shl(160, 1), 1))
+            hash := keccak256(free, 85)
         }
+        return address(uint160(uint256(hash)));
     }
 
-    /// @dev The terms are taken from the calldata as they came: from `start` to `end`, behind the
-    /// offset 32 that terms begin with. Any other encoding belongs to another address, which nobody
-    /// was told to pay. `start` is not beyond `end`.
-    function _initCode(uint256 start, uint256 end) private pure returns (bytes memory code) {
-        assembly ("memory-safe") {
-            let bytesOfIntent := sub(end, start)
-            code := mload(0x40)
-            mstore(code, add(64, bytesOfIntent))
-            mstore(add(code, 32), PREFIX)
-            mstore(add(code, 64), 32)
-            calldatacopy(add(code, 96), start, bytesOfIntent)
-            mstore(0x40, add(add(code, 96), and(add(bytesOfIntent, 31), not(31))))
-        }
-    }
-
-    function _start(Intent calldata intent) private pure returns (uint256 start) {
-        assembly ("memory-safe") {
-            start := intent
-        }
+    /// @dev Where in the calldata the argument at `index` stands, one of those given by an offset.
+    function _argument(uint256 index) private pure returns (uint256 start) {
+        return 4 + uint256(bytes32(msg.data[4 + 32 * index:]));
     }
 }

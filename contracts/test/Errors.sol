@@ -13,5 +13,10 @@ interface Errors {
     function CreationFailed(address vault) external;
     function NotRecovery(address wanted, address found) external;
     function NotCanonical(uint256 start, uint256 end) external;
+    function BalanceUnknown(address token, address vault) external;
+    function NotAnItem(bytes4 selector) external;
+    function TermsTooLong(uint256 wanted, uint256 found) external;
     function NotVault() external;
+    function NotFactory() external;
+    function NotMined(address found) external;
 }

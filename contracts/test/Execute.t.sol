@@ -6,7 +6,7 @@ import {Fixture} from "./Fixture.sol";
 import {Errors} from "./Errors.sol";
 import {vm} from "./Vm.sol";
 import {Shop} from "./targets/Shop.sol";
-import {LyingToken} from "./tokens/OddTokens.sol";
+import {HalfToken, LyingToken} from "./tokens/OddTokens.sol";
 
 contract ExecuteTest is Fixture {
     function test_WrongChain_onAnyOtherChain(uint64 other) public {
@@ -27,6 +27,24 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
+    function test_WrongChain_whereOnlyTheLow32BitsAreThisChains() public {
+        Intent memory intent = plainIntent();
+        intent.chainId = 2 ** 32 + 1;
+        address vault = funded(intent, AMOUNT);
+        vm.expectRevert(abi.encodeCall(Errors.WrongChain, (2 ** 32 + 1, 1)));
+        factory.execute(intent);
+        factory.recover(intent, list(address(token)));
+        holds(vault, 0, 0);
+    }
+
+    function test_Expired_whereOnlyTheLow32BitsOfTheTimeAreBefore() public {
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        vm.warp(2 ** 32 + NOW);
+        vm.expectRevert(abi.encodeCall(Errors.Expired, (EXPIRY, 2 ** 32 + NOW)));
+        factory.execute(intent);
+    }
+
     function test_Underfunded_byOneUnit() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT - 1);
@@ -34,30 +52,40 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
-    function test_Underfunded_whereTheTokenHasNoCode() public {
+    function test_BalanceUnknown_whereTheTokenHasNoCode() public {
         Intent memory intent = plainIntent();
         intent.token = address(0x70CE17);
         address vault = factory.addressOf(intent);
-        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        vm.expectRevert(abi.encodeCall(Errors.BalanceUnknown, (intent.token, vault)));
         factory.execute(intent);
     }
 
-    function test_Underfunded_whereTheTokenReverts_whateverItSays() public {
+    function test_BalanceUnknown_whereTheTokenReverts_whateverItSays() public {
         LyingToken liar = new LyingToken();
         liar.lie(AMOUNT, 32, true);
         Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
         intent.token = address(liar);
         address vault = factory.addressOf(intent);
-        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        vm.expectRevert(abi.encodeCall(Errors.BalanceUnknown, (intent.token, vault)));
         factory.execute(intent);
     }
 
-    function test_Underfunded_whereTheTokenIsNativeCoin() public {
+    function test_BalanceUnknown_whereTheTokenAnswersShortOfAWord() public {
+        LyingToken liar = new LyingToken();
+        liar.lie(type(uint256).max, 31, false);
+        Intent memory intent = intentOf(plainCall(address(shop), "visit()", ""));
+        intent.token = address(liar);
+        address vault = factory.addressOf(intent);
+        vm.expectRevert(abi.encodeCall(Errors.BalanceUnknown, (intent.token, vault)));
+        factory.execute(intent);
+    }
+
+    function test_BalanceUnknown_whereTheTokenIsNativeCoin() public {
         Intent memory intent = plainIntent();
         intent.token = NATIVE;
         address vault = factory.addressOf(intent);
         vm.deal(vault, AMOUNT);
-        vm.expectRevert(abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        vm.expectRevert(abi.encodeCall(Errors.BalanceUnknown, (NATIVE, vault)));
         factory.execute(intent);
     }
 
@@ -111,6 +139,57 @@ contract ExecuteTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
+    function test_theTarget_isGivenSelectorAndArguments_andNothingBehind(bytes calldata args)
+        public
+    {
+        Recorder recorder = new Recorder();
+        Intent memory intent = intentOf(plainCall(address(recorder), "note(bytes)", args));
+        funded(intent, AMOUNT);
+        factory.execute(intent);
+        bytes memory wanted = bytes.concat(bytes4(keccak256("note(bytes)")), args);
+        sameBytes(recorder.last(), wanted, "every byte, and no other");
+    }
+
+    function test_coinForcedIntoTheFactory_staysThere() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        Intent memory closed = plainIntent();
+        closed.chainId = 10;
+        vm.deal(address(factory), 1 ether);
+        factory.execute(intent);
+        factory.recover(intent, list(NATIVE, address(token)));
+        factory.recover(closed, list(NATIVE));
+        equal(address(factory).balance, 1 ether, "the factory's");
+        equal(vault.balance + factory.addressOf(closed).balance + RECOVERY.balance, 0, "theirs");
+    }
+
+    function test_saysWhatIsLeft_thoughTheTokenMovedLessThanItWasAskedTo() public {
+        HalfToken half = new HalfToken();
+        token = half;
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Executed(vault, address(half), AMOUNT, AMOUNT / 2);
+        factory.execute(intent);
+    }
+
+    function test_anExpiryBeyond32Bits_isNotCut() public {
+        uint64 expiry = 2 ** 32 + 5;
+        for (uint256 i = 0; i < 2; ++i) {
+            Intent memory intent = plainIntent();
+            intent.expirationTimestamp = expiry;
+            address vault = funded(intent, AMOUNT);
+            vm.warp(i == 0 ? NOW : expiry);
+            factory.execute(intent);
+            equal(vault.code.length, 37, "executed");
+        }
+        Intent memory late = plainIntent();
+        late.expirationTimestamp = expiry;
+        vm.warp(expiry + 1);
+        vm.expectRevert(abi.encodeCall(Errors.Expired, (expiry, expiry + 1)));
+        factory.execute(late);
+    }
+
     function test_nativeCoinWithTheCall_isRefused() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
@@ -128,22 +207,22 @@ contract ExecuteTest is Fixture {
         holds(vault, 7, AMOUNT);
     }
 
-    function test_leaves41Bytes_whichTellThatTheCallsRan() public {
+    function test_leaves37Bytes_whichTellThatTheCallsRan() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
-        equal(vault.code.length, 41, "bytes");
+        equal(vault.code.length, 37, "bytes");
         check(keccak256(vault.code) == keccak256(executedCode()), "code");
         vm.warp(EXPIRY + 1);
         factory.recover(intent, list(address(token)));
-        equal(vault.code.length, 41, "for good");
+        equal(vault.code.length, 37, "for good");
     }
 
-    function test_leaves41Bytes_alsoWhereThereIsNoCallToRun() public {
+    function test_leaves37Bytes_alsoWhereThereIsNoCallToRun() public {
         Intent memory intent = intentOf(new Call[](0));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
-        equal(vault.code.length, 41, "bytes");
+        equal(vault.code.length, 37, "bytes");
     }
 
     function test_runs_inTheSecondOfExpiry_andTheOneBefore() public {
@@ -237,5 +316,17 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
         holds(vault, 0, AMOUNT);
         if (caller != MERCHANT) equal(token.balanceOf(caller), 0, "the caller's");
+    }
+}
+
+contract Recorder {
+    bytes private noted;
+
+    fallback() external {
+        noted = msg.data;
+    }
+
+    function last() external view returns (bytes memory) {
+        return noted;
     }
 }

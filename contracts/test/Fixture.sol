@@ -42,7 +42,8 @@ abstract contract Fixture {
         address deployer = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
         vm.etch(deployer, DEPLOYER_CODE);
         bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
-        (bool ok,) = deployer.call(bytes.concat(bytes32(0), creationCode));
+        bytes memory salt = vm.parseJsonBytes(json, ".salt");
+        (bool ok,) = deployer.call(bytes.concat(salt, creationCode));
         check(ok, "the deployer deploys the factory");
         address found = vm.parseJsonAddress(json, ".factory");
         check(found.code.length != 0, "the factory is where the snapshot says");
@@ -65,6 +66,13 @@ abstract contract Fixture {
 
     function intentOf(Call memory one) internal returns (Intent memory) {
         return intentOf(list(one));
+    }
+
+    /// @dev An intent of one call, whose terms are `termsBytes` long.
+    function intentOfBytes(uint256 termsBytes) internal returns (Intent memory intent) {
+        intent = intentOf(plainCall(address(shop), "visit()", ""));
+        intent.calls[0].args = new bytes(termsBytes - abi.encode(intent).length);
+        equal(abi.encode(intent).length, termsBytes, "bytes of terms");
     }
 
     /// @dev Pays the merchant all of AMOUNT.
@@ -131,18 +139,35 @@ abstract contract Fixture {
         (tokens[0], tokens[1]) = (one, two);
     }
 
-    function list(Intent memory one) internal pure returns (Intent[] memory intents) {
-        intents = new Intent[](1);
-        intents[0] = one;
+    function list(bytes memory one) internal pure returns (bytes[] memory items) {
+        items = new bytes[](1);
+        items[0] = one;
     }
 
-    function list(Intent memory one, Intent memory two, Intent memory three)
+    function list(bytes memory one, bytes memory two, bytes memory three)
         internal
         pure
-        returns (Intent[] memory intents)
+        returns (bytes[] memory items)
     {
-        intents = new Intent[](3);
-        (intents[0], intents[1], intents[2]) = (one, two, three);
+        items = new bytes[](3);
+        (items[0], items[1], items[2]) = (one, two, three);
+    }
+
+    /// @dev Items of a batch.
+    function execution(Intent memory intent) internal view returns (bytes memory) {
+        return abi.encodeCall(factory.execute, (intent));
+    }
+
+    function recovery(Intent memory intent, address[] memory tokens)
+        internal
+        view
+        returns (bytes memory)
+    {
+        return abi.encodeCall(factory.recover, (intent, tokens));
+    }
+
+    function sameBytes(bytes memory found, bytes memory wanted, string memory what) internal pure {
+        check(keccak256(found) == keccak256(wanted), what);
     }
 
     function check(bool ok, string memory what) internal pure {
@@ -155,10 +180,11 @@ abstract contract Fixture {
 
     /// @dev What an execution leaves at a vault. A vault closed without one has a zero byte more.
     function executedCode() internal view returns (bytes memory) {
-        return
-            abi.encodePacked(
-                hex"3373", address(factory), hex"18602857365f5f37365f365f335af4365ff35b"
-            );
+        return abi.encodePacked(
+            hex"336f",
+            uint128(uint160(address(factory))),
+            hex"18602457365f5f37365f365f335af4365ff35b"
+        );
     }
 
     /// @dev The vault holds `left` of the intent's token, and the merchant `paid`.

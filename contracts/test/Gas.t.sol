@@ -2,9 +2,10 @@
 pragma solidity 0.8.37;
 
 import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
-import {vm} from "./Vm.sol";
-import {LyingToken} from "./tokens/OddTokens.sol";
+import {Vm, vm} from "./Vm.sol";
+import {LyingToken, SlowToken} from "./tokens/OddTokens.sol";
 
 /// @dev What a caller can do with the gas, and a target with what it is given.
 contract GasTest is Fixture {
@@ -30,16 +31,18 @@ contract GasTest is Fixture {
 
     function test_lowGas_inABatch_itemsAreAllOrNothing() public {
         for (uint256 gas = 60_000; gas < 700_000; gas += 5_003) {
-            Intent[] memory intents = list(plainIntent(), plainIntent(), plainIntent());
+            address[] memory vaults = new address[](3);
+            bytes[] memory items = new bytes[](3);
             for (uint256 i = 0; i < 3; ++i) {
-                funded(intents[i], AMOUNT);
+                Intent memory intent = plainIntent();
+                vaults[i] = funded(intent, AMOUNT);
+                items[i] = execution(intent);
             }
             uint256 before = token.balanceOf(MERCHANT);
-            (bool ok,) =
-                address(factory).call{gas: gas}(abi.encodeCall(factory.executeBatch, (intents)));
+            (bool ok,) = address(factory).call{gas: gas}(abi.encodeCall(factory.batch, (items)));
             uint256 paid;
             for (uint256 i = 0; i < 3; ++i) {
-                address vault = factory.addressOf(intents[i]);
+                address vault = vaults[i];
                 bool over = vault.code.length != 0;
                 check(ok || !over, "a batch that reverts does nothing");
                 equal(token.balanceOf(vault), over ? 0 : AMOUNT, "left");
@@ -63,6 +66,70 @@ contract GasTest is Fixture {
             check(left == 0 || left == AMOUNT, "all or nothing");
             equal(token.balanceOf(RECOVERY), before + AMOUNT - left, "recovered");
         }
+    }
+
+    /// @dev Whoever executes chooses the gas: never so that a balance is told that nobody saw.
+    function test_lowGas_atTheSecondLook_neverReadsAsABalance() public {
+        SlowToken slow = new SlowToken();
+        token = slow;
+        bool unknown;
+        bool executed;
+        for (uint256 gas = 300_000; gas < 2_000_000; gas += 9_001) {
+            Intent memory intent = plainIntent();
+            address vault = factory.addressOf(intent);
+            slow.mint(vault, AMOUNT);
+            vm.recordLogs();
+            (bool ok, bytes memory reason) =
+                address(factory).call{gas: gas}(abi.encodeCall(factory.execute, (intent)));
+            unknown = unknown || bytes4(reason) == Errors.BalanceUnknown.selector;
+            if (!ok) continue;
+            executed = true;
+            (uint256 held, uint256 left) = abi.decode(lastData(vault), (uint256, uint256));
+            equal(held, AMOUNT, "held");
+            equal(left, slow.slotOf(vault), "left");
+        }
+        check(unknown && executed, "both happened");
+    }
+
+    function test_lowGas_toRecover_neverReadsAsAnAmount() public {
+        SlowToken slow = new SlowToken();
+        vm.warp(EXPIRY + 1);
+        bool failed;
+        bool recovered;
+        for (uint256 gas = 300_000; gas < 2_000_000; gas += 9_001) {
+            Intent memory intent = plainIntent();
+            address vault = factory.addressOf(intent);
+            slow.mint(vault, AMOUNT);
+            vm.recordLogs();
+            (bool ok,) = address(factory).call{gas: gas}(
+                abi.encodeCall(factory.recover, (intent, list(address(slow))))
+            );
+            if (!ok) continue;
+            uint256 moved = AMOUNT - slow.slotOf(vault);
+            bytes memory data = lastData(vault);
+            if (data.length == 32) equal(abi.decode(data, (uint256)), moved, "recovered");
+            else equal(moved, 0, "failed: nothing moved");
+            if (data.length == 32) recovered = true;
+            else failed = true;
+        }
+        check(failed && recovered, "both happened");
+    }
+
+    /// @dev Data of the last log, one of the factory about `vault`.
+    function lastData(address vault) private returns (bytes memory) {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        Vm.Log memory log = logs[logs.length - 1];
+        check(log.emitter == address(factory), "of the factory");
+        check(log.topics[1] == bytes32(uint256(uint160(vault))), "of this vault");
+        return log.data;
+    }
+
+    function test_aCall_isGivenAllTheGasThereIs() public {
+        Intent memory intent =
+            intentOf(plainCall(address(shop), "stock(uint256)", abi.encode(100)));
+        funded(intent, AMOUNT);
+        factory.execute{gas: 2_600_000}(intent);
+        equal(shop.stocked(), 100, "stocked, for some 2,300,000 gas");
     }
 
     function test_returnBombOf1MB_fromATarget_costsOnlyTheTarget() public {

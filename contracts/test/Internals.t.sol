@@ -7,29 +7,46 @@ import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
 interface Internals {
-    function onConstruct() external;
+    function onCreation(Intent calldata intent) external;
     function act(address target, uint256 value, bytes calldata data) external;
+    function sweepToken(address vault, address token, address recovery) external;
 }
 
 /// @dev What the factory and its vaults say to each other is closed to everybody else.
 contract InternalsTest is Fixture {
     function test_NotVault_forTheFactoryCalledDirectly(address caller) public {
         Internals internals = Internals(address(factory));
+        Intent memory intent = plainIntent();
         vm.prank(caller);
         vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
-        internals.onConstruct();
+        internals.onCreation(intent);
         vm.prank(caller);
         vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
         internals.act(address(token), 0, "");
     }
 
     function test_NotVault_forTheFactoryCallingItself() public {
+        Intent memory intent = plainIntent();
         vm.prank(address(factory));
         vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
-        Internals(address(factory)).onConstruct();
+        Internals(address(factory)).onCreation(intent);
         vm.prank(address(factory));
         vm.expectRevert(abi.encodeCall(Errors.NotVault, ()));
         Internals(address(factory)).act(address(token), 0, "");
+    }
+
+    function test_NotFactory_forAnybodyWhoSweeps(address caller) public {
+        vm.assume(caller != address(factory));
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 * AMOUNT);
+        factory.execute(intent);
+        vm.prank(caller);
+        vm.expectRevert(abi.encodeCall(Errors.NotFactory, ()));
+        Internals(address(factory)).sweepToken(vault, address(token), caller);
+        vm.prank(vault);
+        vm.expectRevert(abi.encodeCall(Errors.NotFactory, ()));
+        Internals(address(factory)).sweepToken(vault, address(token), caller);
+        holds(vault, AMOUNT, AMOUNT);
     }
 
     function test_NotVault_forAnotherCreatorBorrowingTheCode() public {
@@ -46,7 +63,7 @@ contract InternalsTest is Fixture {
         address vault = funded(intent, 2 * AMOUNT);
         factory.execute(intent);
         vm.prank(address(factory));
-        bytes memory question = bytes.concat(Internals.onConstruct.selector, abi.encode(intent));
+        bytes memory question = bytes.concat(Internals.onCreation.selector, abi.encode(intent));
         (bool ok, bytes memory answer) = vault.call(question);
         check(ok && answer.length == question.length, "answers in the length of the question");
         check(bytes4(answer) == Errors.NotVault.selector, "and refuses");
@@ -62,7 +79,7 @@ contract InternalsTest is Fixture {
         factory.execute(intent);
         bytes[3] memory questions = [
             data,
-            bytes.concat(Internals.onConstruct.selector, abi.encode(intent)),
+            bytes.concat(Internals.onCreation.selector, abi.encode(intent)),
             abi.encodeCall(
                 Internals.act,
                 (address(token), 0, abi.encodeCall(token.transfer, (caller, AMOUNT)))
@@ -83,7 +100,7 @@ contract InternalsTest is Fixture {
         check(!ok, "no coin");
         bytes4[6] memory known = [
             factory.execute.selector,
-            factory.executeBatch.selector,
+            factory.batch.selector,
             factory.recover.selector,
             factory.rescue.selector,
             bytes4(keccak256("addressOf(bytes)")),

@@ -6,7 +6,13 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
-import {BlockingToken, FalseToken} from "./tokens/OddTokens.sol";
+import {
+    BlockingToken,
+    BurningToken,
+    FalseToken,
+    HalfToken,
+    SlowToken
+} from "./tokens/OddTokens.sol";
 
 contract RecoverTest is Fixture {
     function test_NotRecoverable_whileOpen_inTheSecondOfExpiryToo() public {
@@ -112,13 +118,62 @@ contract RecoverTest is Fixture {
         equal(vault.balance, 1 ether, "stays");
     }
 
-    function test_aTokenWithoutCode_isNothing() public {
+    function test_RecoveryFailed_ofATokenWithoutCode() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
+        address nothing = address(0x70CE17);
         vm.warp(EXPIRY + 1);
-        vm.recordLogs();
-        check(factory.recover(intent, list(address(0x70CE17))) == vault, "answers with the vault");
-        equal(vm.getRecordedLogs().length, 0, "events");
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(
+            vault, nothing, abi.encodeCall(Errors.BalanceUnknown, (nothing, vault))
+        );
+        check(factory.recover(intent, list(nothing)) == vault, "answers with the vault");
+    }
+
+    function test_RecoveryFailed_ofATokenThatBurnsItsGas_blocksNoOther() public {
+        for (uint256 i = 0; i < 2; ++i) {
+            BurningToken burning = new BurningToken(i == 0);
+            Intent memory intent = plainIntent();
+            address vault = funded(intent, AMOUNT);
+            burning.mint(vault, 5);
+            vm.deal(vault, 7);
+            vm.warp(EXPIRY + 1);
+            address[] memory tokens = new address[](4);
+            (tokens[0], tokens[1], tokens[2], tokens[3]) =
+            (address(burning), address(token), address(burning), NATIVE);
+            vm.expectEmit(true, true, true, false, address(factory));
+            emit IPaymentFactory.RecoveryFailed(vault, address(burning), "");
+            factory.recover{gas: 1_000_000}(intent, tokens);
+            equal(token.balanceOf(RECOVERY), (i + 1) * AMOUNT, "the token");
+            equal(RECOVERY.balance, (i + 1) * 7, "the coin");
+        }
+    }
+
+    /// @dev A half of all the gas would not do for the second.
+    function test_whatOneTokenDoesNotNeed_isThereForTheNext() public {
+        SlowToken slow = new SlowToken();
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        slow.mint(vault, 8);
+        vm.warp(EXPIRY + 1);
+        factory.recover{gas: 1_300_000}(intent, list(address(token), address(slow)));
+        equal(token.balanceOf(RECOVERY), AMOUNT, "the token");
+        check(slow.slotOf(RECOVERY) == 4, "the slow one");
+    }
+
+    function test_aTokenThatMovesHalf_isRecoveredHalfByHalf_andSaysSo() public {
+        HalfToken half = new HalfToken();
+        Intent memory intent = plainIntent();
+        address vault = factory.addressOf(intent);
+        half.mint(vault, 12);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, address(half), 6);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, address(half), 3);
+        factory.recover(intent, list(address(half), address(half)));
+        equal(half.balanceOf(RECOVERY), 9, "recovered");
+        equal(half.balanceOf(vault), 3, "left");
     }
 
     function test_expired_oneUnitShort_isReturned() public {
@@ -133,7 +188,7 @@ contract RecoverTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_leaves42Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
+    function test_leaves38Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
         bytes32 wanted = keccak256(bytes.concat(executedCode(), hex"00"));
         Intent memory recovered = plainIntent();
         Intent memory rescued = plainIntent();
@@ -161,7 +216,7 @@ contract RecoverTest is Fixture {
             if (executed == 1) factory.execute(intent);
             vm.warp(EXPIRY + 1);
             factory.recover(intent, list(address(token)));
-            equal(vault.code.length, executed == 1 ? 41 : 42, "bytes");
+            equal(vault.code.length, executed == 1 ? 37 : 38, "bytes");
 
             vm.prank(caller);
             (bool ok, bytes memory answer) = vault.call(data);

@@ -2,14 +2,17 @@
 pragma solidity 0.8.37;
 
 import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
-import {HookToken} from "./tokens/OddTokens.sol";
+import {ForgivingHookToken, HookToken} from "./tokens/OddTokens.sol";
 
 /// @dev Calls back into the factory when called, or when a token it is hooked to moves.
 contract Attacker {
     address private immutable FACTORY;
     bytes[] private attempts;
+    /// @notice Of each attempt that failed, in order.
+    bytes[] public reasons;
     /// @notice One bit an attempt that succeeded, the first lowest.
     uint256 public succeeded;
     uint256 public count;
@@ -34,8 +37,9 @@ contract Attacker {
         if (depth != 0) return;
         depth++;
         for (uint256 i = 0; i < attempts.length; ++i) {
-            (bool ok,) = FACTORY.call{gas: gasMax}(attempts[i]);
+            (bool ok, bytes memory reason) = FACTORY.call{gas: gasMax}(attempts[i]);
             if (ok) succeeded |= 1 << i;
+            else reasons.push(reason);
             count++;
         }
         depth--;
@@ -70,7 +74,7 @@ contract ReentrancyTest is Fixture {
     function arm(Intent memory intent) private {
         attacker.attempt(abi.encodeCall(factory.execute, (intent)));
         attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(token)))));
-        attacker.attempt(abi.encodeCall(factory.executeBatch, (list(intent))));
+        attacker.attempt(abi.encodeCall(factory.batch, (list(execution(intent)))));
         bytes memory theft = abi.encodeCall(token.transfer, (address(attacker), 1));
         attacker.attempt(abi.encodeCall(factory.rescue, (intent, address(token), 0, theft)));
     }
@@ -90,13 +94,18 @@ contract ReentrancyTest is Fixture {
         equal(attacker.succeeded(), BATCH, "succeeded");
         equal(attacker.count(), 4, "attempts");
         holds(vault, AMOUNT, AMOUNT);
+        bytes memory stillOpen = abi.encodeCall(Errors.NotRecoverable, (vault, EXPIRY, NOW));
+        sameBytes(attacker.reasons(0), abi.encodeCall(Errors.CreationFailed, (vault)), "execute");
+        sameBytes(attacker.reasons(1), stillOpen, "recover");
+        sameBytes(attacker.reasons(2), stillOpen, "rescue");
     }
 
     function test_fromATarget_intoTheSameIntent_byABatch() public {
         Intent memory intent = attackIntent(address(attacker));
         address vault = funded(intent, 2 * AMOUNT);
         arm(intent);
-        factory.executeBatch{gas: 20_000_000}(list(intent, intent, intent));
+        bytes memory item = execution(intent);
+        factory.batch{gas: 20_000_000}(list(item, item, item));
         equal(attacker.succeeded(), BATCH, "succeeded");
         holds(vault, AMOUNT, AMOUNT);
     }
@@ -156,6 +165,22 @@ contract ReentrancyTest is Fixture {
         // Foundry records the events of what was undone, too.
         if (whenMoved) equal(recoveredInEvents(vault), recovered, "the events' sum");
         check(attacker.succeeded() & (EXECUTE | RESCUE) == 0, "neither executes nor rescues");
+    }
+
+    /// @dev The hook recovers, and the transfer in whose middle it did answers false.
+    function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersFalse_isToldOnce() public {
+        ForgivingHookToken forgiving = new ForgivingHookToken();
+        Intent memory intent = plainIntent();
+        address vault = factory.addressOf(intent);
+        forgiving.mint(vault, AMOUNT);
+        vm.warp(EXPIRY + 1);
+        attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(forgiving)))));
+        forgiving.setHook(address(attacker));
+        vm.recordLogs();
+        factory.recover(intent, list(address(forgiving)));
+        equal(forgiving.balanceOf(RECOVERY), AMOUNT, "recovered");
+        equal(recoveredInEvents(vault), AMOUNT, "the events' sum");
+        equal(attacker.succeeded(), 1, "by the hook");
     }
 
     function test_fromRecoveryTakingCoin_isCountedOnce() public {

@@ -86,6 +86,23 @@ contract TokensTest is Fixture {
         check(ok == (size == 0 || (size >= 32 && word == 1)), "true, or nothing, or refused");
     }
 
+    /// @dev After a call that answered true, whose word could still be in memory.
+    function test_aShortAnswerFromTransfer_isNotCompletedByTheOneBefore() public {
+        FalseSayer sayer = new FalseSayer();
+        for (uint256 size = 1; size < 32; size += 15) {
+            sayer.set(uint256(1) << 8 * (32 - size), size);
+            Intent memory intent = intentOf(
+                list(
+                    transferCall(MERCHANT, AMOUNT), transferCall(address(sayer), MERCHANT, AMOUNT)
+                )
+            );
+            funded(intent, AMOUNT);
+            (bool ok, bytes memory reason) =
+                address(factory).call(abi.encodeCall(factory.execute, (intent)));
+            check(!ok && bytes4(reason) == Errors.CallFailed.selector, "CallFailed");
+        }
+    }
+
     function test_usdtLike_approveFromNonZero_isCallFailed() public {
         token = PlainToken(address(new SilentToken()));
         Call memory approve = approveCall(address(token), address(shop), AMOUNT);
@@ -103,11 +120,11 @@ contract TokensTest is Fixture {
         refused(intent, abi.encodeCall(Errors.CallFailed, (0, address(token), reason)));
     }
 
-    function test_noCodeToken_isUnderfunded_andRecoversNothing() public {
+    function test_noCodeToken_isBalanceUnknown_andRecoversNothing() public {
         token = PlainToken(address(0x70CE17));
         Intent memory intent = payIntent();
         address vault = factory.addressOf(intent);
-        refused(intent, abi.encodeCall(Errors.Underfunded, (vault, AMOUNT, 0)));
+        refused(intent, abi.encodeCall(Errors.BalanceUnknown, (address(token), vault)));
         vm.warp(EXPIRY + 1);
         factory.recover(intent, list(address(token)));
     }

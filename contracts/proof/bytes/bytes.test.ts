@@ -12,14 +12,16 @@ import {
   toFunctionSelector,
   zeroHash,
 } from "viem";
-import { deployOnce } from "../../deploy.ts";
-import { demoToken, factoryAddress, factoryCreationCode, initCodePrefix } from "../../index.ts";
+import { deployFactory } from "../../deploy.ts";
+import { demoToken, factoryAddress, initCodePrefix } from "../../index.ts";
 import { addressOf, type CallTerms, openChain, toFactory } from "../../local-chain.ts";
 import { everything, examples } from "./cases.ts";
 import { broken, type Laws, prefixBytes, prefixLaws, stubLaws } from "./laws.ts";
 import { openProver } from "./prover.ts";
 import { any } from "./terms.ts";
 
+const intentTuple =
+  "(address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256)";
 const factory = BigInt(factoryAddress);
 const prefix = hexToBytes(initCodePrefix);
 const vaults = await leaveVaults();
@@ -68,7 +70,7 @@ describe("PREFIX, which creates a vault", () => {
   holds(prefix.slice(0, Number(prefixBytes)), prefixLaws, undefined, freeInPrefix, 0);
 
   test("has the factory asked for the constructor of a vault, with the terms behind", () => {
-    const selector = hexToBytes(toFunctionSelector("onConstruct()"));
+    const selector = hexToBytes(toFunctionSelector(`onCreation(${intentTuple})`));
     assert.deepEqual(prefix.slice(Number(prefixBytes)), selector);
   });
 });
@@ -135,7 +137,7 @@ function behindAddress(code: Uint8Array): number {
 async function leaveVaults(): Promise<{ executed: Hex; closed: Hex }> {
   const chain = await openChain();
   try {
-    await deployOnce(chain.client, factoryCreationCode);
+    await deployFactory(chain.client);
     const token = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Dollar", "DUSD", 6]);
     const { timestamp } = await chain.client.getBlock();
     const leave = async (calls: CallTerms[], expirationTimestamp: bigint, data: typeof toVault) => {

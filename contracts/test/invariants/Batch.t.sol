@@ -14,20 +14,39 @@ contract BatchInvariants is World {
         _wait(seed);
     }
 
-    function executeBatch(uint256 seed, uint256 count) external {
+    /// @dev A bit of `recovering` says what the item asks for.
+    function batch(uint256 seed, uint256 count, uint8 recovering) external {
         count = bounded(count, 1, 6);
-        Intent[] memory intents = new Intent[](count);
+        bytes[] memory items = new bytes[](count);
         for (uint256 i = 0; i < count; ++i) {
-            intents[i] = _intent(_pick(seed >> (i * 8)));
+            Intent memory intent = _intent(_pick(seed >> (i * 8)));
+            items[i] = _recovers(recovering, i)
+                ? recovery(intent, list(address(token)))
+                : execution(intent);
         }
-        address[] memory vaults = factory.executeBatch(intents);
+        address[] memory vaults = factory.batch(items);
         for (uint256 i = 0; i < count; ++i) {
             Life storage life = _pick(seed >> (i * 8));
-            bool should = _shouldExecute(life);
-            check((vaults[i] != address(0)) == should, "each item as if it were alone");
-            check(!should || vaults[i] == life.vault, "its own vault");
-            if (should) life.state = State.Executed;
+            bool done = _recovers(recovering, i) ? _modelRecovery(life) : _modelExecution(life);
+            check(vaults[i] == (done ? life.vault : address(0)), "each item as if it were alone");
         }
+    }
+
+    function _recovers(uint8 recovering, uint256 i) private pure returns (bool) {
+        return (recovering >> i) % 2 == 1;
+    }
+
+    /// @dev Done, too, where an earlier item or batch did it.
+    function _modelExecution(Life storage life) private returns (bool) {
+        if (_shouldExecute(life)) life.state = State.Executed;
+        return life.state == State.Executed;
+    }
+
+    function _modelRecovery(Life storage life) private returns (bool) {
+        if (_isOpen(life)) return false;
+        if (life.state == State.Open) life.state = State.Recovered;
+        life.recoveredTotal += _held(life);
+        return true;
     }
 
     function recover(uint256 seed) external {
@@ -38,7 +57,7 @@ contract BatchInvariants is World {
         moves = new bytes4[](4);
         moves[0] = this.fund.selector;
         moves[1] = this.wait_.selector;
-        moves[2] = this.executeBatch.selector;
+        moves[2] = this.batch.selector;
         moves[3] = this.recover.selector;
     }
 

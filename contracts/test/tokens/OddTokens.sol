@@ -110,6 +110,69 @@ interface IHook {
     function onMove(address from, address to, uint256 amount, bool moved) external;
 }
 
+/// @notice Moves half of what it is asked to, rounded up.
+contract HalfToken is PlainToken {
+    function _move(address from, address to, uint256 amount) internal virtual override {
+        super._move(from, to, amount - amount / 2);
+    }
+}
+
+/// @notice As {HalfToken}, and to tell a balance takes some 300,000 gas.
+contract SlowToken is HalfToken {
+    function balanceOf(address account) public view override returns (uint256) {
+        bytes32 word;
+        for (uint256 i = 0; i < 1_500; ++i) {
+            word = keccak256(abi.encode(word));
+        }
+        return word == 0 ? 0 : slots[account];
+    }
+
+    /// @notice The balance, told at once.
+    function slotOf(address account) external view returns (uint256) {
+        return slots[account];
+    }
+
+    function _move(address from, address to, uint256 amount) internal override {
+        slots[from] -= amount - amount / 2;
+        slots[to] += amount - amount / 2;
+    }
+}
+
+/// @notice Tells `hook` before it moves, and answers false where there is too little then.
+contract ForgivingHookToken is HookToken {
+    function transfer(address to, uint256 amount) public override returns (bool) {
+        if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
+        if (slots[msg.sender] < amount) return false;
+        slots[msg.sender] -= amount;
+        slots[to] += amount;
+        return true;
+    }
+}
+
+/// @notice Burns all the gas it is given: to tell a balance, or to move.
+contract BurningToken is PlainToken {
+    bool private immutable WHEN_ASKED;
+
+    constructor(bool whenAsked) {
+        WHEN_ASKED = whenAsked;
+    }
+
+    function balanceOf(address account) public view override returns (uint256) {
+        if (WHEN_ASKED) _burn();
+        return slots[account];
+    }
+
+    function _move(address, address, uint256) internal pure override {
+        _burn();
+    }
+
+    function _burn() private pure {
+        assembly {
+            invalid()
+        }
+    }
+}
+
 /// @notice Says whatever it is told to of balances, in `size` bytes, and moves nothing.
 contract LyingToken {
     uint256 public claimed;

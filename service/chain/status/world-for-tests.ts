@@ -12,6 +12,7 @@ import {
   deterministicDeployer,
   factoryAddress,
   factoryCreationCode,
+  factorySalt,
   paymentFactoryAbi,
 } from "executable-address-contracts";
 import {
@@ -22,7 +23,6 @@ import {
   getAbiItem,
   getAddress,
   http,
-  pad,
   publicActions,
   toHex,
   walletActions,
@@ -62,7 +62,7 @@ async function settle(rpcUrl: string, chainId: number) {
     return receipt;
   };
 
-  await send(deterministicDeployer.address, concat([pad("0x00"), factoryCreationCode]));
+  await send(deterministicDeployer.address, concat([factorySalt, factoryCreationCode]));
   const newToken = async () => {
     const { abi, bytecode } = demoToken;
     const hash = await client.deployContract({ abi, bytecode, args: ["Demo", "DMO", 6] });

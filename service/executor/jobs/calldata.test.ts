@@ -3,7 +3,13 @@ import { describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeFunctionData, encodeFunctionData } from "viem";
-import { executeBatchCalldata, executeCalldata, nativeCoin, recoverCalldata } from "./calldata.ts";
+import {
+  batchCalldata,
+  executeCalldata,
+  nativeCoin,
+  recoverCalldata,
+  termsOfBatch,
+} from "./calldata.ts";
 
 const address = (digit: string): Hex => `0x${digit.repeat(40)}`;
 
@@ -35,9 +41,16 @@ describe("calldata, against viem's encoder", () => {
     assert.equal(again(data), data);
   });
 
-  test("executeBatch of intents of different sizes", () => {
-    const data = executeBatchCalldata([termsOf(1), termsOf(3), termsOf(2)]);
+  test("batch of executions and recoveries of different sizes, and back to their terms", () => {
+    const terms = [termsOf(1), termsOf(3), termsOf(2)];
+    const data = batchCalldata([
+      executeCalldata(terms[0]!),
+      recoverCalldata(terms[1]!, [address("5"), nativeCoin]),
+      executeCalldata(terms[2]!),
+    ]);
     assert.equal(again(data), data);
+    assert.deepEqual(termsOfBatch(data), terms);
+    assert.deepEqual(termsOfBatch(executeCalldata(terms[0]!)), []);
   });
 
   test("recover of several tokens, the native coin among them", () => {

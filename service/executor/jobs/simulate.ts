@@ -49,8 +49,9 @@ export async function simulateExecutions(
 export type SimulatedRecovery = { tokens: Hex[]; gas: number; reason: string };
 
 /**
- * The tokens that would reach `recovery`, and the gas their transfers take. The factory passes over
- * one that fails, so the whole succeeds even if nothing is returned: each is asked for by itself.
+ * The tokens that would reach `recovery`, and the gas for as many transfers as the dearest: each
+ * gets an equal share. The factory passes over one that fails, so the whole succeeds even if
+ * nothing is returned: each is asked for by itself.
  * @returns undefined for those to which this pass did not come
  */
 export async function simulateRecoveries(
@@ -79,12 +80,14 @@ export async function simulateRecoveries(
 
 function sumOf(tokens: readonly Hex[], simulations: Simulation[]): SimulatedRecovery {
   const sum: SimulatedRecovery = { tokens: [], gas: 0, reason: "simulation_unavailable" };
+  let dearest = 0;
   simulations.forEach((simulation, index) => {
     if (simulation.result === "fails") sum.reason = simulation.reason;
     if (simulation.result !== "succeeds") return;
     sum.tokens.push(tokens[index]!);
-    sum.gas += simulation.gas;
+    dearest = Math.max(dearest, simulation.gas);
   });
+  sum.gas = dearest * sum.tokens.length;
   return sum;
 }
 

@@ -18,7 +18,7 @@ import { admit } from "./admit.ts";
 import { backoffSeconds } from "./backoff.ts";
 import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
-import { executeBatchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
+import { batchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
 import { type Decision, decide } from "./decide.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { simulateExecutions, simulateRecoveries } from "./simulate.ts";
@@ -228,6 +228,6 @@ function orderOf(batch: Batch, nonce: number): Order {
     return { kind: "recover", nonce, data: recoverCalldata(terms[0]!, tokens), gas, shares };
   }
   const isAlone = terms.length === 1;
-  const data = isAlone ? executeCalldata(terms[0]!) : executeBatchCalldata(terms);
+  const data = isAlone ? executeCalldata(terms[0]!) : batchCalldata(terms.map(executeCalldata));
   return { kind: "execute", nonce, data, gas, shares };
 }

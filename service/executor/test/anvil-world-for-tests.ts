@@ -202,7 +202,7 @@ async function readFates(
 ): Promise<{ fates: Fate[]; broken: string | undefined }> {
   const toBlock = await client.getBlockNumber();
   const logs = await client.getLogs({ address: factoryAddress, fromBlock: 0n, toBlock });
-  const events = parseEventLogs({ abi: paymentFactoryAbi, logs });
+  const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
   const transfers = parseEventLogs({
     abi: demoToken.abi,
     eventName: "Transfer",
@@ -213,8 +213,7 @@ async function readFates(
   let broken: string | undefined;
   const fates = await Promise.all(
     records.map(async ({ address, intent }) => {
-      const mine = events.filter((event) => event.args.vault === address);
-      const executed = mine.filter((event) => event.eventName === "Executed");
+      const executed = executions.filter((event) => event.args.vault === address);
       const spent = executed.length > 0 ? BigInt(intent.amount) : 0n;
       const recovered = await balanceOf(intent.recovery, token, toBlock);
       const held = await balanceOf(address, token, toBlock);

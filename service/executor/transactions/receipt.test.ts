@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { encodeAbiParameters, encodeEventTopics } from "viem";
+import { explainRevert } from "../../chain/simulation/revert.ts";
 import { outcomesOf, type Receipt } from "./receipt.ts";
 
 const factory: Hex = `0x${"fa".repeat(20)}`;
@@ -27,13 +28,36 @@ const receipt = (...logs: Receipt["logs"]): Receipt => ({
   logs,
 });
 
+const sender: Hex = `0x${"0e".repeat(20)}`;
+const sent = { sender, vaults: [`0x${"0c".repeat(20)}` as Hex, vault] };
+
+const itemFailed = (caller: Hex, index: bigint) => ({
+  address: factory,
+  topics: encodeEventTopics({
+    abi: paymentFactoryAbi,
+    eventName: "ItemFailed",
+    args: { caller, index },
+  }) as Hex[],
+  data: encodeAbiParameters([{ type: "bytes" }], ["0x"]),
+});
+
 describe("outcomesOf", () => {
+  test("the failure of an item of a batch that somebody else made says nothing of ours", () => {
+    assert.deepEqual(outcomesOf(receipt(itemFailed(token, 1n)), factory, sent), []);
+    assert.deepEqual(outcomesOf(receipt(itemFailed(sender, 2n)), factory, sent), []);
+  });
+
+  test("the failure of an item is of the vault at its place", () => {
+    const [outcome] = outcomesOf(receipt(itemFailed(sender, 1n)), factory, sent);
+    assert.deepEqual(outcome, { kind: "failed", vault, reason: explainRevert("0x") });
+  });
+
   test("an event of another contract says nothing, however it looks", () => {
-    assert.deepEqual(outcomesOf(receipt(log(token)), factory), []);
+    assert.deepEqual(outcomesOf(receipt(log(token)), factory, sent), []);
   });
 
   test("the factory's events, with measured amounts", () => {
-    const [outcome] = outcomesOf(receipt(log(factory)), factory);
+    const [outcome] = outcomesOf(receipt(log(factory)), factory, sent);
     assert.deepEqual(outcome, { kind: "executed", vault, token, amount: 100n, left: 40n });
   });
 });

@@ -52,27 +52,35 @@ export function logOf(value: Record<string, unknown>): Log {
   return { address: hexData(value.address), topics, data: hexData(value.data) };
 }
 
-/** @param factory lower case. Events of any other contract say nothing, however they look. */
-export function outcomesOf(receipt: Receipt, factory: Hex): Outcome[] {
+/** What was sent: by whom, and the vault of each item where it was a batch. All lower case. */
+export type Sent = { sender: Hex; vaults: readonly Hex[] };
+
+/**
+ * @param factory lower case. Events of any other contract say nothing, however they look, and a
+ *   batch that a target made of its own says nothing of ours.
+ */
+export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): Outcome[] {
   return receipt.logs
     .filter((log) => log.address === factory && known.has(log.topics[0] as Hex))
-    .map((log) => {
-      const { eventName, args } = decodeEventLog({
-        abi: paymentFactoryAbi,
-        topics: log.topics as [Hex, ...Hex[]],
-        data: log.data,
-      });
-      const vault = args.vault.toLowerCase() as Hex;
-      if (eventName === "ExecutionFailed") {
-        return { kind: "failed", vault, reason: explainRevert(args.reason) };
-      }
-      const token = args.token.toLowerCase() as Hex;
-      if (eventName === "Executed") {
-        return { kind: "executed", vault, token, amount: args.held, left: args.left };
-      }
-      if (eventName === "Recovered") {
-        return { kind: "recovered", vault, token, amount: args.amount };
-      }
-      return { kind: "recovery_failed", vault, token, reason: explainRevert(args.reason) };
-    });
+    .flatMap((log) => outcomeOf(log, sent) ?? []);
+}
+
+function outcomeOf(log: Log, { sender, vaults }: Sent): Outcome | undefined {
+  const { eventName, args } = decodeEventLog({
+    abi: paymentFactoryAbi,
+    topics: log.topics as [Hex, ...Hex[]],
+    data: log.data,
+  });
+  if (eventName === "ItemFailed") {
+    const vault = vaults[Number(args.index)];
+    if (args.caller.toLowerCase() !== sender || !vault) return undefined;
+    return { kind: "failed", vault, reason: explainRevert(args.reason) };
+  }
+  const vault = args.vault.toLowerCase() as Hex;
+  const token = args.token.toLowerCase() as Hex;
+  if (eventName === "Executed") {
+    return { kind: "executed", vault, token, amount: args.held, left: args.left };
+  }
+  if (eventName === "Recovered") return { kind: "recovered", vault, token, amount: args.amount };
+  return { kind: "recovery_failed", vault, token, reason: explainRevert(args.reason) };
 }

@@ -2,9 +2,10 @@
 // endpoints, deep enough, in a block that still stands, and borne out by the chain's state. Who
 // took a nonce is never guessed: only another transaction found in its place settles that.
 
-import type { Hex } from "executable-address";
+import { deriveAddress, fromHex, type Hex, toHex } from "executable-address";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
+import { termsOfBatch } from "../jobs/calldata.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
@@ -91,7 +92,8 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
 
 async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<void> {
   const { parts, fence, view } = pass;
-  const outcomes = outcomesOf(receipt, parts.factory).filter((outcome) =>
+  const sent = { sender: purpose.sender, vaults: vaultsOfBatch(purpose.data, parts.factory) };
+  const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
   if (!(await isBorneOut(pass, receipt, outcomes))) return;
@@ -115,6 +117,11 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
   const { kind, nonce } = purpose;
   parts.report({ kind: "settled", purpose: kind, nonce, paid: receipt.paid });
   for (const outcome of outcomes) reportOutcome(pass, outcome, receipt.transactionHash);
+}
+
+/** The vaults that the items of a batch are about, lower case; none where `data` is no batch. */
+function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
+  return termsOfBatch(data).map((terms) => toHex(deriveAddress(fromHex(terms), { factory })));
 }
 
 /** The receipt's block stands, and a vault that executed or closed has its code now. */

@@ -6,10 +6,10 @@ import type { Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
 import type { UnsignedTransaction } from "../../parts.ts";
 import type { Log } from "../../transactions/receipt.ts";
 import {
+  batch,
   cloneState,
   type Env,
   execute,
-  executionFailed,
   move,
   parseCalldata,
   Revert,
@@ -49,7 +49,7 @@ const perBlockMax = 3;
 export type ChainModel = ReturnType<typeof createChainModel>;
 
 /** `confirmations`: blocks on top after which nobody expects to see a block undone. */
-type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
+type Setting = Pick<Env, "chainId" | "factory" | "sender" | "shop"> & {
   startSeconds: number;
   confirmations: number;
 };
@@ -118,7 +118,7 @@ function genesisAt(timestamp: number): Block {
     mined: [],
     deeds: [],
     logs: [],
-    state: { nonce: 0, code: new Set(), balances: new Map() },
+    state: { nonce: 0, code: new Map(), balances: new Map() },
   };
 }
 
@@ -215,29 +215,24 @@ function runTransaction(
   env: Env,
 ): Omit<Mined, "transaction"> {
   if (transaction.to !== env.factory) return { succeeded: true, logs: [], wasted: [] };
-  const { name, terms, tokens } = parseCalldata(transaction.data);
-  const vaults = terms.map((each) => byTerms.get(each)!);
+  const { isBatch, items } = parseCalldata(transaction.data);
+  const vaults = items.map(({ terms }) => byTerms.get(terms)!);
   const wasted = vaults.map((vault) => vault.address).filter((vault) => state.code.has(vault));
+  if (isBatch) {
+    const logs = batch(state, items, (terms) => byTerms.get(terms)!, env);
+    return { succeeded: true, logs, wasted };
+  }
+  const { name, tokens } = items[0]!;
   try {
     if (name === "recover") {
       const logs = recover(state, vaults[0]!, tokens, env);
       return { succeeded: true, logs, wasted: logs.length > 0 ? [] : wasted };
     }
-    if (name === "execute")
-      return { succeeded: true, logs: [execute(state, vaults[0]!, env)], wasted };
+    return { succeeded: true, logs: [execute(state, vaults[0]!, env)], wasted };
   } catch (error) {
     if (!(error instanceof Revert)) throw error;
     return { succeeded: false, logs: [], wasted };
   }
-  const logs = vaults.map((vault) => {
-    try {
-      return execute(state, vault, env);
-    } catch (error) {
-      if (!(error instanceof Revert)) throw error;
-      return executionFailed(env, vault.address, error.data);
-    }
-  });
-  return { succeeded: true, logs, wasted };
 }
 
 function transferLog(token: Hex, from: Hex, to: Hex, amount: bigint): Log {

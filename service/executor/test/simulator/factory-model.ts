@@ -3,6 +3,7 @@
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import {
+  decodeFunctionData,
   encodeAbiParameters,
   encodeErrorResult,
   encodeEventTopics,
@@ -29,17 +30,19 @@ export type VaultModel = {
 
 export type State = {
   nonce: number;
-  code: Set<Hex>;
+  /** Of the vaults that are over, how they became so. */
+  code: Map<Hex, "executed" | "closed">;
   /** By token, then owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
 };
 
-/** `onlyAsked`: a simulation, in which poison shows nothing. */
+/** `onlyAsked`: a simulation, in which poison shows nothing. `sender`: of every transaction. */
 export type Env = {
   chainId: number;
   timestamp: number;
   onlyAsked: boolean;
   factory: Hex;
+  sender: Hex;
   shop: Hex;
 };
 
@@ -59,7 +62,7 @@ const selectors = Object.fromEntries(
 
 export function cloneState(state: State): State {
   const balances = new Map([...state.balances].map(([token, owners]) => [token, new Map(owners)]));
-  return { nonce: state.nonce, code: new Set(state.code), balances };
+  return { nonce: state.nonce, code: new Map(state.code), balances };
 }
 
 export function balanceOf(state: State, token: Hex, owner: Hex): bigint {
@@ -73,27 +76,29 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** Terms named by calldata, and what is asked for them. @throws on what no factory knows */
-export function parseCalldata(data: Hex): { name: string; terms: Hex[]; tokens: Hex[] } {
-  const name = selectors[data.slice(0, 10)] ?? "unknown";
+/** What calldata asks of the factory: one item, or those of a batch. */
+export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
+
+/** @throws on what no factory knows */
+export function parseCalldata(data: Hex): { isBatch: boolean; items: Item[] } {
+  if (selectors[data.slice(0, 10)] !== "batch") return { isBatch: false, items: [parseItem(data)] };
+  const { args } = decodeFunctionData({ abi: paymentFactoryAbi, data });
+  return { isBatch: true, items: (args as [Hex[]])[0].map(parseItem) };
+}
+
+function parseItem(data: Hex): Item {
+  const name = selectors[data.slice(0, 10)];
   const body = data.slice(10);
-  const word = (byte: number) => Number(BigInt(`0x${body.slice(2 * byte, 2 * byte + 64)}`));
-  const asTerms = (from: number, to: number): Hex =>
-    `0x${"20".padStart(64, "0")}${body.slice(2 * from, 2 * to)}`;
-  if (name === "execute") return { name, terms: [`0x${body}`], tokens: [] };
-  if (name === "executeBatch") {
-    const count = word(32);
-    const starts = Array.from({ length: count }, (_, i) => 64 + word(64 + 32 * i));
-    const ends = [...starts.slice(1), body.length / 2];
-    return { name, terms: starts.map((start, i) => asTerms(start, ends[i]!)), tokens: [] };
-  }
+  if (name === "execute") return { name, terms: `0x${body}`, tokens: [] };
   if (name !== "recover") throw new Error(`unknown calldata ${data.slice(0, 10)}`);
+  const word = (byte: number) => Number(BigInt(`0x${body.slice(2 * byte, 2 * byte + 64)}`));
   const list = word(32);
   const tokens = Array.from({ length: word(list) }, (_, i): Hex => {
     const at = 2 * (list + 32 + 32 * i);
     return `0x${body.slice(at + 24, at + 64)}`;
   });
-  return { name, terms: [asTerms(word(0), list)], tokens };
+  const terms: Hex = `0x${"20".padStart(64, "0")}${body.slice(2 * word(0), 2 * list)}`;
+  return { name, terms, tokens };
 }
 
 /** Runs one execution on `state`, or throws and leaves it as it was. */
@@ -118,7 +123,7 @@ export function execute(state: State, vault: VaultModel, env: Env): Log {
       encodeErrorResult({ abi: paymentFactoryAbi, errorName: "CallFailed", args } as never),
     );
   }
-  state.code.add(address);
+  state.code.set(address, "executed");
   move(state, token, address, env.shop, amount);
   return eventOf(env, "Executed", { vault: address, token }, [held, held - amount]);
 }
@@ -132,7 +137,7 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
       encodeErrorResult({ abi: paymentFactoryAbi, errorName: "NotRecoverable", args } as never),
     );
   }
-  state.code.add(vault.address);
+  if (!state.code.has(vault.address)) state.code.set(vault.address, "closed");
   return tokens.flatMap((token) => {
     const held = balanceOf(state, token, vault.address);
     if (held === 0n || token === nativeCoin) return [];
@@ -141,11 +146,30 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   });
 }
 
-export function executionFailed(env: Env, vault: Hex, reason: Hex): Log {
+/** Each item by itself; an execution that is done already is no failure. */
+export function batch(
+  state: State,
+  items: readonly Item[],
+  vaultOf: (terms: Hex) => VaultModel,
+  env: Env,
+): Log[] {
+  return items.flatMap(({ name, terms, tokens }, index) => {
+    const vault = vaultOf(terms);
+    if (name === "execute" && state.code.get(vault.address) === "executed") return [];
+    try {
+      return name === "execute" ? [execute(state, vault, env)] : recover(state, vault, tokens, env);
+    } catch (error) {
+      if (!(error instanceof Revert)) throw error;
+      return [itemFailed(env, index, error.data)];
+    }
+  });
+}
+
+function itemFailed(env: Env, index: number, reason: Hex): Log {
   const topics = encodeEventTopics({
     abi: paymentFactoryAbi,
-    eventName: "ExecutionFailed",
-    args: { vault },
+    eventName: "ItemFailed",
+    args: { caller: env.sender, index: BigInt(index) },
   }) as Hex[];
   return { address: env.factory, topics, data: encodeAbiParameters([{ type: "bytes" }], [reason]) };
 }

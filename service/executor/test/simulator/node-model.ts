@@ -127,10 +127,10 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 /** On a copy of the newest state, a second later. */
 function estimate(chain: ChainModel, head: Block, { to, data }: { to: Hex; data?: Hex }): Hex {
   if (to !== chain.setting.factory) return hex(50_000);
-  const { name, terms, tokens } = parseCalldata(data ?? "0x");
+  const { name, terms, tokens } = parseCalldata(data ?? "0x").items[0]!;
   const env = chain.envAt(head.timestamp + 1, true);
   const state = cloneState(head.state);
-  const vault = chain.byTerms.get(terms[0]!)!;
+  const vault = chain.byTerms.get(terms)!;
   if (name === "execute") execute(state, vault, env);
   else recover(state, vault, tokens, env);
   return hex(executionGas);

@@ -41,7 +41,7 @@ export async function createWorld(
   );
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
   const chain = createChainModel(
-    { chainId, factory, shop, startSeconds, confirmations },
+    { chainId, factory, sender, shop, startSeconds, confirmations },
     byAddress,
   );
   const db = openMemory();

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+/// @dev Money at an address whose terms are less than an intent's seven words. What the terms do
+/// not say would be whatever the caller puts behind them: a recovery of his own.
+contract CanonicalTest is Fixture {
+    address private constant THIEF = address(0x7417EF);
+    uint256 private constant INTENT_BYTES_MIN = 224;
+
+    /// @dev Where the arguments of recover and of rescue begin to be read: behind their heads.
+    uint256 private constant RECOVER_START = 4 + 2 * 32;
+    uint256 private constant RESCUE_START = 4 + 4 * 32;
+
+    function test_NotCanonical_forTermsOfNothing_whoeverRecovers() public {
+        address vault = fundedCut("");
+        // The intent is read from where the tokens are: one token, and then what the thief likes.
+        bytes memory words = abi.encode(1, address(token), 0, 0, THIEF, 0, 0);
+        bytes memory data = bytes.concat(factory.recover.selector, abi.encode(64, 64), words);
+        refused(data, RECOVER_START, RECOVER_START);
+        equal(token.balanceOf(vault), AMOUNT, "stays");
+    }
+
+    function test_NotCanonical_forTermsOfNothing_whoeverRescues() public {
+        address vault = fundedCut("");
+        bytes memory theft = abi.encodeCall(token.transfer, (THIEF, AMOUNT));
+        // The intent and the data are read from one place: 68 bytes, and the thief in word 4.
+        bytes memory words = abi.encodePacked(
+            uint256(68), theft, bytes28(0), uint256(uint160(THIEF)), bytes32(0), bytes32(0)
+        );
+        bytes memory head = abi.encode(128, address(token), 0, 128);
+        vm.prank(THIEF);
+        (bool ok,) = address(factory).call(bytes.concat(factory.rescue.selector, head, words));
+        check(!ok, "refused");
+        equal(token.balanceOf(vault), AMOUNT, "stays");
+    }
+
+    function test_NotCanonical_forEveryLengthBelowSevenWords(bytes32 seed) public {
+        for (uint256 cut = 0; cut < INTENT_BYTES_MIN; cut += cut < 200 ? 13 : 1) {
+            bytes memory part = new bytes(cut);
+            for (uint256 i = 0; i < cut; ++i) {
+                part[i] = seed[i % 32];
+            }
+            address vault = fundedCut(part);
+            // Behind the cut: no token, nothing, and the thief wherever he is looked for.
+            bytes memory words = abi.encode(0, 0, 0, 0, THIEF, THIEF, THIEF, THIEF, THIEF);
+            refused(
+                bytes.concat(factory.recover.selector, abi.encode(64, 64 + cut), part, words),
+                RECOVER_START,
+                RECOVER_START + cut
+            );
+            equal(token.balanceOf(vault), AMOUNT, "stays");
+            equal(vault.code.length, 0, "nothing was made there");
+        }
+    }
+
+    function test_NotCanonical_ofARescue_byOneByte() public {
+        bytes memory part = abi.encode(token, AMOUNT, 224, EXPIRY, THIEF, 0, 1);
+        assembly {
+            mstore(part, 223)
+        }
+        address vault = fundedCut(part);
+        bytes memory head = abi.encode(128, address(token), 0, 128 + part.length);
+        bytes memory data = bytes.concat(factory.rescue.selector, head, part, new bytes(64));
+        vm.warp(EXPIRY + 1);
+        vm.prank(THIEF);
+        refused(data, RESCUE_START, RESCUE_START + 223);
+        equal(token.balanceOf(vault), AMOUNT, "stays");
+    }
+
+    function test_sevenWords_areEnoughToRecover_toWhomTheyName() public {
+        bytes memory part = abi.encode(token, AMOUNT, 224, EXPIRY, RECOVERY, 0, 1);
+        equal(part.length, INTENT_BYTES_MIN, "bytes");
+        fundedCut(part);
+        vm.warp(EXPIRY + 1);
+        (bool ok,) = address(factory)
+            .call(
+                bytes.concat(
+                    factory.recover.selector,
+                    abi.encode(64, 64 + part.length),
+                    part,
+                    abi.encode(1, address(token))
+                )
+            );
+        check(ok, "recovers");
+        equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
+    }
+
+    /// @dev An expiry of more than 64 bits is no expiry: neither executes nor recovers.
+    function test_anExpiryBeyond64Bits_isRefused() public {
+        Intent memory intent = plainIntent();
+        bytes memory terms = abi.encode(intent);
+        assembly {
+            // Behind length, offset and three words.
+            mstore(add(terms, 160), add(shl(64, 1), mload(add(terms, 160))))
+        }
+        address vault = factory.addressOf(terms);
+        token.mint(vault, AMOUNT);
+        (bool ok, bytes memory reason) =
+            address(factory).call(bytes.concat(factory.execute.selector, terms));
+        check(!ok && reason.length == 0, "refused");
+        equal(token.balanceOf(vault), AMOUNT, "stays");
+    }
+
+    function refused(bytes memory data, uint256 start, uint256 end) private {
+        (bool ok, bytes memory reason) = address(factory).call(data);
+        bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (start, end));
+        check(!ok && keccak256(reason) == keccak256(wanted), "NotCanonical");
+    }
+
+    /// @dev The address of terms that end after `part`.
+    function fundedCut(bytes memory part) private returns (address vault) {
+        vault = factory.addressOf(bytes.concat(bytes32(uint256(32)), part));
+        token.mint(vault, AMOUNT);
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Errors} from "./Errors.sol";
+import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
+
+/// @dev Where the factory can be. That it cannot be before Cancun is for deployment.test.ts.
+contract CreationTest is Fixture {
+    function test_NotMined_atAnyOtherAddress(bytes32 salt) public {
+        bytes memory creationCode =
+            vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".creationCode");
+        bytes32 hash = keccak256(
+            abi.encodePacked(bytes1(0xff), address(this), salt, keccak256(creationCode))
+        );
+        address wanted = address(uint160(uint256(hash)));
+        address created;
+        assembly {
+            created := create2(0, add(creationCode, 32), mload(creationCode), salt)
+        }
+        bytes memory reason;
+        assembly {
+            reason := mload(0x40)
+            mstore(reason, returndatasize())
+            returndatacopy(add(reason, 32), 0, returndatasize())
+            mstore(0x40, add(reason, 128))
+        }
+        check(created == address(0), "not created");
+        sameBytes(reason, abi.encodeCall(Errors.NotMined, (wanted)), "NotMined");
+    }
+
+    function test_isWhereTheFirstFourBytesAreZero() public view {
+        check(uint160(address(factory)) <= type(uint128).max, "mined");
+        check(address(factory).code.length != 0, "created");
+    }
+}
