@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
 import { openChains } from "./chain/registry.ts";
@@ -12,11 +12,13 @@ import { type Config, readConfig } from "./config.ts";
 import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
+import { seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { prepareDrain } from "./http/load/drain.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
 import { defaultLimits, type Limits } from "./http/parts.ts";
+import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
@@ -30,12 +32,12 @@ try {
     throw new Error(sentenceOf(error, config), { cause: error });
   });
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
+  process.stderr.write(`${originsOnly((error as Error).message)}\n`);
   process.exit(1);
 }
 
 async function start(config: Config): Promise<void> {
-  const log = pino({ level: config.logLevel, base: { role: config.role } });
+  const log = openLog({ level: config.logLevel, role: config.role });
   const stops: Stops = [];
   const draining = new AbortController();
   const metrics = createMetrics();
@@ -107,13 +109,16 @@ function countedAccounts(
   metrics: Metrics,
   log: Logger,
 ): Promise<Accounts> {
+  const tell = seldom();
   return openAccounts(store, config, {
     onLimiterFault(err) {
       metrics.limiterFaults.inc();
-      log.error({ err }, "the shared limiter does not answer; this server limits by itself");
+      const text = "the shared limiter does not answer; this server limits by itself";
+      tell("limiter", (leftOut) => log.error({ err, leftOut }, text));
     },
     onUsageFault(err) {
-      log.error({ err }, "usage was not written; it will be tried again");
+      const text = "usage was not written; it will be tried again";
+      tell("usage", (leftOut) => log.error({ err, leftOut }, text));
     },
   });
 }

@@ -3,6 +3,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
 import { Refusal, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
@@ -10,12 +11,18 @@ import type { Parts } from "./parts.ts";
 import { preflight } from "./routes.ts";
 
 /** Any error of any path becomes its answer here. */
-export const answerError =
-  ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
-  (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const answer = toAnswer(error);
+export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
+  const tell = seldom();
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    // The client hung up in the middle of its body: nobody is there to read the answer.
+    const isCut = request.raw.destroyed && !request.raw.complete;
+    const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
-    if (answer.isOurs) log.error({ err: error, requestId: request.id }, "request failed");
+    if (answer.isOurs) {
+      tell(kindOf(error), (leftOut) => {
+        log.error({ err: error, requestId: request.id, leftOut }, "request failed");
+      });
+    }
     // The framework refuses bad URLs before any hook has run.
     if (isApi(request.url)) reply.headers(corsHeaders);
     if (answer.status === statuses.body_too_large) takeRest(request.raw, reply);
@@ -28,6 +35,14 @@ export const answerError =
       .headers(answer.headers)
       .send(answer.body);
   };
+};
+
+/** Errors of one outage are one kind, whatever request, block or address they name. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof CorruptError) return error.message;
+  return `${error.name} ${error.message.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200)}`;
+}
 
 /** Of a body that is refused, so much is still read. */
 const restBytesMax = 8 * 2 ** 20;

@@ -6,6 +6,7 @@ import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { Kysely } from "kysely";
 import type { Logger } from "pino";
+import { seldom } from "../../flow/seldom.ts";
 import type { Tables } from "../../store/tables.ts";
 import { hintJobs, notWorthItsGas } from "./hints.ts";
 import type { JobNews } from "./progress.ts";
@@ -17,6 +18,7 @@ export type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<
 const worthlessSeconds = 3600;
 
 export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
+  const tell = seldom();
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 
@@ -32,14 +34,16 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
     return lease !== undefined;
   };
 
-  const tell = async ({ address, chainId, block }: AddressStatus): Promise<boolean> => {
+  const wake = async ({ address, chainId, block }: AddressStatus): Promise<boolean> => {
     try {
       if (!(await isLed(chainId))) return false;
       await hintJobs(db, chainId, [{ address, block }]);
       return true;
     } catch (err) {
       // The status is true all the same; whoever looks next tells it again.
-      log.warn({ err, address }, "the executor could not be told of money");
+      tell("wake", (leftOut) => {
+        log.warn({ err, address, leftOut }, "the executor could not be told of money");
+      });
       return false;
     } finally {
       waking.delete(address);
@@ -49,7 +53,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   return async (status, job) => {
     if (!isNews(status, job)) return false;
     const { address } = status;
-    const told = waking.get(address) ?? tell(status);
+    const told = waking.get(address) ?? wake(status);
     waking.set(address, told);
     return told;
   };

@@ -1,0 +1,24 @@
+// Lines of a log that an outage would repeat for each request.
+
+const everyMs = 60_000;
+/** Kinds told apart; what comes beyond shares one. */
+const kindsMax = 100;
+
+/**
+ * Tells a kind of event at most once a minute, with how many were left out since it was last told.
+ * @param nowMs never goes back
+ */
+export function seldom(nowMs: () => number = () => performance.now()) {
+  const kinds = new Map<string, { toldAt: number; leftOut: number }>();
+  return (kind: string, tell: (leftOut: number) => void): void => {
+    const key = kinds.has(kind) || kinds.size < kindsMax ? kind : "others";
+    const now = nowMs();
+    const known = kinds.get(key);
+    if (known && now - known.toldAt < everyMs) {
+      known.leftOut++;
+      return;
+    }
+    kinds.set(key, { toldAt: now, leftOut: 0 });
+    tell(known?.leftOut ?? 0);
+  };
+}

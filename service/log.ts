@@ -1,0 +1,27 @@
+// The service's log: JSON lines on stdout. Of a URL only the origin is written, whoever logs it and
+// however deep it lies in an error: an RPC's path or query, and a database's user, hold secrets.
+
+import { type DestinationStream, type Logger, pino } from "pino";
+
+/** Up to what cannot stand in a URL, or in a JSON string that holds one. */
+const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
+
+/** `text` with every URL in it cut down to scheme, host and port. */
+export const originsOnly = (text: string): string =>
+  text.replace(urlPattern, (_, scheme: string, rest: string) => {
+    const authority = rest.split(/[/?#,]/, 1)[0] as string;
+    return `${scheme}${authority.slice(authority.lastIndexOf("@") + 1)}`;
+  });
+
+/** @param destination stdout where it is left out */
+export function openLog(
+  options: { level: string; role: string },
+  destination?: DestinationStream,
+): Logger {
+  const settings = {
+    level: options.level,
+    base: { role: options.role },
+    hooks: { streamWrite: originsOnly },
+  };
+  return destination ? pino(settings, destination) : pino(settings);
+}
