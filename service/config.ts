@@ -65,6 +65,11 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     expirySecondsMax: read("EXPIRY_SECONDS_MAX", wholeNumber(1, 31_622_400), "31622400"),
     createsInFlightMax: read("CREATES_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "1024"),
     lookupsInFlightMax: read("LOOKUPS_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "4096"),
+    simulationCallsPerMinute: read(
+      "SIMULATION_CALLS_PER_MINUTE",
+      wholeNumber(0, 1_000_000),
+      "3000",
+    ),
     connectionsMax: optional("CONNECTIONS_MAX", wholeNumber(16, 1_000_000)),
     lookupCacheBytesMax: read("LOOKUP_CACHE_BYTES", wholeNumber(0, 2 ** 40), String(32 * 2 ** 20)),
     executorKey: secret("EXECUTOR_KEY", privateKey),

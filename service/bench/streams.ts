@@ -22,7 +22,7 @@ async function measure(count: number) {
   const server = await startApp({
     chains: chainsAt(world),
     draining: draining.signal,
-    eventLimits: { streamsPerAddressMax: count, pollMs: 100 },
+    eventLimits: { streamsPerAddressMax: count, streamsPerClientMax: count, pollMs: 100 },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });
   const many = [];

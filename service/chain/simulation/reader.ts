@@ -4,6 +4,7 @@
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
+import { LRUCache } from "lru-cache";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import { sharedHead } from "../status/shared-head.ts";
 import type { Subject } from "../status/status.ts";
@@ -15,6 +16,10 @@ import { type SimulatedChain, simulate } from "./simulation.ts";
  * @throws {ChainUnavailable} when the chain cannot be read, or not in time
  */
 export type Simulate = (subject: Subject) => Promise<Simulation>;
+
+/** Of one block. Those dropped are simulated again when asked for again. */
+const answersMax = 10_000;
+type Answers = LRUCache<Hex, Promise<Simulation>>;
 
 const runningMax = 8;
 const attemptsMax = 3;
@@ -29,10 +34,11 @@ export function openSimulations(
 ): Simulate {
   const head = sharedHead(chain, now);
   const inTurn = openGate(runningMax);
-  let current: { block: BlockReference; answers: Map<Hex, Promise<Simulation>> } | undefined;
+  let current: { block: BlockReference; answers: Answers } | undefined;
 
   const at = (block: BlockReference, subject: Subject): Promise<Simulation> => {
-    if (current?.block.hash !== block.hash) current = { block, answers: new Map() };
+    if (current?.block.hash !== block.hash)
+      current = { block, answers: new LRUCache({ max: answersMax }) };
     const { answers } = current;
     const known = answers.get(subject.address);
     if (known) return known;

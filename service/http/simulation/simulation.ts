@@ -1,24 +1,56 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public; what executing the
 // address would do now, as this service's node computes it. News for people, never evidence.
 
+import { networkOf } from "../../accounts/attempts.ts";
+import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
+import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
+import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
 
+/** One client's simulations: 30 at once, then one in 2 s. */
+const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
+
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;
-  const simulateOn = perChain(parts, openSimulations);
+  const limiter = memoryLimiter();
+  const simulateOn = perChain(parts, (chain) =>
+    openSimulations({ ...chain, rpc: metered(chain.rpc, limits.simulationCallsPerMinute) }),
+  );
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
     async handler(request, reply) {
       const subject = await statuses.findSubject(request);
+      const verdict = await limiter.take(networkOf(request.ip), perClient);
+      if (!verdict.admitted) {
+        const seconds = String(Math.ceil(verdict.retryMs / 1000));
+        throw new Refusal("rate_limited", `too many simulations: try again in ${seconds} s`, {
+          headers: { "retry-after": seconds },
+        });
+      }
       const { chainId } = subject.intent;
       const found = await simulateOn(chainId)(subject).catch((error) =>
         refuseUnread(chainId, error),
       );
       return reply.header("cache-control", "no-store").send(found);
+    },
+  };
+}
+
+/** Whatever is asked for, a chain's endpoints get no more than so many calls in a minute. */
+function metered(rpc: ChainRpc, perMinute: number): ChainRpc {
+  let minute = 0;
+  let calls = 0;
+  return {
+    async request(method, params) {
+      const now = Math.floor(performance.now() / 60_000);
+      if (now !== minute) [minute, calls] = [now, 0];
+      if (++calls > perMinute) throw new ChainUnavailable("the minute's simulations are spent");
+      return rpc.request(method, params);
     },
   };
 }

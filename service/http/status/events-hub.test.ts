@@ -45,7 +45,7 @@ describe("the streams of one server", () => {
     const { asked, statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
-    for (const out of outs) hub.open(subject("a"), undefined, out as never);
+    for (const out of outs) hub.open(subject("a"), "client", undefined, out as never);
     await pass(50);
     assert.equal(asked.reads, 2, "when the first stream opened, and at the first head");
     pay();
@@ -60,7 +60,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
-    hub.open(subject("a"), undefined, out as never);
+    hub.open(subject("a"), "client", undefined, out as never);
     await pass(20);
     for (let i = 0; i < 3; i++) pay();
     await pass(50);
@@ -73,7 +73,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, limits);
     const out = new PassThrough();
-    hub.open(subject("a"), undefined, out as never);
+    hub.open(subject("a"), "client", undefined, out as never);
     await pass(12);
     pay();
     await pass(10);
@@ -90,7 +90,7 @@ describe("the streams of one server", () => {
   test("stop costing anything when the last one is gone", async () => {
     const { asked, statuses } = counted();
     const hub = openEventHub(statuses, limits);
-    const leave = hub.open(subject("a"), undefined, new PassThrough() as never);
+    const leave = hub.open(subject("a"), "client", undefined, new PassThrough() as never);
     await pass(20);
     leave();
     await pass(100);
@@ -104,9 +104,9 @@ describe("the streams of one server", () => {
     const { statuses } = counted();
     const hub = openEventHub(statuses, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
-    stuck.on("close", hub.open(subject("a"), undefined, stuck as never));
+    stuck.on("close", hub.open(subject("a"), "client", undefined, stuck as never));
     const taking = new PassThrough().resume();
-    taking.on("close", hub.open(subject("a"), undefined, taking as never));
+    taking.on("close", hub.open(subject("a"), "client", undefined, taking as never));
     await pass(100);
     assert.deepEqual([stuck.destroyed, taking.destroyed, hub.streams()], [true, false, 1]);
     hub.close();
@@ -116,7 +116,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
-    hub.open(subject("a"), undefined, slow as never);
+    hub.open(subject("a"), "client", undefined, slow as never);
     await pass(20);
     for (let i = 0; i < 3; i++) {
       pay();

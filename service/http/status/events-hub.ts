@@ -47,10 +47,12 @@ const missedBeatsMax = 3;
 export type EventHub = ReturnType<typeof openEventHub>;
 
 export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {}) {
-  const { streamsMax, streamsPerAddressMax, pollMs, heartbeatMs, lingerMs } = {
+  const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...paces } = {
     ...defaultEventLimits,
     ...limits,
   };
+  const { pollMs, heartbeatMs, lingerMs } = paces;
+  const byClient = new Map<string, number>();
   const watches = new Map<Hex, Watch>();
   const chains = new Map<number, Chain>();
   let streams = 0;
@@ -86,21 +88,33 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     return watch;
   }
 
-  function leave(watch: Watch, stream: Stream) {
-    if (!watch.streams.delete(stream)) return;
+  function count(client: string, change: 1 | -1) {
+    const held = (byClient.get(client) ?? 0) + change;
+    if (held > 0) byClient.set(client, held);
+    else byClient.delete(client);
+  }
+
+  /** @returns false where it had left already */
+  function leave(watch: Watch, stream: Stream): boolean {
+    if (!watch.streams.delete(stream)) return false;
     streams--;
-    if (watch.streams.size > 0) return;
+    if (watch.streams.size > 0) return true;
     const drop = () => watches.delete(watch.subject.address);
     if (isClosed || watches.size > streamsMax / 2) drop();
     else watch.lingering = setTimeout(drop, lingerMs).unref();
+    return true;
   }
 
   return {
     streams: () => streams,
-    hasRoom: (address: Hex) =>
-      streams < streamsMax && (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax,
+    /** @param client whose share of the streams is bounded too */
+    hasRoom: (address: Hex, client: string) =>
+      streams < streamsMax &&
+      (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax &&
+      (byClient.get(client) ?? 0) < streamsPerClientMax,
     /** Sends to `response` until it closes. Call the answer then. */
-    open(subject: Subject, lastId: string | undefined, response: Out): () => void {
+    open(subject: Subject, client: string, lastId: string | undefined, response: Out): () => void {
+      count(client, 1);
       const watch = watchOf(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
       watch.streams.add(stream);
@@ -108,7 +122,9 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
       response.on("drain", () => deliver(watch, stream));
       deliver(watch, stream);
       if (watch.failure) response.write(watch.failure);
-      return () => leave(watch, stream);
+      return () => {
+        if (leave(watch, stream)) count(client, -1);
+      };
     },
     /** Ends every stream; clients come back by themselves, to another server. */
     close() {

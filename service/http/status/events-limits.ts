@@ -3,6 +3,8 @@
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
+  /** Of one IPv4 address, or 64 bits of IPv6. */
+  streamsPerClientMax: number;
   /** Between two looks at a chain's head. */
   pollMs: number;
   /** Below the minute after which proxies take a silent connection for dead. */
@@ -14,6 +16,7 @@ export type EventLimits = {
 export const defaultEventLimits: EventLimits = {
   streamsMax: 10_000,
   streamsPerAddressMax: 2_000,
+  streamsPerClientMax: 200,
   pollMs: 1_000,
   heartbeatMs: 15_000,
   lingerMs: 30_000,

@@ -3,6 +3,7 @@
 
 import type { ServerResponse } from "node:http";
 import { Gauge } from "prom-client";
+import { networkOf } from "../../accounts/attempts.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -28,6 +29,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
   return {
     async handler(request, reply) {
       const subject = await statuses.findSubject(request);
+      const client = networkOf(request.ip);
       reply.header("content-type", "text/event-stream; charset=utf-8");
       reply.header("cache-control", "no-store");
       // Else a drain would wait for the connection to time out, long after the stream has ended.
@@ -35,7 +37,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       // Proxies that buffer would hold back what happens now.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
-      if (draining.aborted || !hub.hasRoom(subject.address)) {
+      if (draining.aborted || !hub.hasRoom(subject.address, client)) {
         throw new Refusal("service_unavailable", "this server has no room for another stream", {
           headers: { "retry-after": "5" },
         });
@@ -47,7 +49,8 @@ export function events(parts: Parts, statuses: Statuses): Route {
       response.writeHead(200, headers as Record<string, string>);
       response.write(`retry: ${reconnectMs}\n\n`);
       response.on("error", (err) => log.debug({ err }, "an event stream broke"));
-      const close = hub.open(subject, typeof lastId === "string" ? lastId : undefined, response);
+      const place = typeof lastId === "string" ? lastId : undefined;
+      const close = hub.open(subject, client, place, response);
       response.once("close", close);
     },
   };

@@ -1,0 +1,103 @@
+// One client that wants all there is: every event stream of an address or of the server, and every
+// simulation that the operator's node can do.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { openChainRpc } from "../../service/chain/rpc/chain-rpc.ts";
+import { newIntent, startApp, type TestApp, testChains } from "../../service/http/app-for-tests.ts";
+import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`one client among others, on ${dialect}`, () => {
+    let service: TestApp;
+    let port: number;
+    let address: string;
+    let calls = 0;
+    const node = createServer((asked, answer) => {
+      asked.on("data", (chunk) => {
+        calls += String(chunk).split('"method"').length - 1;
+      });
+      asked.on("end", () => answer.writeHead(500).end());
+    });
+
+    before(async () => {
+      await once(node.listen(0, "127.0.0.1"), "listening");
+      const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+      service = await startApp({
+        ...(dialect === "postgres" && { databaseUrl: postgres.url }),
+        chains: { ...testChains, rpcOf: () => openChainRpc([url]) },
+        trustedProxies: "127.0.0.1",
+        limits: { simulationCallsPerMinute: 20 },
+        eventLimits: { streamsMax: 20, streamsPerClientMax: 8 },
+      });
+      await service.app.listen({ host: "127.0.0.1", port: 0 });
+      port = (service.app.server.address() as AddressInfo).port;
+      const { apiKey } = await service.newKey();
+      const created = await service.app.inject({
+        method: "POST",
+        url: "/v1/address/create",
+        headers: { authorization: `Bearer ${apiKey}` },
+        payload: newIntent(),
+      });
+      address = created.json().address;
+    });
+    after(async () => {
+      await service.close();
+      node.close();
+    });
+
+    const ask = async (path: string, client: string) => {
+      const headers = { "x-forwarded-for": client };
+      const asked = request({ host: "127.0.0.1", port, path, headers }).end();
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
+    };
+
+    test("streams: its own share and no more, the others keep theirs", async () => {
+      const path = `/v1/address/${address}/events`;
+      const greedy = [];
+      for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
+      const opened = greedy.filter(({ status }) => status === 200);
+      assert.equal(opened.length, 8);
+      const refused = greedy.find(({ status }) => status !== 200)!;
+      assert.equal(refused.status, 503);
+      assert.ok(refused.answer.headers["retry-after"]);
+      const other = await ask(path, "192.0.2.2");
+      assert.equal(other.status, 200);
+      // The control: what it lets go it may open again.
+      opened[0]!.hangUp();
+      let again = await ask(path, "192.0.2.1");
+      while (again.status !== 200) again = await ask(path, "192.0.2.1");
+      for (const each of [...greedy, other, again]) each.hangUp();
+    });
+
+    test("simulations: 429 beyond its share, and the node is asked a bounded number", async () => {
+      const path = `/v1/address/${address}/simulation`;
+      const statuses = new Map<number, number>();
+      for (let i = 0; i < 60; i++) {
+        const { status, hangUp } = await ask(path, "192.0.2.1");
+        statuses.set(status!, (statuses.get(status!) ?? 0) + 1);
+        hangUp();
+      }
+      assert.ok((statuses.get(429) ?? 0) >= 25, JSON.stringify([...statuses]));
+      for (let client = 2; client < 12; client++) {
+        for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
+      }
+      // Twice where a minute ends meanwhile.
+      assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
+    });
+
+    test("the control: a look-up is served to it all the while", async () => {
+      assert.equal((await ask(`/v1/address/${address}`, "192.0.2.1")).status, 200);
+    });
+  });
+}
