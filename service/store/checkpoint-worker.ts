@@ -1,5 +1,5 @@
-// Copies SQLite's write-ahead log into its file, in a thread of its own: in the thread that writes or
-// the one that answers, each checkpoint delayed every create by 100 ms and more.
+// Copies SQLite's write-ahead log into its file, in a thread of its own: in the thread that writes
+// or the one that answers, each checkpoint delayed every create by 100 ms and more.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";

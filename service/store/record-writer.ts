@@ -108,6 +108,6 @@ function groupOf(rows: NewRecord[]): Group {
  * acknowledged again until a restart has read the file anew. A full disk rolls back cleanly.
  */
 function isFatal(code: string): boolean {
-  if (code === "SQLITE_IOERR_SHMSIZE") return false; // a full disk: the index of the log cannot grow
+  if (code === "SQLITE_IOERR_SHMSIZE") return false; // no room for the index of the log
   return code.startsWith("SQLITE_IOERR") || code === "SQLITE_CORRUPT" || code === "SQLITE_NOTADB";
 }
