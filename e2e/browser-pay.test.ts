@@ -392,7 +392,7 @@ describe("an honest one", () => {
 describe("an explorer that the operator names", () => {
   test("is linked, for the address and its transaction, unless it is no plain page", async () => {
     const page = await open();
-    let explorer = "javascript:alert(1)";
+    let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {

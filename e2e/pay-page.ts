@@ -10,7 +10,7 @@ import {
   toHex,
 } from "executable-address";
 import { demoToken, factoryAddress } from "executable-address-contracts";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import decodeQr from "qr/decode.js";
 import {
   demoTokens,
@@ -96,8 +96,10 @@ export async function openFresh(
 }
 
 /** What a camera in front of the screen reads: only the pixels of the code that is shown. */
-export async function readCode(page: Page): Promise<string> {
-  const code = page.locator(".qr");
+export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
+
+/** The same of a code that another page shows. */
+export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   await code.first().waitFor();
   assert.equal(await code.count(), 1, "one code at a time");
   await code.scrollIntoViewIfNeeded();

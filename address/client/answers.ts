@@ -149,6 +149,7 @@ const status = object({
       reason: orNull(text),
     }),
   ),
+  settledAt: orNull(count),
   explorer: orNull(matching(/^https?:\/\//)),
 });
 

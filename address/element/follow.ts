@@ -2,8 +2,9 @@
 // and polling behind them: a stream that breaks or goes quiet is noticed, and so is a server that
 // is gone.
 
+import { proveStatus } from "../client/answers.ts";
 import type { Hex } from "../intent/intent.ts";
-import type { AddressState, Recovery, ServiceStatus, TokenAmount } from "../status/shape.ts";
+import type { ServiceStatus } from "../status/shape.ts";
 
 /** What is known, and since when. */
 export type News = {
@@ -32,15 +33,6 @@ const pollAfterMs = 18_000;
 const pollEveryMs = 5_000;
 const pollTimeoutMs = 5_000;
 const tickMs = 1_000;
-
-const states: readonly AddressState[] = [
-  "unfunded",
-  "partially_funded",
-  "funded",
-  "executed",
-  "expired",
-  "recovered",
-];
 
 /**
  * Follows an address until the answer is called. Never throws; `tell` is called at each news and
@@ -82,9 +74,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
     polledTick = performance.now();
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(pollTimeoutMs)]);
     const answer = await fetch(`${path}/status`, { signal }).catch(() => undefined);
-    const found = answer?.ok
-      ? readServiceStatus(await answer.text().catch(() => ""), address)
-      : undefined;
+    const found = answer?.ok ? readStatus(await answer.text().catch(() => ""), address) : undefined;
     isPolling = false;
     if (stopping.signal.aborted) return;
     if (found) hear(found, found.block.timestamp);
@@ -105,13 +95,13 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
 
   const open = () => {
     events = new EventSource(`${path}/events`);
-    events.addEventListener("status", ({ data }) => {
-      const found = readServiceStatus(data, address);
+    events.addEventListener("status", (event) => {
+      const found = readStatus(dataOf(event), address);
       if (found) hear(found, found.block.timestamp);
     });
-    events.addEventListener("ping", ({ data }) => {
+    events.addEventListener("ping", (event) => {
       // Of a server whose chain does not answer there is no block, and nothing is known to be so.
-      const timestamp = readPing(data);
+      const timestamp = readPing(dataOf(event));
       if (timestamp !== undefined) hear(undefined, timestamp);
     });
     events.addEventListener("unavailable", hush);
@@ -129,6 +119,8 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   return stop;
 }
 
+const dataOf = (event: Event): string => String((event as MessageEvent).data);
+
 /** `{"block": {"number": 7, "timestamp": 1795255786}}`; the timestamp of it. */
 function readPing(text: string): number | undefined {
   try {
@@ -139,38 +131,10 @@ function readPing(text: string): number | undefined {
   }
 }
 
-const isAmount = (value: unknown) => /^[0-9]{1,78}$/.test(String(value));
-const isAddress = (value: unknown) => /^0x[0-9a-fA-F]{40}$/.test(String(value));
-const isHash = (value: unknown) => /^0x[0-9a-fA-F]{64}$/.test(String(value));
-const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-const isTokenAmount = ({ token, amount }: TokenAmount) => isAddress(token) && isAmount(amount);
-const recoveriesMax = 1_000;
-
-/**
- * A status as a server tells it, or undefined for another address's and for anything that could not
- * be shown as it stands. Amounts decide what is still to be paid.
- */
-export function readServiceStatus(text: string, address: string): ServiceStatus | undefined {
+/** Undefined for another address's status, and for anything that is none. */
+function readStatus(text: string, address: Hex): ServiceStatus | undefined {
   try {
-    const found: ServiceStatus = JSON.parse(text);
-    const { execution, recoveries, recoverable, executor } = found;
-    const isEvent = (event: { transactionHash: string; blockNumber: number }) =>
-      isHash(event.transactionHash) && isCount(event.blockNumber);
-    const isWhole =
-      found.address.toLowerCase() === address.toLowerCase() &&
-      states.includes(found.state) &&
-      isAmount(found.balance) &&
-      isCount(found.block.number) &&
-      isCount(found.block.timestamp) &&
-      (execution === null ||
-        (isEvent(execution) && isAmount(execution.held) && isAmount(execution.left))) &&
-      recoveries.length <= recoveriesMax &&
-      recoveries.every((one: Recovery) => isEvent(one) && isTokenAmount(one)) &&
-      recoverable.every(isTokenAmount) &&
-      (executor === null ||
-        (isCount(executor.attempts) &&
-          (executor.reason === null || typeof executor.reason === "string")));
-    return isWhole ? found : undefined;
+    return proveStatus(JSON.parse(text), address);
   } catch {
     return undefined;
   }

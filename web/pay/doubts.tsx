@@ -1,10 +1,10 @@
+import type { Doubt, Standing } from "executable-address/standing";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
 import { InertText } from "./intent/inert-text.tsx";
 import { sayMoment, saySpan } from "./live/say-when.ts";
-import type { Doubt, Standing } from "./standing.ts";
 import type { Key } from "./words/languages.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 

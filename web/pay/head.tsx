@@ -1,12 +1,12 @@
 import type { News } from "executable-address/follow";
 import { plainUnits } from "executable-address/payment";
+import type { Standing } from "executable-address/standing";
 import { useEffect } from "react";
 import { Badge } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
 import { SentenceText, ShortParty } from "./intent/address-text.tsx";
 import { sayIntent } from "./intent/reading.ts";
 import { sayClock, sayMoment, saySpan } from "./live/say-when.ts";
-import type { Standing } from "./standing.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 type HeadProps = { standing: Standing; news: News };

@@ -1,3 +1,4 @@
+import { type Standing, standingOf } from "executable-address/standing";
 import { type ReactNode, useEffect, useState } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
@@ -14,7 +15,6 @@ import { useSimulation } from "./live/simulation.ts";
 import { WouldHappen } from "./live/simulation-card.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
-import { type Standing, standingOf } from "./standing.ts";
 import { OnItsWay } from "./wallet/on-its-way.tsx";
 import { WalletPanel } from "./wallet/panel.tsx";
 import { usePayment } from "./wallet/use-payment.ts";

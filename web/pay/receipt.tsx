@@ -1,6 +1,7 @@
 // What became of it: in place of every way to pay once the calls have run, or can no longer run.
 
 import type { News } from "executable-address/follow";
+import type { Standing } from "executable-address/standing";
 import type { ServiceStatus } from "executable-address/status";
 import { useState } from "react";
 import { Button } from "../ui/button.tsx";
@@ -13,7 +14,6 @@ import { explorerLink } from "./live/explorer.ts";
 import { sayMomentInFull } from "./live/say-when.ts";
 import { nativeCoin } from "./live/simulation.ts";
 import { Explored, Transaction } from "./live/transaction.tsx";
-import type { Standing } from "./standing.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 const texts = {

@@ -1,10 +1,10 @@
-// Where a payer stands: the one decision the page is drawn by. What cannot run is not offered, and
-// what is paid and cannot run is never shown as good.
+// `executable-address/standing`: where a payer stands, the one decision every page is drawn by.
+// What cannot run is not offered, and what is paid and cannot run is never shown as good.
 
-import type { Intent } from "executable-address";
-import type { Simulation } from "executable-address/client";
-import type { News } from "executable-address/follow";
-import { owed } from "executable-address/payment";
+import type { Simulation } from "../client/simulation.ts";
+import type { Intent } from "../intent/intent.ts";
+import type { News } from "./follow.ts";
+import { owed } from "./payment.ts";
 
 /** Why paying is not offered without a deliberate click, the gravest first. */
 export type Doubt = "executed" | "expired" | "enough" | "fails" | "soon";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Simulation } from "executable-address/client";
-import type { AddressState, ServiceStatus } from "executable-address/status";
+import type { Simulation } from "../client/simulation.ts";
+import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { standingOf } from "./standing.ts";
 
 const now = 1_800_000_000;

@@ -1,0 +1,38 @@
+// How the element looks unless the page around it says otherwise: by the custom properties below,
+// which reach into the element, and by `::part(…)` for everything else.
+
+export const style = `
+:host {
+  display: block;
+  max-width: var(--ea-width, 20rem);
+  padding: var(--ea-padding, 1.25rem);
+  border: 1px solid var(--ea-line, #d9d7cf);
+  border-radius: var(--ea-radius, 0.75rem);
+  background: var(--ea-background, #fff);
+  color: var(--ea-ink, #1a1c1e);
+  font: var(--ea-font, 0.9375rem/1.5 system-ui, sans-serif);
+}
+:host([hidden]) { display: none; }
+p { margin: 0.5rem 0 0; }
+[part~="amount"] {
+  margin: 0;
+  font-size: 1.75em;
+  font-weight: 650;
+  line-height: 1.2;
+  overflow-wrap: anywhere;
+}
+[part~="qr"] { display: block; width: 100%; max-width: 14rem; margin: 0.75rem auto 0; }
+[part~="address"] { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+[part~="address"] span { display: inline-block; margin-inline-end: 0.5ch; }
+[part~="status"] { color: var(--ea-soft, #5c5f62); }
+[part~="warning"] { color: var(--ea-warn, #7a5200); font-weight: 600; }
+button, a { color: var(--ea-accent, #0b6b57); font: inherit; }
+button {
+  padding: 0.125rem 0.5rem;
+  border: 1px solid currentcolor;
+  border-radius: 0.375rem;
+  background: transparent;
+  cursor: pointer;
+}
+:focus-visible { outline: 2px solid currentcolor; outline-offset: 2px; }
+`;

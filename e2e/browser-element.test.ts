@@ -1,0 +1,253 @@
+// The element in a shop's page on another origin, under a policy of its own, on a real chain.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import type { AddressRecord, Hex } from "executable-address";
+import type { Browser, Page } from "playwright-core";
+import { rolldown } from "rolldown";
+import { localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import {
+  createOrder,
+  execute,
+  mint,
+  naively,
+  openFresh,
+  readCodeIn,
+  stranger,
+  token,
+} from "./pay-page.ts";
+import { admin, type Running, startService } from "./service.ts";
+
+const example = resolve(import.meta.dirname, "../docs/shop");
+
+let service: Running;
+let browser: Browser;
+let shop: Server;
+let origin: string;
+let page: Page;
+
+/** What a bundler makes of `code` for a page, minified. */
+async function bundle(code: string): Promise<string> {
+  const build = await rolldown({
+    input: "entry",
+    cwd: resolve(import.meta.dirname, ".."),
+    platform: "browser",
+    logLevel: "silent",
+    plugins: [
+      {
+        name: "entry",
+        resolveId: (id) => (id === "entry" ? join(example, "entry.js") : null),
+        load: (id) => (id === join(example, "entry.js") ? code : null),
+      },
+    ],
+  });
+  const { output } = await build.generate({ format: "esm", minify: true });
+  await build.close();
+  return output[0].code;
+}
+
+const bare = `import "executable-address/element";`;
+const react = `
+  import { createElement } from "react";
+  import { createRoot } from "react-dom/client";
+  import { ExecutableAddress } from "executable-address/react";
+  const query = new URLSearchParams(location.search);
+  const told = (name) => () => document.body.append(" told " + name);
+  createRoot(document.querySelector("#payment")).render(createElement(ExecutableAddress, {
+    address: query.get("address"), baseUrl: query.get("base"),
+    words: { unfunded: "En attente" }, onPaid: told("paid"), onExecuted: told("executed"),
+  }));`;
+
+/** Strict, and without the service in anything but what may be asked. */
+const policyOf = (serviceOrigin: string) =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${serviceOrigin}`;
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  const text = (name: string) => readFileSync(join(example, name), "utf8");
+  const serviceOrigin = new URL(service.baseUrl).origin;
+  const { baseUrl, clientId } = service;
+  const settings = { baseUrl, clientId, chainId: localChainId, token: token.address };
+  const plain = text("index.html").replace("shop.js", "bare.js");
+  const files: Record<string, [string, string]> = {
+    "/": ["text/html", text("index.html")],
+    "/shop.css": ["text/css", text("shop.css")],
+    "/shop.js": ["text/javascript", await bundle(text("shop.js"))],
+    "/settings.json": ["application/json", JSON.stringify({ ...settings, shop: shopAddress })],
+    "/bare": ["text/html", plain],
+    "/bare.js": ["text/javascript", await bundle(bare)],
+    "/react": ["text/html", plain.replace("bare.js", "react.js")],
+    "/react.js": ["text/javascript", await bundle(react)],
+  };
+  shop = createServer((request, response) => {
+    const [type, body] = files[request.url?.split("?")[0] ?? ""] ?? ["text/plain", ""];
+    response.setHeader("content-security-policy", policyOf(serviceOrigin));
+    response.setHeader("content-type", `${type}; charset=utf-8`).end(body);
+  });
+  await new Promise<void>((listening) => shop.listen(0, "localhost", listening));
+  origin = `http://localhost:${(shop.address() as AddressInfo).port}`;
+  const { accountId } = await admin(service.env, "account", "show", "--email", "shop@example.com");
+  await admin(service.env, "origins", "set", "--account", `${accountId}`, origin);
+});
+
+after(async () => {
+  await browser?.close();
+  shop?.closeAllConnections();
+  shop?.close();
+  await service?.stop();
+});
+
+const part = (name: string) => page.locator(`executable-address [part~="${name}"]`);
+
+/** A page with the element alone, its events written down. */
+async function show(address: string, baseUrl = service.baseUrl): Promise<void> {
+  await page.goto(`${origin}/bare`);
+  await page.evaluate(`
+    globalThis.told = [];
+    const payment = document.createElement("executable-address");
+    for (const name of ["paid", "executed", "expired"])
+      payment.addEventListener(name, ({ detail }) =>
+        told.push([name, detail.address, detail.status.state]));
+    payment.setAttribute("address", ${JSON.stringify(address)});
+    payment.setAttribute("base-url", ${JSON.stringify(baseUrl)});
+    document.querySelector("#payment").append(payment);`);
+}
+
+const told = () => page.evaluate("told") as Promise<[string, Hex, string][]>;
+
+describe("<executable-address>", () => {
+  test("is at most 30 kB gzip with everything it needs, and evaluates nothing", async () => {
+    const code = await bundle(bare);
+    const bytes = gzipSync(code, { level: 9 }).length;
+    assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
+    assert.doesNotMatch(code, /\beval\(|new Function\(|innerHTML/);
+  });
+
+  test("shows nothing to pay by for what is not the address's own, held or reached", async () => {
+    page = await openFresh(browser);
+    const [order, other] = [await createOrder(service), await createOrder(service)];
+    await page.route(`**/v1/address/${order.address}`, (route) =>
+      route.fulfill({ json: other, headers: { "access-control-allow-origin": "*" } }),
+    );
+    await show(order.address);
+    await page.getByText("Do not pay: what the server answered does not belong").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    await show(stranger);
+    await page.getByText("Nothing is known about this address.").waitFor();
+    await show("0x12");
+    await page.getByText("Nothing is known about this address.").waitFor();
+    await show(order.address, "http://127.0.0.1:9/v1");
+    await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
+    assert.deepEqual(await told(), []);
+    await page.context().close();
+  });
+
+  test("shows amount, code and what a wallet must show, and is sound", async () => {
+    page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    const { address } = await createOrder(service);
+    await show(address.toLowerCase());
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await part("amount").textContent(), `25 ${token.symbol}`);
+    assert.equal(await readCodeIn(page, part("qr")), address);
+    assert.equal(naively((await part("address").textContent()) ?? ""), address);
+    const short = `${address.slice(0, 6)}…${address.slice(-4)}`;
+    const mustShow = `Your wallet must show 25 ${token.symbol} to ${short} on Local`;
+    assert.equal(await part("must-show").textContent(), mustShow);
+    const page_ = `${new URL(service.baseUrl).origin}/a/${address}`;
+    assert.equal(await part("details").getAttribute("href"), page_);
+    await assertSound(page, "the element");
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("says what is still to pay, and offers nothing that cannot run", async () => {
+    page = await openFresh(browser);
+    const partly = await createOrder(service);
+    await mint(service, partly.address, 10_000_000n);
+    await show(partly.address);
+    await page.getByText("Partly paid: this is what is still to pay").waitFor();
+    assert.equal(await part("amount").textContent(), `15 ${token.symbol}`);
+    assert.equal(await readCodeIn(page, part("qr")), partly.address);
+    const soon = await createOrder(service, 400);
+    await show(soon.address);
+    await page.getByText("It expires within minutes").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    await page.context().close();
+  });
+
+  test("tells the page once each: paid, then executed", async () => {
+    page = await openFresh(browser);
+    const order = await createOrder(service);
+    await show(order.address);
+    await page.getByText("Waiting for payment").waitFor();
+    await mint(service, order.address, 25_000_000n);
+    await page.getByText("Paid, about to run").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    assert.deepEqual(await told(), [["paid", order.address, "funded"]]);
+    await execute(service, order);
+    await page.getByText("Done", { exact: true }).waitFor();
+    assert.deepEqual((await told()).slice(1), [["executed", order.address, "executed"]]);
+    await page.context().close();
+  });
+
+  test("takes another address, and the page's own colours", async () => {
+    page = await openFresh(browser);
+    const [first, second] = [await createOrder(service), await createOrder(service)];
+    await show(first.address);
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), first.address);
+    await page
+      .locator("executable-address")
+      .evaluate((node, address) => node.setAttribute("address", address), second.address);
+    await page.getByText(second.address.slice(2, 6), { exact: true }).first().waitFor();
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), second.address);
+    const color = await part("amount").evaluate(
+      (node) => node.ownerDocument.defaultView?.getComputedStyle(node).color,
+    );
+    assert.equal(color, "rgb(107, 33, 168)", "by ::part in the shop's style sheet");
+    await page.context().close();
+  });
+});
+
+describe("the example of a shop", () => {
+  test("makes an address with a client ID, is paid and done", async () => {
+    page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    const answered = page.waitForResponse("**/v1/address/create");
+    await page.goto(origin);
+    const record = (await (await answered).json()) as AddressRecord;
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), record.address);
+    await mint(service, record.address, 25_000_000n);
+    await page.getByText("Paid. Your order is on its way").waitFor();
+    const hash = await execute(service, record);
+    await page.getByText(`Done: transaction ${hash}`).waitFor();
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+});
+
+describe("the React wrapper", () => {
+  test("passes address, words and handlers on", async () => {
+    page = await openFresh(browser);
+    const order = await createOrder(service);
+    const base = encodeURIComponent(service.baseUrl);
+    await page.goto(`${origin}/react?address=${order.address}&base=${base}`);
+    await page.getByText("En attente").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), order.address);
+    await mint(service, order.address, 25_000_000n);
+    await page.getByText("told paid").waitFor();
+    await execute(service, order);
+    await page.getByText("told executed").waitFor();
+    await page.context().close();
+  });
+});
