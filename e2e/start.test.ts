@@ -95,6 +95,18 @@ describe("npm start", () => {
     assert.ok(second.said.includes(`http://127.0.0.1:${elsewhere.CHAIN_PORT} (chain id 31337`));
     assert.match((await pay(elsewhere, address!, "1")).stdout, /^paid 1 to 0x/);
 
+    const check = [join(root, "service/admin.ts"), "chains", "check"];
+    const CHAINS_FILE = join(env.DATA_DIR, "chains.json");
+    const checked = await run(process.execPath, check, { env: { ...elsewhere, CHAINS_FILE } });
+    assert.deepEqual(JSON.parse(checked.stdout), [
+      {
+        chainId: 31_337,
+        name: "Local",
+        endpoint: `127.0.0.1:${elsewhere.CHAIN_PORT}`,
+        kind: "right",
+      },
+    ]);
+
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
     assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR .*\.\n$/);

@@ -8,6 +8,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { accountCommands } from "./accounts/admin.ts";
+import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { executorCommands } from "./executor/admin.ts";
 import { recordCommands } from "./records/admin.ts";
@@ -15,7 +16,12 @@ import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
 import { openStore } from "./store/open.ts";
 
-const commands: Command[] = [...accountCommands, ...executorCommands, ...recordCommands];
+const commands: Command[] = [
+  ...accountCommands,
+  ...chainCommands,
+  ...executorCommands,
+  ...recordCommands,
+];
 
 try {
   const { command, given } = find(process.argv.slice(2));

@@ -1,0 +1,107 @@
+// What deploy/ says of the service is true of it: metrics and their labels, settings, files.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { collectDefaultMetrics, type Registry } from "prom-client";
+import { countEvents } from "../service/executor/metrics.ts";
+import { startApp, type TestApp } from "../service/http/app-for-tests.ts";
+import { createMetrics } from "../service/http/metrics.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const read = (name: string) => readFileSync(join(root, "deploy", name), "utf8");
+
+let service: TestApp;
+/** The labels of each metric that a process may show. */
+const labelsOf = new Map<string, string[]>();
+before(async () => {
+  const metrics = createMetrics();
+  service = await startApp({ metrics });
+  countEvents(metrics.registry);
+  collectDefaultMetrics({ register: metrics.registry });
+  for (const metric of metrics.registry.getMetricsAsArray() as unknown as Known[])
+    labelsOf.set(metric.name, [...(metric.labelNames ?? [])]);
+});
+after(() => service.close());
+
+type Known = ReturnType<Registry["getMetricsAsArray"]>[number] & { labelNames?: string[] };
+
+/** What a Prometheus adds to each series by itself. */
+const added = ["instance", "job", "le"];
+const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
+words.add("histogram_quantile");
+
+/** @returns what in a PromQL expression names no metric, or no label of the metrics named */
+function faultsOf(expression: string): string[] {
+  const bare = expression.replaceAll(/"[^"]*"/g, '""');
+  const names = [...bare.matchAll(/[a-z][a-z_]*[a-z0-9_]*(?=\s*[{[)>=*/ ]|$)/g)].map(([n]) => n);
+  const metrics = names.filter((name) => name.includes("_") && !words.has(name));
+  const labels = [...bare.matchAll(/(?:by|on) \(([^)]*)\)|\{([^}]*)\}/g)].flatMap(([, by, match]) =>
+    (by ?? match ?? "").split(",").map((part) => part.replace(/[!=~].*/, "").trim()),
+  );
+  const known = metrics.map((name) => name.replace(/_(bucket|sum|count)$/, ""));
+  const allowed = new Set([...added, ...known.flatMap((name) => labelsOf.get(name) ?? [])]);
+  return [
+    ...(metrics.length === 0 ? [`no metric in ${expression}`] : []),
+    ...known.filter((name) => !labelsOf.has(name)),
+    ...labels.filter((label) => !allowed.has(label)).map((label) => `${label} in ${expression}`),
+  ];
+}
+
+describe("alerts and dashboard", () => {
+  test("a metric or a label that is not there is found", () => {
+    assert.deepEqual(faultsOf("rate(http_answers_total[5m]) > 0"), ["http_answers_total"]);
+    const expression = "sum by (color) (executor_leads) < 1";
+    assert.deepEqual(faultsOf(expression), [`color in ${expression}`]);
+  });
+
+  test("every alert asks for what the service shows, and says what it means", () => {
+    const rules = read("alerts.yaml").split("- alert: ").slice(1);
+    assert.ok(rules.length >= 12);
+    for (const rule of rules) {
+      assert.deepEqual(faultsOf(/expr: (.*)/.exec(rule)![1]!), [], rule);
+      assert.match(rule, /severity: (page|warn)/);
+      assert.match(rule, /summary: "[A-Z{]/);
+      const name = rule.split("\n")[0]!;
+      const page = readFileSync(join(root, "docs/production.md"), "utf8");
+      assert.ok(page.includes(`\`${name}\``), `docs/production.md says what to do at ${name}`);
+    }
+  });
+
+  test("every panel asks for what the service shows", () => {
+    const { panels } = JSON.parse(read("grafana.json")) as Dashboard;
+    assert.ok(panels.length >= 12);
+    for (const { title, targets } of panels)
+      for (const { expr } of targets) assert.deepEqual(faultsOf(expr), [], title);
+  });
+});
+
+type Dashboard = { panels: { title: string; targets: { expr: string }[] }[] };
+
+describe("image, composition and unit", () => {
+  test("name only files that there are", () => {
+    const copied = [...read("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm)]
+      .flatMap(([, sources]) => sources!.split(" "))
+      .filter((source) => !source.includes("*"));
+    assert.ok(copied.length > 8);
+    for (const source of copied) assert.ok(existsSync(join(root, source)), source);
+  });
+
+  test("set only what the service reads", () => {
+    const settings = readFileSync(join(root, "service/config.ts"), "utf8");
+    const named = [
+      ...read("compose.yaml").matchAll(/^ {2,6}([A-Z][A-Z_]+): /gm),
+      ...read("executable-address.service").matchAll(/\b([A-Z][A-Z_]+)=/g),
+      ...read("Dockerfile").matchAll(/\b([A-Z][A-Z_]+)=\S/g),
+    ].map(([, name]) => name!);
+    const own = named.filter((name) => !/^(POSTGRES_|NODE_ENV$|BASE$)/.test(name));
+    assert.ok(own.includes("DATA_DIR") && own.includes("METRICS_PORT"));
+    for (const name of own) assert.ok(settings.includes(`"${name}"`), name);
+  });
+
+  test("Node is the process that is signalled: no shell and no npm before it", () => {
+    assert.match(read("Dockerfile"), /^CMD \["node", "service\/main.ts"\]$/m);
+    assert.match(read("executable-address.service"), /^ExecStart=\/\S+\/node service\/main.ts$/m);
+  });
+});

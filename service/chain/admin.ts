@@ -1,0 +1,25 @@
+// Operators' command for the chains file: is each chain what it says, by each endpoint alone?
+
+import { factoryAddress } from "executable-address";
+import { factoryCodeHash } from "executable-address-contracts";
+import { readChains } from "./chains.ts";
+import { checkChain } from "./check.ts";
+import { openChainRpc } from "./rpc/chain-rpc.ts";
+
+export const chainCommands = [
+  {
+    words: "chains check",
+    async run({ chainsFile }: { chainsFile: string }) {
+      const factory = { address: factoryAddress, codeHash: factoryCodeHash };
+      const asked = readChains(chainsFile).flatMap((chain) =>
+        chain.rpcUrls.map(async (url) => {
+          const verdict = await checkChain(chain, openChainRpc([url]), factory);
+          // Not the whole URL: it may hold a key.
+          const { chainId, name } = chain;
+          return { chainId, name, endpoint: new URL(url).host, ...verdict };
+        }),
+      );
+      return Promise.all(asked);
+    },
+  },
+];
