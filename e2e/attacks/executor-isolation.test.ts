@@ -1,0 +1,159 @@
+// What belongs to one address can delay or fail that address alone.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { encodeExecution, toHex } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import {
+  assertAccounted,
+  attacker,
+  blake2f,
+  burns27Million,
+  burnsAll,
+  count,
+  fatesOf,
+  prepareAttack,
+  until,
+} from "./executor-world-for-tests.ts";
+
+const attack = await prepareAttack({ tickMs: 400 });
+const { world, store, recordOf, save, pay, contract, jobOf, goodPayments } = attack;
+
+/** What good payments wait without an attack, in blocks, and the most they may wait under one. */
+let alone = 0;
+const blocksMore = 10;
+
+const transactionGasMax = 16_777_216;
+
+describe("good payments under attack come through within 10 blocks of what they take without", () => {
+  test("without an attack", async (context) => {
+    const running = startCore(store, world.chains());
+    context.after(running.stop);
+    alone = Math.max(...(await goodPayments(5)));
+    context.diagnostic(`${alone} blocks`);
+    await running.stop();
+  });
+
+  const survive = async (
+    context: { diagnostic(text: string): void; after(undo: () => unknown): void },
+    hostile: AddressRecord[],
+    confirmations = 0,
+  ) => {
+    const chains = world.chains([world.rpcUrl], { confirmations });
+    const running = startCore(store, chains);
+    context.after(running.stop);
+    const waits: number[] = [];
+    for (let round = 0; round < count(2, 6); round++) waits.push(...(await goodPayments(5)));
+    context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
+    assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
+    const sent = await store.db.selectFrom("executor_purposes").select("gas").execute();
+    assert.ok(sent.every(({ gas }) => gas <= transactionGasMax));
+    await assertAccounted(attack, hostile);
+    await running.stop();
+    return running.events;
+  };
+
+  for (const [name, code] of [
+    ["27 million", burns27Million],
+    ["all", burnsAll],
+  ] as const) {
+    test(`a recovery address that burns ${name} gas on receiving`, async (context) => {
+      const hostile = await Promise.all(
+        Array.from({ length: count(5, 20) }, async () =>
+          recordOf({ chainId: 10, recovery: await contract(code) }),
+        ),
+      );
+      await save(hostile, attacker);
+      for (const { address } of hostile) {
+        await world.client.sendTransaction({ to: address, value: 10n ** 17n, gas: 50_000n });
+      }
+      await pay(hostile);
+      await survive(context, hostile);
+      // The token went back: only the coin is left where it is.
+      for (const fate of await fatesOf(world, hostile)) assert.equal(fate.held, 0n);
+      for (const { address } of hostile) {
+        assert.equal(await world.client.getBalance({ address }), 10n ** 17n);
+      }
+    });
+  }
+
+  test("control: with gas enough for that address no node takes the transaction", async () => {
+    const gas = "0x4c4b400"; // 80 million, over the block's 60
+    const from = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+    const [answer] = await world.ask([
+      { method: "eth_sendTransaction", params: [{ from, to: factoryAddress, gas }] },
+    ]);
+    assert.match(answer?.error?.message ?? "", /gas/i);
+  });
+
+  test("intents of 36 million gas, slow for a node", async (context) => {
+    const target = await contract(blake2f(36_000_000));
+    const calls = [{ target, function: "go()", args: [] }];
+    const hostile = await Promise.all(
+      Array.from({ length: count(20, 100) }, () => recordOf({ calls })),
+    );
+    await save(hostile, attacker);
+    await pay(hostile);
+    await survive(context, hostile);
+    await until("the last of them was tried", async () => {
+      const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
+      return jobs.every((job) => job !== undefined && job.failures > 0);
+    });
+    assert.ok((await fatesOf(world, hostile)).every((fate) => fate.executed === 0));
+  });
+
+  test("control: without a ceiling, one of them takes a node seven times as long", async () => {
+    const target = await contract(blake2f(36_000_000));
+    const record = await recordOf({ calls: [{ target, function: "go()", args: [] }] });
+    await pay([record]);
+    await world.mine();
+    const call = { to: factoryAddress, data: toHex(encodeExecution(record.intent)) };
+    const timeOf = async (more: object) => {
+      const began = performance.now();
+      await world.ask([{ method: "eth_estimateGas", params: [{ ...call, ...more }, "latest"] }]);
+      return performance.now() - began;
+    };
+    const capped = await timeOf({ gas: "0x4c4b40" as Hex });
+    const free = await timeOf({});
+    assert.ok(free > 3 * capped, `${free} ms without a ceiling, ${capped} ms with it`);
+  });
+
+  test("120 dust recoveries while 12 confirmations are waited for", async (context) => {
+    const hostile = await Promise.all(Array.from({ length: 120 }, () => recordOf({ chainId: 10 })));
+    await save(hostile, attacker);
+    await pay(hostile, 1n);
+    await survive(context, hostile, 12);
+  });
+
+  test("due addresses by the hundred: those of another account come no later", async (context) => {
+    const hostile = await Promise.all(Array.from({ length: count(400, 1000) }, () => recordOf()));
+    await save(hostile, attacker);
+    await pay(hostile);
+    await survive(context, hostile);
+  });
+});
+
+describe("a rival who executes first", () => {
+  test("leaves an address that reads as done, not as failed", async (context) => {
+    world.stopTicking();
+    const running = startCore(store, world.chains());
+    context.after(running.stop);
+    const record = await recordOf();
+    await save([record], attacker);
+    await pay([record]);
+    await world.mine();
+    const isSent = async () => (await jobOf(record.address))?.state === "sent";
+    await until("ours is on its way", isSent);
+    const data = toHex(encodeExecution(record.intent));
+    const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n };
+    await world.client.sendTransaction({ to: factoryAddress, data, gas: 500_000n, ...fees });
+    world.startTicking(200);
+    await until("it rests", async () => (await jobOf(record.address))?.state === "idle");
+    const job = await jobOf(record.address);
+    assert.deepEqual([job?.failures, job?.paid_failures, job?.reason], [0, 0, null]);
+    assert.equal((await fatesOf(world, [record]))[0]?.executed, 1);
+    await running.stop();
+  });
+});

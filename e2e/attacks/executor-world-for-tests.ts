@@ -1,0 +1,133 @@
+// A chain, a store and an executor that strangers attack, and the law that holds at the end of each
+// attack: good payments of others came through, and nobody's budget was exceeded.
+
+import assert from "node:assert/strict";
+import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
+import { getAddress } from "viem";
+import {
+  fatesOf,
+  shop,
+  testConfig,
+  until,
+} from "../../service/executor/test/anvil-world-for-tests.ts";
+import { partsFor, prepare } from "../../service/executor/test/faults/executor-for-tests.ts";
+
+export { fatesOf, testConfig, until };
+
+/** Long form: npm run test:attacks sets it. */
+export const isLong = process.env.ATTACKS === "long";
+export const count = (short: number, long: number) => (isLong ? long : short);
+
+export const attacker = "acc_bad00000000000000000000a";
+export const victim = "acc_900d0000000000000000000a";
+
+/** Burns all gas it is given, whatever it is called with: JUMPDEST PUSH0 JUMP. */
+export const burnsAll: Hex = "0x5b5f56";
+
+/** Burns 27 million gas, then accepts: loops while start - GAS is below that. */
+export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
+
+/** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */
+export const blake2f = (rounds: number): Hex =>
+  `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
+
+export async function prepareAttack(options: { tickMs?: number; startSeconds?: number } = {}) {
+  const { world, store, directory } = await prepare(options);
+  let salt = 0n;
+
+  /** An intent of the attacker's own making, open for a day. */
+  const recordOf = async (change: object = {}): Promise<AddressRecord> => {
+    const { timestamp } = await world.client.getBlock();
+    return makeRecord({
+      token: world.token,
+      amount: "1000",
+      calls: [
+        {
+          target: world.token,
+          function: "transfer(address to, uint256 amount)",
+          args: [shop, "1000"],
+        },
+      ],
+      expirationTimestamp: Number(timestamp) + 86_400,
+      recovery: getAddress(`0x${(0xabc000n + salt).toString(16).padStart(40, "0")}`),
+      salt: `0x${(++salt).toString(16).padStart(64, "0")}`,
+      chainId: 31_337,
+      ...change,
+    });
+  };
+
+  const save = (records: readonly AddressRecord[], accountId: string) =>
+    Promise.all(
+      records.map((record) =>
+        store.saveRecord({
+          address: fromHex(record.address),
+          terms: fromHex(record.terms),
+          accountId,
+          createdAtMs: Date.now(),
+        }),
+      ),
+    );
+
+  const pay = (records: readonly AddressRecord[], amount?: bigint) =>
+    world.pay(records.map((r) => ({ to: r.address, amount: amount ?? BigInt(r.intent.amount) })));
+
+  return {
+    world,
+    store,
+    directory,
+    recordOf,
+    save,
+    pay,
+    /** A contract with this code at an address of its own. */
+    async contract(code: Hex): Promise<Hex> {
+      const address = getAddress(`0x${(0xc0de0000n + ++salt).toString(16).padStart(40, "0")}`);
+      await world.client.setCode({ address, bytecode: code });
+      return address;
+    },
+    jobOf: async (address: Hex) => {
+      const rows = await store.db.selectFrom("executor_jobs").selectAll().execute();
+      return rows.find((row) => toHex(row.address) === address.toLowerCase());
+    },
+    /** `more` payments of an honest account, and how many blocks each waits to be executed. */
+    async goodPayments(many: number): Promise<number[]> {
+      const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
+      await save(records, victim);
+      await pay(records);
+      const from = await world.client.getBlockNumber();
+      const waits = new Map<Hex, number>();
+      await until("the good payments are executed", async () => {
+        const head = await world.client.getBlockNumber();
+        const fates = await fatesOf(world, records);
+        records.forEach(({ address }, index) => {
+          if (fates[index]!.executed === 1 && !waits.has(address)) {
+            waits.set(address, Number(head - from));
+          }
+        });
+        return waits.size === many;
+      });
+      return [...waits.values()];
+    },
+    /** What each account was charged on all days, and the caps of what is in flight, in wei. */
+    async chargedTo(accountId: string): Promise<bigint> {
+      const rows = await store.db
+        .selectFrom("executor_account_spending")
+        .selectAll()
+        .where("account_id", "=", accountId)
+        .execute();
+      return rows.reduce((sum, row) => sum + BigInt(row.wei) + BigInt(row.tip_loss_wei), 0n);
+    },
+    partsFor: (more: Partial<typeof testConfig>, chains = world.chains()) =>
+      partsFor(store, chains, more),
+  };
+}
+
+export type Attack = Awaited<ReturnType<typeof prepareAttack>>;
+
+/** Every unit that entered an address left by its calls or to its recovery, or is still there. */
+export async function assertAccounted(
+  { world }: Attack,
+  records: readonly AddressRecord[],
+): Promise<void> {
+  // fatesOf throws where units are missing or an address executed twice.
+  assert.equal((await fatesOf(world, records)).length, records.length);
+}
