@@ -27,7 +27,7 @@ const blocksMore = 10;
 
 const transactionGasMax = 16_777_216;
 
-describe("good payments under attack come through within 10 blocks of what they take without", () => {
+describe("good payments come through within 10 blocks of what they take without an attack", () => {
   test("without an attack", async (context) => {
     const running = startCore(store, world.chains());
     context.after(running.stop);

@@ -1,0 +1,232 @@
+// Whose gas: nobody spends what is not his, and who pays is served.
+
+import assert from "node:assert/strict";
+import { before, describe, type TestContext, test } from "node:test";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
+import { deterministicDeployer, tip } from "executable-address-contracts";
+import { concat, zeroHash } from "viem";
+import { demoTokens } from "../../scripts/local-chain.ts";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import {
+  attacker,
+  count,
+  fatesOf,
+  prepareAttack,
+  until,
+  victim,
+} from "./executor-world-for-tests.ts";
+
+const attack = await prepareAttack({ tickMs: 200 });
+const { world, store, recordOf, save, pay, jobOf, goodPayments, chargedTo } = attack;
+/** Of executorKey. */
+const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+const payee: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
+const plenty = 10n ** 24n;
+
+type Limits = { perDayMax: bigint; perAccountMax: bigint; perClientMax: bigint };
+
+const start = (
+  context: TestContext,
+  limits: Partial<Limits>,
+  more: { pays?: "sponsor" | "tips" | "both"; tipPrices?: Record<string, string> } = {},
+) => {
+  const { pays, tipPrices } = more;
+  const chains = world.chains([world.rpcUrl], tipPrices ? { tipPrices } : {});
+  const running = startCore(store, chains, (core) => ({
+    ...core,
+    chain: {
+      ...core.chain,
+      ...(pays ? { pays } : {}),
+      budgets: { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty, ...limits },
+    },
+  }));
+  context.after(running.stop);
+  return running;
+};
+
+/** What the sender's transactions really cost, by their receipts. */
+async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<bigint> {
+  const hashes = purposes.flatMap((row) => (row.transaction_hash ? [row.transaction_hash] : []));
+  const receipts = await Promise.all(
+    hashes.map((hash) => world.client.getTransactionReceipt({ hash: hash as Hex })),
+  );
+  return receipts.reduce((sum, each) => sum + each.gasUsed * each.effectiveGasPrice, 0n);
+}
+
+const purposes = () => store.db.selectFrom("executor_purposes").selectAll().execute();
+const funded = async (many: number, accountId: string, change: object = {}) => {
+  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
+  await save(records, accountId);
+  await pay(records);
+  return records;
+};
+const reasonsOf = async (records: AddressRecord[]) =>
+  (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
+
+describe("an account over its budget", () => {
+  /** Of about four executions at their cap; what they cost in the end is less. */
+  const budget = 4n * 300_000n * 3n * 10n ** 9n;
+
+  test("waits, is charged no wei more, and others' payments go on", async (context) => {
+    const earlier = await chargedTo(attacker);
+    const running = start(context, { perAccountMax: budget });
+    const hostile = await funded(count(40, 120), attacker);
+    await until("it has spent its budget", async () =>
+      (await reasonsOf(hostile)).includes("account_budget_spent"),
+    );
+    await goodPayments(1);
+    await until("nothing is on its way", async () =>
+      (await purposes()).every(({ state }) => state !== "pending"),
+    );
+    await running.stop();
+    assert.ok((await reasonsOf(hostile)).includes("account_budget_spent"));
+    const charged = await chargedTo(attacker);
+    assert.equal(earlier, 0n);
+    assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
+    const all = (await chargedTo(victim)) + charged;
+    assert.equal(await paidIn(await purposes()), all, "every wei paid is charged to somebody");
+    context.diagnostic(`${charged} of ${budget} wei`);
+  });
+
+  test("control: without it, all of them are executed at the chain's expense", async (context) => {
+    const running = start(context, {});
+    const hostile = await funded(count(40, 120), attacker);
+    await until("all are executed", async () =>
+      (await fatesOf(world, hostile)).every((fate) => fate.executed === 1),
+    );
+    await running.stop();
+  });
+
+  test("with a client ID's, only what the client ID created waits", async (context) => {
+    const byKey = await recordOf();
+    const byClient = await recordOf();
+    await save([byKey, byClient], "acc_c11e00000000000000000000");
+    await store.db
+      .updateTable("records")
+      .set({ by_client_id: 1 })
+      .where("address", "=", fromHex(byClient.address))
+      .execute();
+    await pay([byKey, byClient]);
+    const running = start(context, { perClientMax: 1n });
+    await until(
+      "the other is executed",
+      async () => (await fatesOf(world, [byKey]))[0]!.executed === 1,
+    );
+    await until("it waits", async () =>
+      (await reasonsOf([byClient])).includes("client_id_budget_spent"),
+    );
+    await running.stop();
+  });
+});
+
+describe("dust that is to be returned", () => {
+  test("costs no more than three transactions a day for an address", async (context) => {
+    const running = start(context, {});
+    const [record] = await funded(1, attacker, { chainId: 10 });
+    const recoveries = async () => {
+      const rows = await purposes();
+      return rows.filter(({ kind, state }) => kind === "recover" && state === "settled").length;
+    };
+    const before = await recoveries();
+    for (let round = 1; round <= 3; round++) {
+      await until("it went back", async () => (await recoveries()) === before + round);
+      await pay([record!], 1n);
+      await world.client.sendTransaction({ to: record!.address, value: 1n, gas: 50_000n });
+    }
+    await until("the rest waits for tomorrow", async () =>
+      (await reasonsOf([record!])).includes("recoveries_of_today_spent"),
+    );
+    assert.equal(await recoveries(), before + 3);
+    await running.stop();
+  });
+});
+
+describe("tips", () => {
+  const symbol = demoTokens[0]!.symbol;
+  const unit = 10n ** BigInt(demoTokens[0]!.decimals);
+  /** One whole token is worth a thousandth of a coin. */
+  const tipPrices = { [symbol]: String(10n ** 15n) };
+
+  const tipped = (amount: bigint, more: object = {}) => ({
+    amount: String(amount + 1000n),
+    calls: [
+      {
+        target: world.token,
+        function: "approve(address spender, uint256 amount)",
+        args: [tip.address, String(amount)],
+      },
+      {
+        target: tip.address,
+        function: "tip(address token, uint256 amount)",
+        args: [world.token, String(amount)],
+      },
+      {
+        target: world.token,
+        function: "transfer(address to, uint256 amount)",
+        args: [payee, "1000"],
+      },
+    ],
+    ...more,
+  });
+
+  before(async () => {
+    const data = concat([zeroHash, tip.bytecode]);
+    await world.client.sendTransaction({
+      to: deterministicDeployer.address,
+      data,
+      gas: 1_000_000n,
+    });
+    await until(
+      "Tip is there",
+      async () => (await world.client.getCode({ address: tip.address })) !== undefined,
+    );
+  });
+
+  test("that cover the gas are executed with no budget, and reach the sender", async (context) => {
+    const before = await world.balanceOf(executor);
+    const running = start(context, { perDayMax: 0n }, { tipPrices });
+    const [record] = await funded(1, attacker, tipped(unit));
+    const [plain] = await funded(1, attacker);
+    await until("it is executed", async () => (await fatesOf(world, [record!]))[0]!.executed === 1);
+    await until("one without waits", async () =>
+      (await reasonsOf([plain!])).includes("budget_spent"),
+    );
+    assert.equal((await world.balanceOf(executor)) - before, unit);
+    await running.stop();
+  });
+
+  test("that do not cover it wait: too little, or in a token without a price", async (context) => {
+    const running = start(context, {}, { pays: "tips", tipPrices });
+    const small = await funded(1, attacker, tipped(1n));
+    await until("it waits", async () =>
+      (await reasonsOf(small)).includes("tip_does_not_cover_gas"),
+    );
+    await running.stop();
+    const unpriced = start(context, {}, { pays: "tips" });
+    const [other] = await funded(1, attacker, tipped(unit));
+    await until("it waits", async () =>
+      (await reasonsOf([other!])).includes("tip_does_not_cover_gas"),
+    );
+    await unpriced.stop();
+  });
+
+  test("that fail on chain cost no more than the account's bound", async (context) => {
+    // Pays while the block's number is even, as a contract can tell the two apart.
+    const fickle = await attack.contract("0x43600116600757005b5ffd");
+    const bound = 10n ** 15n;
+    const running = start(context, { perDayMax: 0n, perAccountMax: bound }, { tipPrices });
+    const cheat = "acc_c4ea7000000000000000000a";
+    const calls = [{ target: fickle, function: "go()", args: [] }, ...tipped(unit).calls];
+    const hostile = await funded(count(20, 60), cheat, { ...tipped(unit), calls });
+    await until("none is left untried", async () => {
+      const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
+      return jobs.every((job) => job && (job.state !== "waiting" || job.reason !== null));
+    });
+    await until("nothing is on its way", async () =>
+      (await purposes()).every(({ state }) => state !== "pending"),
+    );
+    await running.stop();
+    assert.ok((await chargedTo(cheat)) <= bound, `${await chargedTo(cheat)} wei`);
+    context.diagnostic(`${await chargedTo(cheat)} of ${bound} wei lost to tips that failed`);
+  });
+});
