@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, type TestContext, test } from "node:test";
-import { type AddressRecord, fromHex, type Hex } from "executable-address";
+import type { AddressRecord, Hex } from "executable-address";
 import { deterministicDeployer, tip } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
@@ -100,12 +100,8 @@ describe("an account over its budget", () => {
   test("with a client ID's, only what the client ID created waits", async (context) => {
     const byKey = await recordOf();
     const byClient = await recordOf();
-    await save([byKey, byClient], "acc_c11e00000000000000000000");
-    await store.db
-      .updateTable("records")
-      .set({ by_client_id: 1 })
-      .where("address", "=", fromHex(byClient.address))
-      .execute();
+    await save([byKey], "acc_c11e00000000000000000000");
+    await save([byClient], "acc_c11e00000000000000000000", true);
     await pay([byKey, byClient]);
     const running = start(context, { perClientMax: 1n });
     await until(

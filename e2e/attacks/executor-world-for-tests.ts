@@ -56,13 +56,14 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     });
   };
 
-  const save = (records: readonly AddressRecord[], accountId: string) =>
+  const save = (records: readonly AddressRecord[], accountId: string, isClientId = false) =>
     Promise.all(
       records.map((record) =>
         store.saveRecord({
           address: fromHex(record.address),
           terms: fromHex(record.terms),
           accountId,
+          isClientId,
           createdAtMs: Date.now(),
         }),
       ),

@@ -103,6 +103,7 @@ function recordWriter(pool: pg.Pool) {
       sorted.map((row) => row.terms),
       sorted.map((row) => row.accountId),
       sorted.map((row) => row.createdAtMs),
+      sorted.map((row) => (row.isClientId ? 1 : 0)),
     ]);
     return inserted === rows.length ? [] : settleHeld(pool, sorted, rows);
   };
@@ -137,8 +138,8 @@ async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[])
 }
 
 const insertRecords = `
-  insert into records (address, terms, account_id, created_at)
-  select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[])
+  insert into records (address, terms, account_id, created_at, by_client_id)
+  select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[], $5::smallint[])
   on conflict do nothing`;
 
 const insertLaterOwners = `

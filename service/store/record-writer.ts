@@ -98,6 +98,7 @@ const unavailable = (message: string, cause: unknown) => new UnavailableError(me
 function groupOf(rows: NewRecord[]): Group {
   return {
     accountIds: rows.map((row) => row.accountId),
+    areClientIds: Uint8Array.from(rows, (row) => (row.isClientId ? 1 : 0)),
     createdAtMs: Float64Array.from(rows, (row) => row.createdAtMs),
     records: pack(rows),
   };

@@ -79,6 +79,19 @@ for (const name of ["sqlite", "postgres"] as const) {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
     });
 
+    test("whether the first create came by a client ID is kept", async () => {
+      const [byKey, byClient] = [row(), row()];
+      await store.saveRecord(byKey);
+      await store.saveRecord({ ...byClient, isClientId: true });
+      await store.saveRecord({ ...byKey, accountId: "acc_2", isClientId: true });
+      const kindOf = async (address: Uint8Array) =>
+        (
+          await store.db.selectFrom("records").selectAll().where("address", "=", address).execute()
+        ).map((each) => each.by_client_id);
+      assert.deepEqual(await kindOf(byKey.address), [0]);
+      assert.deepEqual(await kindOf(byClient.address), [1]);
+    });
+
     test("a saved record is found, byte for byte, and owned by its account", async () => {
       const saved = row();
       await store.saveRecord(saved);

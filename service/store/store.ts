@@ -11,6 +11,8 @@ export type NewRecord = {
   address: Uint8Array;
   terms: Uint8Array;
   accountId: string;
+  /** Created by the account's client ID: the executor has a budget of its own for these. */
+  isClientId?: boolean;
   createdAtMs: number;
 };
 

@@ -7,7 +7,12 @@ import { connect } from "./connect.ts";
 import { type Packed, unpack } from "./packed.ts";
 
 /** Rows side by side, so that they cross in few pieces. */
-export type Group = { accountIds: string[]; createdAtMs: Float64Array; records: Packed };
+export type Group = {
+  accountIds: string[];
+  areClientIds: Uint8Array;
+  createdAtMs: Float64Array;
+  records: Packed;
+};
 
 /** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
 export type Answer = { others: number[] } | { failure: string; message: string };
@@ -22,7 +27,8 @@ const database = connect(file, 0);
 const port = parentPort as NonNullable<typeof parentPort>;
 
 const insert = database.prepare(
-  `insert into records (address, terms, account_id, created_at) values (?, ?, ?, ?)
+  `insert into records (address, terms, account_id, created_at, by_client_id)
+     values (?, ?, ?, ?, ?)
      on conflict do nothing`,
 );
 const held = database.prepare<[Uint8Array], { terms: Buffer; accountId: string }>(
@@ -39,7 +45,8 @@ function save(group: Group): number[] {
   unpack(group.records).forEach(({ address, terms }, index) => {
     const accountId = group.accountIds[index]!;
     const createdAtMs = group.createdAtMs[index]!;
-    if (insert.run(address, terms, accountId, createdAtMs).changes > 0) return;
+    const byClientId = group.areClientIds[index]!;
+    if (insert.run(address, terms, accountId, createdAtMs, byClientId).changes > 0) return;
     const first = held.get(address);
     if (!first?.terms.equals(terms)) others.push(index);
     else if (first.accountId !== accountId) insertLater.run(accountId, address, createdAtMs);

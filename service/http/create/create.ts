@@ -35,8 +35,9 @@ export function create(parts: Parts): Route {
       const reference = asked === undefined ? undefined : parseReference(asked);
       const { intent, terms } = parseNewIntent(request.body, parts);
       const address = deriveAddress(terms, { factory, keccak });
-      const { accountId } = request.caller as NonNullable<typeof request.caller>;
-      await store.saveRecord({ address, terms, accountId, createdAtMs: parts.now() });
+      const { accountId, kind } = request.caller as NonNullable<typeof request.caller>;
+      const isClientId = kind === "clientId";
+      await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
       if (reference !== undefined) await references({ accountId, address, reference });
       reply.header("content-type", "application/json; charset=utf-8");
       return recordJson(address, terms, intent, parts);
