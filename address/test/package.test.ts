@@ -18,6 +18,8 @@ import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
 import { rolldown } from "rolldown";
 import { makeRecord } from "../index.ts";
 import { sample } from "./samples.ts";
@@ -25,12 +27,13 @@ import { sample } from "./samples.ts";
 const room = dirname(import.meta.dirname);
 const record = makeRecord(sample);
 let project: string;
+let tarball: string;
 let unpacked: string;
 
 before(() => {
   project = mkdtempSync(join(tmpdir(), "executable-address-"));
   unpacked = join(project, "node_modules/executable-address");
-  const tarball = pack(project);
+  tarball = pack(project);
   mkdirSync(unpacked, { recursive: true });
   execFileSync("tar", ["-xzf", tarball, "-C", unpacked, "--strip=1"]);
   const hashes = dirname(createRequire(import.meta.url).resolve("@noble/hashes/sha3.js"));
@@ -122,6 +125,24 @@ describe("the packed package", () => {
     const cli = [join(unpacked, "cli/cli.js"), "decode", record.terms];
     const decoded = execFileSync(process.execPath, cli, { encoding: "utf8" });
     assert.deepEqual(JSON.parse(decoded), sample);
+  });
+
+  test("has types that resolve for ES modules of Node and for bundlers", async () => {
+    const data = new Uint8Array(readFileSync(tarball));
+    const analysis = await checkPackage(createPackageFromTarballData(data));
+    assert.ok(analysis.types);
+    // Two kinds of resolution it does not serve: without `exports`, and of CommonJS.
+    const problems = analysis.problems.filter(
+      (problem) =>
+        !("resolutionKind" in problem) ||
+        !["node10", "node16-cjs"].includes(problem.resolutionKind),
+    );
+    assert.deepEqual(problems, []);
+  });
+
+  test("is without fault by publint's rules", async () => {
+    const { messages } = await publint({ pkgDir: unpacked, strict: true, pack: false });
+    assert.deepEqual(messages, []);
   });
 
   test("bundles, and the bundle runs", async () => {

@@ -1,0 +1,51 @@
+// What every runtime has to do: derive, verify, and speak to a service on `origin`. Gives what came
+// out, for the test to compare with Node's.
+
+import {
+  decodeTerms,
+  deriveAddress,
+  factoryAddress,
+  formatAddress,
+  makeRecord,
+  verifyRecord,
+} from "executable-address";
+import { createClient } from "executable-address/client";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
+
+export async function tryAll(origin, intent, credential) {
+  const record = makeRecord(intent);
+  verifyRecord(record, { factory: factoryAddress });
+  const client = createClient({ baseUrl: `${origin}/v1`, retriesMax: 0, ...credential });
+  const made = await client.create(intent);
+  const states = [];
+  for await (const { state } of client.watch(record.address)) {
+    states.push(state);
+    if (states.length === 2) break;
+  }
+  const redirected = createClient({ baseUrl: `${origin}/elsewhere`, retriesMax: 0 });
+  const late = createClient({ baseUrl: `${origin}/late`, retriesMax: 0, timeoutMs: 200 });
+  const kindOf = (answer) =>
+    answer.then(
+      () => "an answer",
+      (error) => error.kind ?? String(error),
+    );
+  return {
+    address: formatAddress(deriveAddress(record.terms)),
+    decoded: decodeTerms(record.terms),
+    made,
+    found: await client.lookup(record.address),
+    states,
+    redirected: await kindOf(redirected.chains()),
+    late: await kindOf(late.chains()),
+    wasm: withWasm(intent),
+  };
+}
+
+/** By WebAssembly, which Workers allow only of modules that came with the program. */
+function withWasm(intent) {
+  try {
+    return makeRecord(intent, { keccak: newWasmKeccak() }).address;
+  } catch (error) {
+    return error.name;
+  }
+}
