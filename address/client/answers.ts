@@ -5,8 +5,9 @@
 import { InvalidError, quoted } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
-import type { AddressState, ServiceStatus } from "../status/shape.ts";
+import type { AddressState, AddressStatus, ServiceStatus } from "../status/shape.ts";
 import { UnprovenError } from "./errors.ts";
+import type { AddressPage, EventPage, ListedAddress, ServiceEvent } from "./lists.ts";
 import type { Trust } from "./options.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -53,6 +54,14 @@ export function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
 export function proveSimulation(answer: unknown, asked: Hex): Simulation {
   return ofAddress(shaped<Simulation>(answer, simulation, `simulation of ${asked}`), asked);
 }
+
+/** @throws {UnprovenError} */
+export const proveAddressPage = (answer: unknown): AddressPage =>
+  shaped(answer, addressPage, "page of addresses");
+
+/** @throws {UnprovenError} */
+export const proveEventPage = (answer: unknown): EventPage =>
+  shaped(answer, eventPage, "page of events");
 
 function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
   if (isSame(found.address, asked)) return found;
@@ -128,7 +137,7 @@ const state = among(...states);
 const block = object({ number: count, hash, timestamp: count });
 const event = { transactionHash: hash, blockNumber: count, blockHash: hash, logIndex: count };
 
-const status = object({
+const addressStatus = {
   address,
   state,
   chainId: integer(1),
@@ -140,6 +149,10 @@ const status = object({
   recoverable: list(object({ token: address, amount })),
   execution: orNull(object({ ...event, held: amount, left: amount })),
   recoveries: list(object({ ...event, token: address, amount })),
+} satisfies Record<keyof AddressStatus, Shape>;
+
+const status = object({
+  ...addressStatus,
   executor: orNull(
     object({
       purpose: orNull(among("execute", "recover")),
@@ -151,7 +164,7 @@ const status = object({
   ),
   settledAt: orNull(count),
   explorer: orNull(matching(/^https?:\/\//)),
-});
+} satisfies Record<keyof ServiceStatus, Shape>);
 
 const simulation = object({
   address,
@@ -175,4 +188,46 @@ const simulation = object({
   ),
   scope: orNull(among("transfers", "intent")),
   unmeasured: count,
-});
+} satisfies Record<keyof Simulation, Shape>);
+
+const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
+
+const addressPage = object({
+  items: list(
+    object({
+      address,
+      recordUrl: text,
+      reference: orNull(text),
+      createdAt: time,
+      chainId: integer(1),
+      token: address,
+      amount,
+      state,
+      block: orNull(block),
+      transactionHash: orNull(hash),
+      settledAt: orNull(time),
+    } satisfies Record<keyof ListedAddress, Shape>),
+  ),
+  next: orNull(text),
+} satisfies Record<keyof AddressPage, Shape>);
+
+const eventPage = object({
+  items: list(
+    object({
+      id: text,
+      type: matching(/^address\.[a-z_]+$/),
+      timestamp: time,
+      data: object({
+        address,
+        reference: orNull(text),
+        sequence: integer(1),
+        recordUrl: text,
+        transactionHash: orNull(hash),
+        status: object(addressStatus),
+        recoveriesOmitted: count,
+      } satisfies Record<keyof ServiceEvent["data"], Shape>),
+    } satisfies Record<keyof ServiceEvent, Shape>),
+  ),
+  next: text,
+  hasMore: (value) => typeof value === "boolean",
+} satisfies Record<keyof EventPage, Shape>);

@@ -8,7 +8,9 @@ import { encodeNewIntent } from "../intent/parse.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import {
   type ChainList,
+  proveAddressPage,
   proveChains,
+  proveEventPage,
   proveRecord,
   proveSimulation,
   proveStatus,
@@ -19,7 +21,6 @@ import {
   type AddressQuery,
   type EventPage,
   type EventQuery,
-  pageOf,
   queryOf,
 } from "./lists.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";
@@ -154,9 +155,9 @@ export function createClient(options: ClientOptions): Client {
     status: (address, options) => find(address, "/status", options, proveStatus),
     simulation: (address, options) => find(address, "/simulation", options, proveSimulation),
     addresses: async (query = {}, options) =>
-      pageOf(await get(`/addresses${queryOf(query)}`, options, credential)),
+      proveAddressPage(await get(`/addresses${queryOf(query)}`, options, credential)),
     events: async (query = {}, options) =>
-      pageOf(await get(`/events${queryOf(query)}`, options, credential)),
+      proveEventPage(await get(`/events${queryOf(query)}`, options, credential)),
     async *watch(address, options = {}) {
       yield* watchStatus(transport, parse(address), options);
     },

@@ -3,7 +3,6 @@
 
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
-import { UnprovenError } from "./errors.ts";
 
 /** Times are ISO 8601: `From` inclusive, `Until` exclusive. */
 export type AddressQuery = {
@@ -78,10 +77,4 @@ export function queryOf(query: Readonly<Record<string, string | number | undefin
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   );
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
-}
-
-/** @throws {UnprovenError} for what is no page */
-export function pageOf<Page>(answer: unknown): Page {
-  if (Array.isArray((answer as { items?: unknown } | null)?.items)) return answer as Page;
-  throw new UnprovenError("expected a page of items");
 }

@@ -100,8 +100,8 @@ export async function fetchOnce(
 
 export type Deadline = {
   readonly signal: AbortSignal;
-  /** Starts the time anew. */
-  extend(): void;
+  /** Starts the time anew, of another length. */
+  restart(millis: number): void;
   /** Why an attempt failed: the caller's reason, or a {@link ClientError}. */
   explain(error: unknown, hasAnswer: boolean): unknown;
   end(): void;
@@ -115,20 +115,22 @@ export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined
     isLate = true;
     controller.abort();
   };
-  let timer = setTimeout(onTime, timeoutMs);
+  let limitMs = timeoutMs;
+  let timer = setTimeout(onTime, limitMs);
   const follow = () => controller.abort();
   caller?.addEventListener("abort", follow, { once: true });
   if (caller?.aborted) follow();
   return {
     signal: controller.signal,
-    extend() {
+    restart(millis) {
       clearTimeout(timer);
-      timer = setTimeout(onTime, timeoutMs);
+      limitMs = millis;
+      timer = setTimeout(onTime, limitMs);
     },
     explain(error, hasAnswer) {
       if (error instanceof ClientError) return error;
       if (caller?.aborted) return caller.reason;
-      if (isLate) return new NetworkError("timeout", `no whole answer within ${timeoutMs} ms`);
+      if (isLate) return new NetworkError("timeout", `no whole answer within ${limitMs} ms`);
       const [kind, message] = hasAnswer
         ? (["interrupted", "the answer broke off"] as const)
         : (["unreachable", "the service cannot be reached"] as const);

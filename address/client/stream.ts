@@ -35,7 +35,7 @@ export async function* readEvents(
   transport: Transport,
   { path, lastId, silenceMs, signal }: StreamRequest,
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  const deadline = startDeadline(silenceMs, signal);
+  const deadline = startDeadline(transport.timeoutMs, signal);
   let response: Response | undefined;
   try {
     const headers = {
@@ -49,10 +49,11 @@ export async function* readEvents(
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     const parse = newParser();
+    deadline.restart(silenceMs);
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      deadline.extend();
+      deadline.restart(silenceMs);
       const events = parse(decoder.decode(value, { stream: true }));
       if (!events) throw errorOf(response, undefined);
       yield* events;

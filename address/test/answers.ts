@@ -1,5 +1,6 @@
 // Answers of a service that is honest, whole in shape, to start from and to spoil.
 
+import type { AddressPage, EventPage } from "../client/lists.ts";
 import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
@@ -60,3 +61,41 @@ export const chainListOf = (factory: Hex) => ({
     { chainId: 8453, name: "Base", tokens: [{ symbol: "USDC", address: shop, decimals: 6 }] },
   ],
 });
+
+export const addressPageOf = (address: Hex): AddressPage => ({
+  items: [
+    {
+      address,
+      recordUrl: `https://pay.example/v1/address/${address}`,
+      reference: "order 7",
+      createdAt: "2026-11-01T10:00:00.000Z",
+      chainId: sample.chainId,
+      token: usdc,
+      amount: sample.amount,
+      state: "executed",
+      block,
+      transactionHash: hash,
+      settledAt: "2026-11-01T10:05:00.000Z",
+    },
+  ],
+  next: "n1",
+});
+
+export function eventPageOf(address: Hex): EventPage {
+  const { executor, explorer, settledAt, ...status } = statusOf(address, "executed");
+  const data = {
+    address,
+    reference: "order 7",
+    sequence: 1,
+    recordUrl: `https://pay.example/v1/address/${address}`,
+    transactionHash: hash,
+    status,
+    recoveriesOmitted: 0,
+  };
+  const timestamp = "2026-11-01T10:05:00.000Z";
+  return {
+    items: [{ id: "e1", type: "address.executed", timestamp, data }],
+    next: "n1",
+    hasMore: false,
+  };
+}

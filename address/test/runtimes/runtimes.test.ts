@@ -1,5 +1,6 @@
-// The packed library on Bun, Deno and Cloudflare Workers: the same answers as on Node. They are some
-// 350 MB, so `npm run test:runtimes -w address` installs them first; without them nothing is tried.
+// The packed library on Bun, Deno and Cloudflare Workers: the same answers as on Node. They are
+// some 350 MB, so `npm run test:runtimes -w address` installs them first; without them nothing is
+// tried.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

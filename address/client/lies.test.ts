@@ -1,0 +1,224 @@
+// A service that lies, breaks off, floods and stalls, in more than 128 ways: each ends in a typed
+// error, soon, and with no more read than an answer can be.
+
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { factoryAddress, makeRecord } from "../index.ts";
+import {
+  addressPageOf,
+  chainListOf,
+  credentials,
+  eventPageOf,
+  simulationOf,
+  statusOf,
+} from "../test/answers.ts";
+import { sample } from "../test/samples.ts";
+import { type Served, serve } from "../test/serve.ts";
+import { type Client, ClientError, createClient } from "./client.ts";
+
+const { address } = makeRecord(sample);
+const timeoutMs = 400;
+
+type Lie = (response: ServerResponse) => void;
+
+const methods: Record<string, { ask: (client: Client) => Promise<unknown>; honest: object }> = {
+  create: { ask: (client) => client.create(sample), honest: makeRecord(sample) },
+  lookup: { ask: (client) => client.lookup(address), honest: makeRecord(sample) },
+  chains: { ask: (client) => client.chains(), honest: chainListOf(factoryAddress) },
+  status: { ask: (client) => client.status(address), honest: statusOf(address, "executed") },
+  simulation: { ask: (client) => client.simulation(address), honest: simulationOf(address) },
+  addresses: { ask: (client) => client.addresses(), honest: addressPageOf(address) },
+  events: { ask: (client) => client.events(), honest: eventPageOf(address) },
+  watch: {
+    ask: (client) => client.watch(address, { pollMs: 1 }).next(),
+    honest: statusOf(address, "executed"),
+  },
+};
+
+/** Written by the endless answers, to see how much of them was taken. */
+let writtenBytes = 0;
+
+function flood(response: ServerResponse, chunk: Buffer): void {
+  const write = (): void => {
+    while (!response.destroyed && response.write(chunk)) writtenBytes += chunk.length;
+    if (!response.destroyed) response.once("drain", () => setImmediate(write));
+  };
+  write();
+}
+
+const raw =
+  (text: string): Lie =>
+  ({ socket }) =>
+    socket!.end(text);
+const body =
+  (text: string | Buffer, status = 200): Lie =>
+  (response) =>
+    void response.writeHead(status).end(text);
+const redirect =
+  (status: number): Lie =>
+  (response) =>
+    void response.writeHead(status, { Location: "/v1/chains" }).end();
+
+/** Whatever is asked. */
+const connections: Record<string, Lie> = {
+  "no answer, the connection closed": ({ socket }) => socket!.destroy(),
+  "no answer at all": () => {},
+  "bytes that are no HTTP": raw("\u0000\u0001\u0002 no such thing\r\n\r\n"),
+  "headers that break off": raw("HTTP/1.1 200 OK\r\nContent-Le"),
+  "a body that is shorter than it says": raw("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+  "a chunk that is no chunk": raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{"),
+  "headers of a megabyte": raw(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1 << 20)}\r\n\r\n{}`),
+  "a body byte by byte, without an end": (response) => {
+    const timer = setInterval(() => response.write(" "), 20);
+    response.once("close", () => clearInterval(timer));
+  },
+  "a body without an end, as fast as it goes": (response) => flood(response, Buffer.alloc(65_536)),
+  "a gzip of a gigabyte of spaces, begun": (response) => {
+    response.writeHead(200, { "Content-Encoding": "gzip" });
+    flood(response, gzipSync(Buffer.alloc(8 << 20, " ")));
+  },
+  "what is no gzip": (response) =>
+    void response.writeHead(200, { "Content-Encoding": "gzip" }).end("{}"),
+  "a redirect to another path": redirect(302),
+  "a redirect for good": redirect(308),
+  "no content": body("", 204),
+  "nothing modified": body("", 304),
+};
+
+const bodies: Record<string, string | Buffer> = {
+  "an empty body": "",
+  null: "null",
+  "a number": "7",
+  "a number beyond all": "1e999",
+  text: '"0x"',
+  "an array": "[]",
+  "an empty object": "{}",
+  "half of an object": '{"address":',
+  "a page": "<!doctype html><title>502</title>",
+  "bytes that are no UTF-8": Buffer.from([0x7b, 0xff, 0xfe, 0x7d]),
+  "a hundred thousand brackets": "[".repeat(100_000),
+  "a hundred thousand brackets, closed": "[".repeat(100_000) + "]".repeat(100_000),
+  "fields of its prototype": '{"__proto__":{"address":"0x"}}',
+};
+
+const refusals: Record<string, [status: number, body: unknown, headers?: Record<string, string>]> =
+  {
+    "an error that is null": [500, { error: null }],
+    "an error that is text": [500, { error: "\u001b[2J" }],
+    "a code that is a number": [400, { error: { code: 7, message: "x", issues: [] } }],
+    "a code that moves the cursor": [
+      400,
+      { error: { code: "\u001b[2J", message: "x", issues: [] } },
+    ],
+    "a message that is an object": [400, { error: { code: "x", message: {}, issues: [] } }],
+    "a message of a megabyte": [400, { error: { code: "x", message: "x".repeat(1 << 20) } }],
+    "issues that are an object": [
+      400,
+      { error: { code: "x", message: "x", issues: { length: 9 } } },
+    ],
+    "a hundred thousand issues": [
+      400,
+      { error: { code: "x", message: "x", issues: Array(100_000).fill({ path: [], code: "x" }) } },
+    ],
+    "a wait below zero": [429, {}, { "Retry-After": "-1" }],
+    "a wait without an end": [429, {}, { "Retry-After": "999999999" }],
+    "a wait until a date that is none": [503, {}, { "Retry-After": "Fri, 99 Foo 2026 GMT" }],
+    "a wait until the year 9999": [503, {}, { "Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT" }],
+    "a status of its own": [599, {}],
+    "a request id that moves the cursor": [400, {}, { "X-Request-Id": "\u009b2J" }],
+  };
+
+/** Values that no field has. */
+const odd: unknown[] = [undefined, {}, [[]], -1.5, "\u202e"];
+
+/** `honest` with each of its fields, at any depth, made odd; the first odd value leaves it out. */
+function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
+  if (typeof honest !== "object" || honest === null) return;
+  for (const [name, value] of Object.entries(honest)) {
+    const place = path === "" ? name : `${path}.${name}`;
+    const copy = (changed: unknown): unknown =>
+      Array.isArray(honest)
+        ? honest.map((each, index) => (String(index) === name ? changed : each))
+        : { ...honest, [name]: changed };
+    for (const [index, changed] of odd.entries())
+      yield [`${place} ${index === 0 ? "missing" : JSON.stringify(changed)}`, copy(changed)];
+    for (const [inner, changed] of spoiled(value, place)) yield [inner, copy(changed)];
+  }
+}
+
+/** Text that says nothing but itself: any is of its kind. */
+const free = /(^|\.)(reason|name|symbol|reference|recordUrl|id|next) "/;
+
+let server: Served;
+let lie: Lie;
+
+before(async () => {
+  server = await serve((_, response) => lie(response));
+});
+after(() => server.close());
+
+const newClient = () =>
+  createClient({
+    baseUrl: `${server.origin}/v1`,
+    apiKey: credentials.apiKey,
+    retriesMax: 0,
+    timeoutMs,
+  });
+
+/** Asks by every method at once; each must end in a ClientError within the time of an attempt. */
+async function expectTyped(told: Lie, asked = Object.keys(methods)): Promise<void> {
+  lie = told;
+  const before = performance.now();
+  await Promise.all(
+    asked.map((name) =>
+      methods[name]!.ask(newClient()).then(
+        (answer) => assert.fail(`${name} took it for ${JSON.stringify(answer)?.slice(0, 200)}`),
+        (error) => {
+          assert.ok(error instanceof ClientError, `${name}: ${error?.stack}`);
+          assert.ok(error.message.length < 3000);
+        },
+      ),
+    ),
+  );
+  // A watch asks twice: for events, then for the status. The rest is for a machine that is busy.
+  assert.ok(performance.now() - before < 2 * timeoutMs + 10_000);
+}
+
+describe("a ClientError, whatever is asked, for", () => {
+  for (const [name, told] of Object.entries(connections))
+    test(name, async () => {
+      writtenBytes = 0;
+      await expectTyped(told);
+      // Twice 4 MB and what lies between two programs, for each method.
+      assert.ok(writtenBytes < 256 << 20, `${writtenBytes} bytes were taken`);
+    });
+  for (const [name, text] of Object.entries(bodies)) test(name, () => expectTyped(body(text)));
+  for (const [name, [status, answer, headers]] of Object.entries(refusals))
+    test(name, () =>
+      expectTyped((response) => {
+        for (const [field, value] of Object.entries(headers ?? {}))
+          response.setHeader(field, value);
+        response.writeHead(status).end(JSON.stringify(answer));
+      }),
+    );
+});
+
+describe("a ClientError for a field that is not as it should be", () => {
+  for (const [name, { honest }] of Object.entries(methods)) {
+    if (name === "watch") continue;
+    test(`in the answer to ${name}`, async () => {
+      let lies = 0;
+      for (const [what, answer] of spoiled(honest, "")) {
+        if (free.test(what) && typeof (answer as object) === "object") continue;
+        await expectTyped(body(JSON.stringify(answer)), [name]).catch((error) => {
+          error.message = `${what}: ${error.message}`;
+          throw error;
+        });
+        lies++;
+      }
+      assert.ok(lies >= 20, String(lies));
+    });
+  }
+});
