@@ -87,6 +87,7 @@ function serviceEnv(rpcUrl: string): NodeJS.ProcessEnv {
     ROLE: "all",
     SIGNUP: process.env.SIGNUP || "open", // on this machine alone
     EXECUTOR_KEY: executorKey,
+    WEBHOOK_TARGETS: "any",
   };
 }
 

@@ -44,9 +44,11 @@ const mayImport: Record<string, readonly string[]> = {
     "service/chain",
     "service/accounts",
     "service/events",
+    "service/webhooks",
   ],
   "service/events": ["address", "service/flow", "service/store", "service/chain"],
   "service/records": ["address", "contracts", "service/store", "service/accounts", "service/http"],
+  "service/webhooks": ["address", "service/store", "service/accounts", "service/events"],
   "service/executor": [
     "address",
     "contracts",
@@ -63,6 +65,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/chain",
     "service/accounts",
     "service/events",
+    "service/webhooks",
     "service/http",
     "service/executor",
     "service/records",
@@ -168,13 +171,15 @@ const ownerOf = (table: string): string | undefined => {
   if (/^(address_references|watches|watch_anchors|events|event_\w+)$/.test(table)) {
     return "service/events";
   }
+  if (/^webhook_/.test(table)) return "service/webhooks";
   const accounts = /^(accounts|api_keys|client_ids|origins|usage|audit|secrets|limits|auth_\w+)$/;
   return accounts.test(table) ? "service/accounts" : undefined;
 };
 
 /** What is said of records joins them with what is known of them, in one statement. */
 const mayRead = (room: string | undefined, table: string) =>
-  room === "service/events" && /^(records|owners|later_owners)$/.test(table);
+  (room === "service/events" && /^(records|owners|later_owners)$/.test(table)) ||
+  (room === "service/webhooks" && table === "events");
 
 /** Still to be cut. */
 const borrowed = ["service/executor/ledger/jobs.ts names records"];

@@ -15,12 +15,15 @@ import { recordCommands } from "./records/admin.ts";
 import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
 import { openStore } from "./store/open.ts";
+import { webhookCommands } from "./webhooks/admin.ts";
 
+const targets = process.env.WEBHOOK_TARGETS === "any" ? "any" : "public";
 const commands: Command[] = [
   ...accountCommands,
   ...chainCommands,
   ...executorCommands,
   ...recordCommands,
+  ...webhookCommands(targets),
 ];
 
 try {

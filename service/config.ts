@@ -82,6 +82,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, String(5n * 10n ** 17n)),
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, String(10n ** 17n)),
     executorPays: read("EXECUTOR_PAYS", oneOf(["sponsor", "tips", "both"]), "both"),
+    webhookTargets: read("WEBHOOK_TARGETS", oneOf(["public", "any"]), "public"),
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };
   if (config.expirySecondsMin > config.expirySecondsMax) {

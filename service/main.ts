@@ -22,6 +22,10 @@ import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
+import { startDelivery } from "./webhooks/deliver.ts";
+import { enqueue } from "./webhooks/queue.ts";
+import { sender } from "./webhooks/send.ts";
+import { findSigningKey } from "./webhooks/sign.ts";
 
 /** Undone last first, so that nothing is closed before those who use it. */
 type Stops = (() => unknown)[];
@@ -63,6 +67,7 @@ async function start(config: Config): Promise<void> {
       factory: factoryAddress,
       keccak: newWasmKeccak(),
       publicUrl: config.publicUrl,
+      webhookTargets: config.webhookTargets,
       labels: readLabels(config.labelsFile),
       trustedProxies: config.trustedProxies,
       limits: limitsOf(config),
@@ -89,11 +94,21 @@ async function start(config: Config): Promise<void> {
       keccak: newWasmKeccak(),
       publicUrl: config.publicUrl,
       now: Date.now,
-      onEvents: async () => {},
+      onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
       pollMs: config.executorPollMs,
       log,
     });
     stops.push(() => observer.stop());
+    const delivery = startDelivery({
+      store,
+      send: sender(config.webhookTargets),
+      key: await findSigningKey(store.db),
+      now: Date.now,
+      random: Math.random,
+      pollMs: 250,
+      log,
+    });
+    stops.push(() => delivery.stop());
   }
   stopOnSignal(stops, draining, log);
 }

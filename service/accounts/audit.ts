@@ -18,7 +18,12 @@ export type AuditEvent =
   | "client_id_rotated"
   | "origin_added"
   | "origin_removed"
-  | "origins_set";
+  | "origins_set"
+  | "webhook_added"
+  | "webhook_removed"
+  | "webhook_rotated"
+  | "webhook_paused"
+  | "webhook_resumed";
 
 /** Who does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
 export type Actor = { ip?: string | undefined; atMs: number };

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type AddressRecord, factoryAddress, fromHex, type Hex } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { checkWebhook, type ServiceEvent, WebhookError } from "executable-address/webhook";
 import { startWorld, type World } from "../chain/status/world-for-tests.ts";
 import { openStore } from "../store/open.ts";
 import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
@@ -137,6 +138,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(executed?.data.transactionHash, transactionHash);
       assert.equal(executed?.data.status.execution?.left, "30");
       assert.equal(recovered?.data.transactionHash, back.transactionHash);
+      const rpc = world.rpcUrl;
+      for (const event of events as unknown as ServiceEvent[]) {
+        assert.equal((await checkWebhook(event, { record, rpc })).address, record.address);
+      }
+      const forged = structuredClone(executed) as unknown as ServiceEvent;
+      forged.data.status.balance = "31";
+      await assert.rejects(checkWebhook(forged, { record, rpc }), WebhookError);
+      const unknown = structuredClone(events[0]) as unknown as ServiceEvent;
+      unknown.data.status.block.hash = `0x${"0".repeat(64)}`;
+      await assert.rejects(checkWebhook(unknown, { record, rpc }), WebhookError);
+      await assert.rejects(checkWebhook(forged, { record: await world.newRecord(), rpc }));
       assert.equal(executed?.data.reference, "order-42");
       assert.equal(executed?.data.recordUrl, `https://pay.example/v1/address/${record.address}`);
       for (const { id } of events) assert.ok(enqueued.includes(id));

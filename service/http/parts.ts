@@ -24,6 +24,8 @@ export type Parts = {
   publicUrl: string;
   /** What the operator calls contracts, where payers read it. */
   labels: Labels;
+  /** Where webhooks may go; `any` for development. */
+  webhookTargets?: "public" | "any";
   /** Addresses whose `X-Forwarded-For` is believed; without any, the client is the peer itself. */
   trustedProxies?: string | undefined;
   limits: Limits;

@@ -9,6 +9,7 @@ import * as bounds from "./migrations/005-bounds.ts";
 import * as budgets from "./migrations/010-budgets.ts";
 import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
+import * as webhooks from "./migrations/022-webhooks.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -26,6 +27,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["010-budgets", budgets],
   ["020-references", references],
   ["021-events", events],
+  ["022-webhooks", webhooks],
 ];
 
 /**

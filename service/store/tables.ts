@@ -7,6 +7,7 @@ import type { LookTables } from "./migrations/004-looks.ts";
 import type { BudgetTables } from "./migrations/010-budgets.ts";
 import type { ReferenceTables } from "./migrations/020-references.ts";
 import type { EventTables } from "./migrations/021-events.ts";
+import type { WebhookTables } from "./migrations/022-webhooks.ts";
 
 export type { Dialect } from "./dialect.ts";
 
@@ -19,4 +20,5 @@ export type Tables = {
   LookTables &
   BudgetTables &
   ReferenceTables &
-  EventTables;
+  EventTables &
+  WebhookTables;

@@ -13,6 +13,7 @@ import { useSession } from "./queries.ts";
 import { Reset } from "./reset.tsx";
 import { Shell } from "./shell.tsx";
 import { SignIn, SignUp } from "./sign-in.tsx";
+import { WebhooksPage } from "./webhooks/page.tsx";
 
 export function App() {
   return (
@@ -45,6 +46,7 @@ function Pages() {
         <Route path="/credentials" component={CredentialsPage} />
         <Route path="/origins" component={OriginsPage} />
         <Route path="/addresses" component={AddressesPage} />
+        <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/activity" component={ActivityPage} />
         <Route path="/account" component={AccountPage} />
         {["/sign-in", "/sign-up"].map((path) => (

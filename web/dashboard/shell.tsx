@@ -12,6 +12,7 @@ const pages: { path: string; name: string; icon: IconName }[] = [
   { path: "/credentials", name: "Credentials", icon: "key" },
   { path: "/origins", name: "Origins", icon: "globe" },
   { path: "/addresses", name: "Addresses", icon: "list" },
+  { path: "/webhooks", name: "Webhooks", icon: "out" },
   { path: "/activity", name: "Activity", icon: "clock" },
   { path: "/account", name: "Account", icon: "person" },
 ];

@@ -13,6 +13,7 @@ import { mountPages } from "./pages.ts";
 import type { FindPreview } from "./preview/preview.ts";
 import { ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
+import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
 const signInsInFlightMax = 32;
@@ -53,6 +54,7 @@ export function mountDashboard(app: FastifyInstance, parts: Parts, findPreview: 
         mountAccount(own, parts);
         mountOrigins(own, parts);
         mountAddresses(own, parts);
+        mountWebhooks(own, parts);
       });
     },
     { prefix: "/dashboard/api" },

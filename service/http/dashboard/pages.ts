@@ -19,6 +19,7 @@ const dashboardPaths = [
   "/credentials",
   "/origins",
   "/addresses",
+  "/webhooks",
   "/activity",
   "/account",
   "/sign-in",

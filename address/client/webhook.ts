@@ -1,0 +1,159 @@
+// `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
+// it (Standard Webhooks 1.0), and the chain says whether it is true.
+
+import type { AddressRecord } from "../intent/intent.ts";
+import { type AddressStatus, type Rpc, readStatus } from "../status/status.ts";
+import type { ServiceEvent } from "./lists.ts";
+
+export type { ServiceEvent } from "./lists.ts";
+
+/** It is not what it should be: nothing of it is to be believed. */
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+}
+
+type HeaderSource =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export type WebhookOptions = {
+  /** `whsec_…` of the endpoint; during a rotation both. Checks `v1`. */
+  readonly secret?: string | readonly string[];
+  /** `whpk_…` of the service, instead of a secret: checks `v1a`, which anybody may. */
+  readonly publicKey?: string;
+  /** How far the signature's time may be from now. Default 300. */
+  readonly toleranceSeconds?: number;
+  /** Unix milliseconds. Default the clock's. */
+  readonly now?: number;
+};
+
+/**
+ * The event that a delivery carries, proved by its signature.
+ *
+ * @param body the bytes as they came, or their text; parsed and written again they are others
+ * @throws {WebhookError} if no signature is right, or its time is not near now
+ */
+export async function verifyWebhook(
+  body: string | Uint8Array,
+  headers: HeaderSource,
+  options: WebhookOptions,
+): Promise<ServiceEvent> {
+  const { secret, publicKey, toleranceSeconds = 300, now = Date.now() } = options;
+  if ((secret === undefined) === (publicKey === undefined))
+    throw new TypeError("expected a secret or a publicKey");
+  const id = headerOf(headers, "webhook-id");
+  const timestamp = headerOf(headers, "webhook-timestamp");
+  if (!/^[1-9][0-9]{0,11}$/.test(timestamp)) throw new WebhookError("no such time");
+  if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
+    throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const content = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const signatures = headerOf(headers, "webhook-signature").split(" ").slice(0, 10);
+  const isRight =
+    publicKey === undefined
+      ? await isHmac(content, signatures, typeof secret === "string" ? [secret] : (secret ?? []))
+      : await isEd25519(content, signatures, publicKey);
+  if (!isRight) throw new WebhookError("no signature of it is right");
+  const event = parse(text);
+  if (event?.id !== id) throw new WebhookError("the event is another than webhook-id says");
+  return event;
+}
+
+function parse(text: string): ServiceEvent | undefined {
+  try {
+    return JSON.parse(text) as ServiceEvent;
+  } catch {
+    throw new WebhookError("the body is not JSON");
+  }
+}
+
+function headerOf(headers: HeaderSource, name: string): string {
+  const value =
+    typeof (headers as Headers).get === "function"
+      ? (headers as Headers).get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  if (typeof value === "string" && value !== "") return value;
+  throw new WebhookError(`no header ${name}, or more than one`);
+}
+
+async function isHmac(content: Bytes, signatures: string[], secrets: readonly string[]) {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  for (const secret of secrets) {
+    const bytes = bytesOf(secret, "whsec_");
+    const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
+    for (const signature of valuesOf(signatures, "v1")) {
+      if (await crypto.subtle.verify("HMAC", key, signature, content)) return true;
+    }
+  }
+  return false;
+}
+
+async function isEd25519(content: Bytes, signatures: string[], publicKey: string) {
+  const bytes = bytesOf(publicKey, "whpk_");
+  const key = await crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]);
+  for (const signature of valuesOf(signatures, "v1a")) {
+    if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
+  }
+  return false;
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const valuesOf = (signatures: string[], version: string): Bytes[] =>
+  signatures.flatMap((signature) => {
+    const [found, text = ""] = signature.split(",");
+    try {
+      return found === version ? [base64(text)] : [];
+    } catch {
+      return [];
+    }
+  });
+
+function bytesOf(text: string, prefix: string): Bytes {
+  if (!text.startsWith(prefix)) throw new TypeError(`expected ${prefix} and base64`);
+  return base64(text.slice(prefix.length));
+}
+
+const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+/**
+ * Holds what an event says against a node of the receiver's: at the event's own block where the
+ * node still has its state, and else whether what happened stands in the chain as it is now.
+ *
+ * @param record of the event's address, as `verifyRecord` or the client's `lookup` gave it
+ * @returns the status as the chain has it
+ * @throws {WebhookError} where the chain says otherwise
+ * @throws {StatusError} where the chain cannot be read: then nothing is known
+ */
+export async function checkWebhook(
+  event: ServiceEvent,
+  { record, rpc }: { readonly record: AddressRecord; readonly rpc: string | Rpc },
+): Promise<AddressStatus> {
+  const { status, address } = event.data;
+  if (record.address.toLowerCase() !== address.toLowerCase())
+    throw new WebhookError(`the record is of ${record.address}, the event of ${address}`);
+  const blockHash = status.block.hash;
+  const then = await readStatus(record, { rpc, blockHash }).catch(() => undefined);
+  if (then) return same(said(event), { ...then, recoveries: newest(then, status) });
+  const now = await readStatus(record, { rpc });
+  const stands =
+    JSON.stringify(now.execution) === JSON.stringify(status.execution) &&
+    status.recoveries.every((each) =>
+      now.recoveries.some((found) => JSON.stringify(found) === JSON.stringify(each)),
+    );
+  const isSettled = status.execution !== null || status.recoveries.length > 0;
+  if (stands && (isSettled || now.state === status.state)) return now;
+  throw new WebhookError(`the chain does not have what the event says: it is ${now.state}`);
+}
+
+const said = ({ data }: ServiceEvent): AddressStatus => data.status;
+const newest = (then: AddressStatus, { recoveries }: AddressStatus) =>
+  recoveries.length === 0 ? then.recoveries : then.recoveries.slice(-recoveries.length);
+
+function same(claimed: AddressStatus, found: AddressStatus): AddressStatus {
+  for (const key of Object.keys(found) as (keyof AddressStatus)[]) {
+    if (JSON.stringify(claimed[key]) !== JSON.stringify(found[key]))
+      throw new WebhookError(`${key}: the event says otherwise than the chain at its block`);
+  }
+  return found;
+}

@@ -1,0 +1,83 @@
+// Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
+
+import { type Kysely, sql } from "kysely";
+import type { Bytes, Dialect } from "../dialect.ts";
+
+export type WebhookTables = {
+  /**
+   * `types` event types, comma between; empty: all. `old_secret` signs too until `old_until`.
+   * `next_due` is when the earliest of its deliveries is due; `is_slow` 1 until one was taken, and
+   * again after one was not.
+   */
+  webhook_endpoints: {
+    id: string;
+    account_id: string;
+    url: string;
+    types: string;
+    secret: string;
+    old_secret: string | null;
+    old_until: number | null;
+    state: "active" | "paused" | "disabled";
+    reason: string | null;
+    failing_since: number | null;
+    is_slow: number;
+    next_due: number | null;
+    version: number;
+    created_at: number;
+  };
+  /**
+   * One event for one endpoint. `waiting` is tried at `due_at`; `held` waits for an earlier one of
+   * its address. A replay or a test has no address, and a test a `body` of its own.
+   */
+  webhook_deliveries: {
+    id: string;
+    endpoint_id: string;
+    event_id: string;
+    type: string;
+    address: Bytes | null;
+    sequence: number;
+    body: string | null;
+    state: "waiting" | "held" | "delivered" | "failed";
+    due_at: number | null;
+    attempts: number;
+    created_at: number;
+  };
+  /** `status` of HTTP, or null where there was no answer; `answer` its first kilobyte, or why. */
+  webhook_attempts: {
+    delivery_id: string;
+    number: number;
+    at: number;
+    status: number | null;
+    latency_ms: number;
+    answer: string;
+  };
+  /** One for the service: the ed25519 key of `v1a`, PKCS #8 in base64. */
+  webhook_keys: { id: number; private_key: string };
+};
+
+export async function up(db: Kysely<WebhookTables>, dialect: Dialect): Promise<void> {
+  const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
+  const statements = [
+    sql`create table webhook_endpoints (id text primary key not null, account_id text not null,
+        url text not null, types text not null, secret text not null, old_secret text,
+        old_until bigint, state text not null, reason text, failing_since bigint,
+        is_slow bigint not null, next_due bigint, version bigint not null,
+        created_at bigint not null)`,
+    sql`create index webhook_endpoints_account on webhook_endpoints (account_id, created_at)`,
+    sql`create index webhook_endpoints_due on webhook_endpoints (state, is_slow, next_due)`,
+    sql`create table webhook_deliveries (id text primary key not null, endpoint_id text not null,
+        event_id text not null, type text not null, address ${bytes}, sequence bigint not null,
+        body text, state text not null, due_at bigint, attempts bigint not null,
+        created_at bigint not null)`,
+    sql`create index webhook_deliveries_due on webhook_deliveries (endpoint_id, state, due_at)`,
+    sql`create index webhook_deliveries_lane
+        on webhook_deliveries (endpoint_id, address, state, sequence)`,
+    sql`create index webhook_deliveries_newest on webhook_deliveries (endpoint_id, created_at, id)`,
+    sql`create index webhook_deliveries_age on webhook_deliveries (created_at)`,
+    sql`create table webhook_attempts (delivery_id text not null, number bigint not null,
+        at bigint not null, status bigint, latency_ms bigint not null, answer text not null,
+        primary key (delivery_id, number))`,
+    sql`create table webhook_keys (id bigint primary key not null, private_key text not null)`,
+  ];
+  for (const statement of statements) await statement.execute(db);
+}

@@ -1,0 +1,90 @@
+// Operators' commands for webhooks: beside the server, on the store, at once.
+
+import type { Command } from "../store/command.ts";
+import {
+  addEndpoint,
+  findEndpoint,
+  listEndpoints,
+  removeEndpoint,
+  rotateSecret,
+  setPaused,
+} from "./endpoints.ts";
+import type { Targets } from "./guard.ts";
+import { listDeliveries, replay, sendTest } from "./queue.ts";
+import { findSigningKey } from "./sign.ts";
+
+const operator = () => ({ atMs: Date.now() });
+const account = { account: "ID" };
+const endpoint = { account: "ID", endpoint: "ID" };
+const deliveriesShown = 50;
+
+export const webhookCommands = (targets: Targets): Command[] => [
+  {
+    words: "webhook add",
+    options: { ...account, url: "URL" },
+    rest: "[TYPE ...]",
+    run: ({ store: { db } }, { options, rest }) =>
+      addEndpoint(db, options.account!, { url: options.url!, types: rest, targets }, operator()),
+  },
+  {
+    words: "webhook list",
+    options: account,
+    run: async ({ store: { db } }, { options }) => ({
+      endpoints: await listEndpoints(db, options.account!),
+      publicKey: (await findSigningKey(db)).publicKey,
+    }),
+  },
+  ...(["pause", "resume"] as const).map((word) => ({
+    words: `webhook ${word}`,
+    options: endpoint,
+    run: async ({ store: { db } }: Outside, { options }: Given) =>
+      assertDone(
+        await setPaused(db, options.account!, options.endpoint!, word === "pause", operator()),
+      ),
+  })),
+  {
+    words: "webhook rotate",
+    options: endpoint,
+    run: async ({ store: { db } }, { options }) =>
+      assertDone(await rotateSecret(db, options.account!, options.endpoint!, operator())),
+  },
+  {
+    words: "webhook remove",
+    options: endpoint,
+    run: async ({ store: { db } }, { options }) =>
+      assertDone(await removeEndpoint(db, options.account!, options.endpoint!, operator())),
+  },
+  {
+    words: "webhook test",
+    options: endpoint,
+    async run({ store: { db } }, { options }) {
+      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      return { deliveryId: await sendTest(db, id, Date.now()) };
+    },
+  },
+  {
+    words: "webhook replay",
+    options: { ...endpoint, event: "EVENT" },
+    async run({ store: { db } }, { options }) {
+      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      const which = { eventId: options.event! };
+      return { replayed: await replay(db, options.account!, id, which, Date.now()) };
+    },
+  },
+  {
+    words: "webhook deliveries",
+    options: endpoint,
+    async run({ store: { db } }, { options }) {
+      const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
+      return listDeliveries(db, id, deliveriesShown);
+    },
+  },
+];
+
+type Outside = Parameters<Command["run"]>[0];
+type Given = Parameters<Command["run"]>[1];
+
+function assertDone<Found>(found: Found | undefined | false): Found {
+  if (found) return found;
+  throw new Error("the account has no such endpoint: see webhook list --account ID");
+}

@@ -1,0 +1,358 @@
+// Deliveries over real sockets, on both databases; signatures judged by standardwebhooks and svix.
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { verifyWebhook, WebhookError } from "executable-address/webhook";
+import { pino } from "pino";
+import { Webhook } from "standardwebhooks";
+import { Webhook as SvixWebhook } from "svix";
+import { openStore } from "../store/open.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import type { Store } from "../store/store.ts";
+import { startDelivery } from "./deliver.ts";
+import {
+  findEndpoint,
+  listEndpoints,
+  removeEndpoint,
+  rotateSecret,
+  setPaused,
+} from "./endpoints.ts";
+import { attemptsMax, listDeliveries, replay, sendTest } from "./queue.ts";
+import { sender } from "./send.ts";
+import { findSigningKey, type SigningKey } from "./sign.ts";
+import {
+  addHook,
+  type Delivery,
+  happen,
+  newAccount,
+  type Reply,
+  startReceiver,
+} from "./world-for-tests.ts";
+
+const oracles: Record<string, (secret: string, delivery: Delivery) => unknown> = {
+  standardwebhooks: (secret, { body, headers }) =>
+    new Webhook(secret).verify(body, headers as Record<string, string>),
+  svix: (secret, { body, headers }) =>
+    new SvixWebhook(secret).verify(body, headers as Record<string, string>),
+};
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`webhooks, on ${dialect}`, () => {
+    let directory: string;
+    let postgres: TestPostgres | undefined;
+    let store: Store;
+    let key: SigningKey;
+    let aheadMs = 0;
+    let stops: (() => unknown)[] = [];
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), "webhooks-"));
+      if (dialect === "postgres") postgres = await startPostgres();
+      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      key = await findSigningKey(store.db);
+    });
+    after(async () => {
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+    });
+    beforeEach(() => {
+      aheadMs = 0;
+    });
+    afterEach(async () => {
+      for (const stop of stops.toReversed()) await stop();
+      stops = [];
+      const { db } = store;
+      for (const table of ["webhook_attempts", "webhook_deliveries", "webhook_endpoints"] as const)
+        await db.deleteFrom(table).execute();
+    });
+
+    const now = () => Date.now() + aheadMs;
+    const start = () => {
+      const log = pino({ level: "silent" });
+      const parts = { store, key, now, random: () => 0.5, pollMs: 10, log };
+      const delivery = startDelivery({ ...parts, send: sender("any", 500) });
+      stops.push(() => delivery.stop());
+    };
+    const receive = async (answer?: (delivery: Delivery) => Reply) => {
+      const receiver = await startReceiver(answer);
+      stops.push(() => receiver.close());
+      return receiver;
+    };
+    const until = async (isSo: () => unknown) => {
+      while (!(await isSo())) await sleep(5);
+    };
+    const deliveries = (endpointId: string) => listDeliveries(store.db, endpointId, 100);
+    const isDone = async (endpointId: string) =>
+      (await deliveries(endpointId)).every(
+        ({ state }) => state === "delivered" || state === "failed",
+      );
+
+    test("signatures: both libraries take what is sent, and v1a anybody's verifier", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, `${receiver.url}/hook`);
+      const id = await happen(store, account);
+      start();
+      await until(() => receiver.taken.length === 1);
+      const [delivery] = receiver.taken as [Delivery];
+      assert.equal(delivery.headers["webhook-id"], id);
+      for (const verify of Object.values(oracles)) verify(hook.secret, delivery);
+      const { publicKey } = key;
+      assert.equal((await verifyWebhook(delivery.body, delivery.headers, { publicKey })).id, id);
+      const { secret } = hook;
+      assert.equal((await verifyWebhook(delivery.body, delivery.headers, { secret })).id, id);
+
+      const signature = String(delivery.headers["webhook-signature"]);
+      const mutants: Delivery[] = [
+        { ...delivery, body: delivery.body.replace("funded", "executed") },
+        { ...delivery, body: `${delivery.body} ` },
+        ...["webhook-id", "webhook-timestamp", "webhook-signature"].flatMap((name) => {
+          const value = String(delivery.headers[name]);
+          const other = value.replace(/[0-9]/, (digit) => String((Number(digit) + 1) % 10));
+          const old = String(Number(delivery.headers["webhook-timestamp"]) - 301);
+          return [other, "", ...(name === "webhook-timestamp" ? [old] : [])].map((changed) => ({
+            ...delivery,
+            headers: { ...delivery.headers, [name]: changed },
+          }));
+        }),
+        ...[signature.replaceAll("v1,", "v2,").replace("v1a,", "v2,"), "v1,", "v1a,AAAA"].map(
+          (changed) => ({
+            ...delivery,
+            headers: { ...delivery.headers, "webhook-signature": changed },
+          }),
+        ),
+      ];
+      for (const mutant of mutants) {
+        // A signature of which only the other scheme's half was changed is still one.
+        const kept = String(mutant.headers["webhook-signature"]);
+        const [v1, v1a] = signature.split(" ") as [string, string];
+        const isSame =
+          mutant.body === delivery.body &&
+          mutant.headers["webhook-id"] === id &&
+          mutant.headers["webhook-timestamp"] === delivery.headers["webhook-timestamp"];
+        if (!(isSame && kept.includes(v1))) {
+          for (const [name, verify] of Object.entries(oracles)) {
+            assert.throws(() => verify(secret, mutant), Error, `${name} takes a mutant`);
+          }
+          await assert.rejects(
+            verifyWebhook(mutant.body, mutant.headers, { secret }),
+            WebhookError,
+          );
+        }
+        if (!(isSame && kept.includes(v1a))) {
+          await assert.rejects(
+            verifyWebhook(mutant.body, mutant.headers, { publicKey }),
+            WebhookError,
+          );
+        }
+      }
+      const wrong = `whsec_${randomBytes(32).toString("base64")}`;
+      await assert.rejects(verifyWebhook(delivery.body, delivery.headers, { secret: wrong }));
+    });
+
+    test("a rotated secret: both sign for 24 hours, then the new one alone", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      const rotated = await rotateSecret(store.db, account, hook.id, { atMs: now() });
+      start();
+      await happen(store, account);
+      await until(() => receiver.taken.length === 1);
+      for (const verify of Object.values(oracles)) {
+        verify(hook.secret, receiver.taken[0]!);
+        verify(rotated!.secret, receiver.taken[0]!);
+      }
+      aheadMs = 86_400_001;
+      await happen(store, account);
+      await until(() => receiver.taken.length === 2);
+      const signatures = String(receiver.taken[1]!.headers["webhook-signature"]).split(" ");
+      assert.deepEqual(
+        signatures.map((each) => each.split(",")[0]),
+        ["v1", "v1a"],
+      );
+    });
+
+    test("only the types asked for, and nothing of another account or while paused", async () => {
+      const receiver = await receive();
+      const [mine, other] = [await newAccount(store), await newAccount(store)];
+      const hook = await addHook(store, mine, receiver.url, ["address.executed"]);
+      await happen(store, other, { type: "address.executed" });
+      await happen(store, mine, { type: "address.funded" });
+      await setPaused(store.db, mine, hook.id, true, { atMs: now() });
+      await happen(store, mine, { type: "address.executed" });
+      await setPaused(store.db, mine, hook.id, false, { atMs: now() });
+      const wanted = await happen(store, mine, { type: "address.executed" });
+      start();
+      await until(() => receiver.taken.length > 0 && isDone(hook.id));
+      assert.deepEqual(
+        receiver.taken.map(({ headers }) => headers["webhook-id"]),
+        [wanted],
+      );
+    });
+
+    test("in order for an address, whatever fails; others do not wait", async () => {
+      const failing = new Set<string>();
+      const receiver = await receive(({ headers }) =>
+        failing.has(String(headers["webhook-id"])) ? { status: 500 } : { status: 200 },
+      );
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      const address = randomBytes(20);
+      const ids: string[] = [];
+      for (let sequence = 1; sequence <= 3; sequence++) {
+        ids.push(await happen(store, account, { address, sequence }));
+      }
+      failing.add(ids[0]!);
+      const elsewhere = await happen(store, account);
+      start();
+      await until(() => receiver.taken.some(({ headers }) => headers["webhook-id"] === elsewhere));
+      await until(async () => (await deliveries(hook.id)).at(-1)?.attempts.length === 1);
+      const of = (id: string) =>
+        receiver.taken.filter(({ headers }) => headers["webhook-id"] === id);
+      assert.deepEqual(
+        ids.map((id) => of(id).length),
+        [1, 0, 0],
+      );
+      failing.clear();
+      aheadMs = 6_000;
+      await until(() => isDone(hook.id));
+      const order = receiver.taken.map(({ headers }) => headers["webhook-id"]);
+      assert.deepEqual(
+        order.filter((id) => id !== elsewhere),
+        [ids[0], ...ids],
+      );
+    });
+
+    test("ten attempts over 75 hours under one id, each kept with its answer", async () => {
+      const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      const id = await happen(store, account);
+      start();
+      const began = now();
+      for (let made = 1; made < attemptsMax; made++) {
+        await until(async () => (await deliveries(hook.id))[0]?.attempts.length === made);
+        const { state } = (await findEndpoint(store.db, account, hook.id))!;
+        if (state === "disabled")
+          await setPaused(store.db, account, hook.id, false, { atMs: now() });
+        const [delivery] = await deliveries(hook.id);
+        aheadMs += delivery!.dueAtMs! - now();
+      }
+      await until(async () => (await deliveries(hook.id))[0]?.state === "failed");
+      const hours = (now() - began) / 3_600_000;
+      assert.ok(hours > 74 && hours < 77, `${hours}`);
+      assert.deepEqual(
+        new Set(receiver.taken.map(({ headers }) => headers["webhook-id"])),
+        new Set([id]),
+      );
+      const { attempts } = (await deliveries(hook.id))[0]!;
+      assert.deepEqual(
+        [attempts.length, attempts[0]?.status, attempts[0]?.answer.length],
+        [10, 500, 1024],
+      );
+    });
+
+    test("disabled after 3 days without one that was taken, and said so", async () => {
+      const receiver = await receive(() => ({ status: 503 }));
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      await happen(store, account);
+      start();
+      await until(async () => (await findEndpoint(store.db, account, hook.id))?.failingSinceMs);
+      aheadMs = 3 * 86_400_000;
+      await until(
+        async () => (await findEndpoint(store.db, account, hook.id))?.state === "disabled",
+      );
+      const [endpoint] = await listEndpoints(store.db, account);
+      assert.match(endpoint!.reason!, /3 days/);
+    });
+
+    test("410 disables at once; Retry-After is kept", async () => {
+      const gone = await receive(() => ({ status: 410 }));
+      const busy = await receive(() => ({ status: 429, headers: { "retry-after": "4000" } }));
+      const account = await newAccount(store);
+      const [a, b] = [
+        await addHook(store, account, gone.url),
+        await addHook(store, account, busy.url),
+      ];
+      await happen(store, account);
+      start();
+      await until(async () => (await findEndpoint(store.db, account, a.id))?.state === "disabled");
+      await until(async () => (await deliveries(b.id))[0]?.attempts.length === 1);
+      const { dueAtMs } = (await deliveries(b.id))[0]!;
+      assert.ok(dueAtMs! - now() > 3_900_000);
+      await removeEndpoint(store.db, account, a.id, { atMs: now() });
+      assert.deepEqual(await deliveries(a.id), []);
+    });
+
+    test("a redirect is not followed, a long answer cut, no answer a failure", async () => {
+      const other = await receive();
+      const answers: Record<string, Reply> = {
+        "/redirect": { status: 302, headers: { location: other.url } },
+        "/never": "never",
+        "/long": { status: 200, body: "x".repeat(1_000_000) },
+      };
+      const receiver = await receive(({ path }) => answers[path]!);
+      const account = await newAccount(store);
+      for (const path of Object.keys(answers)) await addHook(store, account, receiver.url + path);
+      await happen(store, account);
+      start();
+      const found = new Map<string, number | null | undefined>();
+      for (const { id, url } of await listEndpoints(store.db, account)) {
+        await until(async () => (await deliveries(id))[0]?.attempts.length);
+        const [attempt] = (await deliveries(id))[0]!.attempts;
+        found.set(new URL(url).pathname, attempt?.status);
+        assert.ok(attempt!.answer.length <= 1024);
+      }
+      assert.deepEqual(Object.fromEntries(found), {
+        "/redirect": 302,
+        "/never": null,
+        "/long": 200,
+      });
+      assert.equal(other.taken.length, 0);
+    });
+
+    test("a test and a replay are sent at once, the replay under the event's own id", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      start();
+      await sendTest(store.db, hook.id, now());
+      const id = await happen(store, account);
+      await until(() => receiver.taken.length === 2);
+      assert.equal(await replay(store.db, account, hook.id, { eventId: id }, now()), 1);
+      const other = await newAccount(store);
+      assert.equal(await replay(store.db, other, hook.id, { eventId: id }, now()), 0);
+      const range = { fromMs: now() - 60_000, untilMs: now() + 1 };
+      assert.equal(await replay(store.db, account, hook.id, range, now()), 1);
+      await until(() => receiver.taken.length === 4);
+      const ids = receiver.taken.map(({ headers }) => headers["webhook-id"]);
+      assert.equal(ids.filter((each) => each === id).length, 3);
+    });
+
+    test("two deliverers at once: each event once, in order", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url);
+      start();
+      start();
+      const addresses = Array.from({ length: 5 }, () => randomBytes(20));
+      for (let sequence = 1; sequence <= 8; sequence++) {
+        for (const address of addresses) await happen(store, account, { address, sequence });
+      }
+      await until(() => isDone(hook.id));
+      const sequences = new Map<string, number[]>();
+      for (const { body } of receiver.taken) {
+        const { address, sequence } = JSON.parse(body).data;
+        sequences.set(address, [...(sequences.get(address) ?? []), sequence]);
+      }
+      for (const found of sequences.values()) assert.deepEqual(found, [1, 2, 3, 4, 5, 6, 7, 8]);
+    });
+  });
+}

@@ -1,0 +1,200 @@
+// The endpoints of an account: made, rotated, paused, tested and deleted, by the dashboard and by
+// operators alike.
+
+import { randomBytes } from "node:crypto";
+import { InvalidError } from "executable-address";
+import type { Kysely } from "kysely";
+import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
+import { eventTypes } from "../events/changes.ts";
+import type { Tables } from "../store/tables.ts";
+import { parseTarget, TargetError, type Targets } from "./guard.ts";
+import { newSecret } from "./sign.ts";
+
+export const endpointsMax = 10;
+/** After a rotation both secrets sign for so long. */
+const overlapMs = 86_400_000;
+
+/** `types` empty: all. Times Unix milliseconds. Never a secret. */
+export type Endpoint = {
+  id: string;
+  url: string;
+  types: string[];
+  state: "active" | "paused" | "disabled";
+  /** Why it is disabled. */
+  reason: string | null;
+  failingSinceMs: number | null;
+  oldSecretUntilMs: number | null;
+  createdAtMs: number;
+};
+
+type Input = { url: string; types: readonly string[]; targets: Targets };
+
+const invalid = (field: string, code: string, message: string) =>
+  new InvalidError([{ path: [field], code, message }]);
+
+function parseUrl(text: string, targets: Targets): string {
+  try {
+    return parseTarget(text, targets).href;
+  } catch (error) {
+    if (error instanceof TargetError) throw invalid("url", "target_refused", error.message);
+    throw error;
+  }
+}
+
+function parseTypes(types: readonly string[]): string {
+  for (const type of types) {
+    if (!(eventTypes as readonly string[]).includes(type)) {
+      throw invalid("types", "unknown_type", `${type} is none of ${eventTypes.join(", ")}`);
+    }
+  }
+  return [...new Set(types)].join(",");
+}
+
+/** @returns with its secret, shown here and never again @throws {InvalidError} */
+export async function addEndpoint(
+  db: Kysely<Tables>,
+  accountId: string,
+  { url, types, targets }: Input,
+  actor: Actor,
+): Promise<Endpoint & { secret: string }> {
+  const values = { url: parseUrl(url, targets), types: parseTypes(types), secret: newSecret() };
+  const id = `whe_${randomBytes(12).toString("hex")}`;
+  await db.transaction().execute(async (transaction) => {
+    // Their rows are the lock: of two who add the tenth at once, one is refused.
+    await updateOf(transaction)
+      .set((eb) => ({ version: eb("version", "+", 1) }))
+      .where("account_id", "=", accountId)
+      .execute();
+    const held = await listEndpoints(transaction, accountId);
+    if (held.length >= endpointsMax) {
+      throw invalid("url", "too_many", `an account has at most ${endpointsMax} endpoints`);
+    }
+    await transaction
+      .insertInto("webhook_endpoints")
+      .values({
+        ...{ id, account_id: accountId, ...values, state: "active", is_slow: 1 },
+        ...{ version: 0, created_at: actor.atMs },
+      })
+      .execute();
+    await appendAudit(transaction, accountId, "webhook_added", actor, values.url);
+  });
+  return { ...(await findEndpoint(db, accountId, id))!, secret: values.secret };
+}
+
+const columns = [
+  "id",
+  "url",
+  "types",
+  "state",
+  "reason",
+  "failing_since",
+  "old_until",
+  "created_at",
+] as const;
+
+export async function listEndpoints(db: Kysely<Tables>, accountId: string): Promise<Endpoint[]> {
+  const rows = await db
+    .selectFrom("webhook_endpoints")
+    .select(columns)
+    .where("account_id", "=", accountId)
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    url: row.url,
+    types: row.types === "" ? [] : row.types.split(","),
+    state: row.state,
+    reason: row.reason,
+    failingSinceMs: row.failing_since,
+    oldSecretUntilMs: row.old_until,
+    createdAtMs: Number(row.created_at),
+  }));
+}
+
+export async function findEndpoint(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+): Promise<Endpoint | undefined> {
+  return (await listEndpoints(db, accountId)).find((endpoint) => endpoint.id === id);
+}
+
+/** The old secret signs beside the new one for 24 hours. @returns undefined: no such endpoint */
+export async function rotateSecret(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+  actor: Actor,
+): Promise<{ secret: string } | undefined> {
+  const secret = newSecret();
+  const isDone = await change(db, accountId, id, "webhook_rotated", actor, (update) =>
+    update.set((eb) => ({
+      old_secret: eb.ref("secret"),
+      old_until: actor.atMs + overlapMs,
+      secret,
+    })),
+  );
+  return isDone ? { secret } : undefined;
+}
+
+/** A paused endpoint gets nothing; resumed, it goes on with what happens from then on. */
+export function setPaused(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+  isPaused: boolean,
+  actor: Actor,
+): Promise<boolean> {
+  const event = isPaused ? "webhook_paused" : "webhook_resumed";
+  return change(db, accountId, id, event, actor, (update) =>
+    update.set({
+      state: isPaused ? "paused" : "active",
+      reason: null,
+      failing_since: null,
+      is_slow: 1,
+    }),
+  );
+}
+
+/** With its deliveries: what it was told is still among the account's events. */
+export async function removeEndpoint(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+  actor: Actor,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const endpoint = await findEndpoint(transaction, accountId, id);
+    if (!endpoint) return false;
+    const mine = transaction
+      .selectFrom("webhook_deliveries")
+      .select("id")
+      .where("endpoint_id", "=", id);
+    await transaction.deleteFrom("webhook_attempts").where("delivery_id", "in", mine).execute();
+    await transaction.deleteFrom("webhook_deliveries").where("endpoint_id", "=", id).execute();
+    await transaction.deleteFrom("webhook_endpoints").where("id", "=", id).execute();
+    await appendAudit(transaction, accountId, "webhook_removed", actor, endpoint.url);
+    return true;
+  });
+}
+
+type Update = ReturnType<typeof updateOf>;
+const updateOf = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
+
+function change(
+  db: Kysely<Tables>,
+  accountId: string,
+  id: string,
+  event: AuditEvent,
+  actor: Actor,
+  set: (update: Update) => Update,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const endpoint = await findEndpoint(transaction, accountId, id);
+    if (!endpoint) return false;
+    await set(updateOf(transaction)).where("id", "=", id).execute();
+    await appendAudit(transaction, accountId, event, actor, endpoint.url);
+    return true;
+  });
+}

@@ -1,0 +1,114 @@
+// Nothing but public addresses is ever connected to: a listener on loopback counts who comes.
+
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { findTarget, isPublic, parseTarget, TargetError } from "./guard.ts";
+import { sender } from "./send.ts";
+
+/** Private, loopback, link-local, metadata, mapped, translated and odd spellings of them. */
+const hosts = `
+  127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1
+  127.255.255.254 0.0.0.0 0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255
+  169.254.169.254 169.254.0.1 172.16.0.1 172.31.255.255 192.0.0.1 192.0.0.170 192.0.2.1
+  192.88.99.1 192.168.0.1 192.168.255.255 198.18.0.1 198.19.255.255 198.51.100.7
+  203.0.113.9 224.0.0.1 239.255.255.250 240.0.0.1 255.255.255.255 3232235521 0xa9fea9fe
+  0251.0376.0251.0376 169.254.43518 [::] [::1] [::ffff:127.0.0.1] [::ffff:7f00:1]
+  [::ffff:169.254.169.254] [::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b:1::a00:1] [100::1]
+  [2001::1] [2001:db8::1] [2002:7f00:1::] [2001:10::1] [3fff::1] [5f00::1] [fc00::1]
+  [fd00:ec2::254] [fe80::1] [fec0::1] [ff02::1] [::ffff:0:127.0.0.1] [2001:2::1] localhost
+  LOCALHOST localhost. intranet metadata a.localhost`
+  .split(/\s+/)
+  .filter(Boolean);
+
+/** Names of the Internet that lead inside, as a hostile name server answers. */
+const names: Record<string, string[]> = {
+  "loopback.example.com": ["127.0.0.1"],
+  "six.example.com": ["::1"],
+  "mapped.example.com": ["::ffff:10.0.0.1"],
+  "metadata.example.com": ["169.254.169.254"],
+  "both.example.com": ["93.184.216.34", "192.168.1.1"],
+  "nowhere.example.com": [],
+};
+
+describe("a webhook's target", () => {
+  let server: Server;
+  let port: number;
+  let connections = 0;
+  before(async () => {
+    server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "::", resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => server.close());
+
+  test(`none of ${hosts.length} hosts is connected to, with and without a port`, async () => {
+    assert.ok(hosts.length >= 60);
+    const send = sender("public", 1_000);
+    for (const host of hosts) {
+      for (const url of [
+        `https://${host}:${port}/hook`,
+        `https://${host}/`,
+        `http://${host}:${port}/`,
+      ]) {
+        const { status, answer } = await send(url, {}, "{}");
+        assert.equal(status, null, url);
+        assert.match(answer, /not a public address|not allowed|not a name|no address|such as/, url);
+      }
+    }
+    assert.equal(connections, 0);
+  });
+
+  test("neither is a name that leads inside, even where it has a public address too", async () => {
+    const resolve = async (host: string) =>
+      names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    for (const name of Object.keys(names)) {
+      await assert.rejects(findTarget(`https://${name}/`, "public", resolve), TargetError, name);
+    }
+  });
+
+  test("a name is asked for once, and the address that was checked is connected to", async () => {
+    let asked = 0;
+    const rebinding = async () => [
+      { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
+    ];
+    const target = await findTarget("https://rebind.example.com/", "public", rebinding);
+    assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
+  });
+
+  test("refused: another scheme, a password, too long, no URL", () => {
+    for (const url of [
+      "http://example.com/",
+      "ftp://example.com/",
+      "file:///etc/passwd",
+      "https://user:pass@example.com/",
+      `https://example.com/${"x".repeat(500)}`,
+      "example.com",
+      "",
+      "https://",
+    ]) {
+      assert.throws(() => parseTarget(url, "public"), TargetError, url);
+    }
+  });
+
+  test("public addresses and names pass; for development everything that is a URL", () => {
+    for (const address of [
+      "93.184.216.34",
+      "1.1.1.1",
+      "2606:4700::1111",
+      "172.32.0.1",
+      "192.0.1.1",
+    ]) {
+      assert.ok(isPublic(address), address);
+    }
+    assert.equal(
+      parseTarget("https://shop.example.com/a?b#c", "public").href,
+      "https://shop.example.com/a?b",
+    );
+    assert.equal(parseTarget("http://127.0.0.1:9/", "any").port, "9");
+  });
+});

@@ -1,0 +1,98 @@
+// Where a webhook may go: an account writes the URL, and the server that follows it stands inside
+// somebody's network. A name is resolved once, every address it has must be public, and the
+// connection is made to the very address that was checked.
+
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+
+export type Target = { url: URL; address: string; family: 4 | 6 };
+
+/** `any` is for development: private addresses, and http. */
+export type Targets = "public" | "any";
+
+/** The URL is not one that a webhook may be sent to; the message says why. */
+export class TargetError extends Error {
+  override name = "TargetError";
+}
+
+const urlMax = 500;
+
+// IANA's special-purpose registries. IPv6 is refused outside of 2000::/3, which takes in mapped,
+// translated, loopback, link-local, unique local and multicast addresses at once.
+const refused = new BlockList();
+for (const [net, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 3],
+] as const) {
+  refused.addSubnet(net, bits, "ipv4");
+}
+for (const [net, bits] of [
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  ["2002::", 16],
+  ["3fff::", 20],
+] as const) {
+  refused.addSubnet(net, bits, "ipv6");
+}
+const global6 = new BlockList();
+global6.addSubnet("2000::", 3, "ipv6");
+
+/** Whether anybody on the Internet could reach it. @param address without brackets or zone */
+export function isPublic(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !refused.check(address, "ipv4");
+  return family === 6 && global6.check(address, "ipv6") && !refused.check(address, "ipv6");
+}
+
+/** What can be said of a URL without asking anybody. @throws {TargetError} */
+export function parseTarget(text: string, targets: Targets): URL {
+  if (text.length > urlMax) throw new TargetError(`a URL has at most ${urlMax} characters`);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url) throw new TargetError("expected a URL such as https://shop.example.com/webhooks");
+  if (url.protocol !== "https:" && !(targets === "any" && url.protocol === "http:")) {
+    throw new TargetError(`${url.protocol} is not allowed, only https:`);
+  }
+  if (url.username || url.password) throw new TargetError("a URL with a password is not allowed");
+  const host = hostOf(url);
+  if (targets === "public" && isIP(host) && !isPublic(host)) throw notPublic(host);
+  if (targets === "public" && !isIP(host) && !/\.[^.]*[a-z][^.]*\.?$/.test(host)) {
+    throw new TargetError(`${host} is not a name of the Internet`);
+  }
+  url.hash = "";
+  return url;
+}
+
+type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
+const system: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+
+/** Resolved once. @throws {TargetError} where any address it has is not public */
+export async function findTarget(
+  text: string,
+  targets: Targets,
+  resolve: Resolve = system,
+): Promise<Target> {
+  const url = parseTarget(text, targets);
+  const host = hostOf(url);
+  const family = isIP(host);
+  const found = family ? [{ address: host, family }] : await resolve(host).catch(() => []);
+  const [first] = found;
+  if (!first) throw new TargetError(`${host} has no address`);
+  const wrong = found.find(({ address }) => !isPublic(address));
+  if (targets === "public" && wrong) throw notPublic(wrong.address);
+  return { url, address: first.address, family: first.family === 6 ? 6 : 4 };
+}
+
+const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, "$1");
+const notPublic = (address: string) => new TargetError(`${address} is not a public address`);

@@ -1,0 +1,95 @@
+// One request to an endpoint: no redirects, no more than five seconds, no more than 64 kB read.
+
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { findTarget, type Targets } from "./guard.ts";
+
+/** `status` null where there was no answer; `answer` its first kilobyte, or why there was none. */
+export type Sent = {
+  status: number | null;
+  answer: string;
+  latencyMs: number;
+  retryAfterSeconds: number | null;
+};
+
+export type Send = (url: string, headers: Record<string, string>, body: string) => Promise<Sent>;
+
+const answerBytesMax = 64 * 1024;
+const answerBytesKept = 1024;
+
+/** Never rejects. @param timeoutMs for all of it: resolving, connecting and reading */
+export const sender =
+  (targets: Targets, timeoutMs = 5_000): Send =>
+  async (url, headers, body) => {
+    const start = performance.now();
+    const late = AbortSignal.timeout(timeoutMs);
+    try {
+      const found = await within(late, post(url, targets, headers, body, late));
+      return { ...found, latencyMs: Math.round(performance.now() - start) };
+    } catch (error) {
+      const answer = late.aborted ? `no answer within ${timeoutMs} ms` : sayError(error);
+      const latencyMs = Math.round(performance.now() - start);
+      return { status: null, answer, latencyMs, retryAfterSeconds: null };
+    }
+  };
+
+async function post(
+  text: string,
+  targets: Targets,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Omit<Sent, "latencyMs">> {
+  const { url, address, family } = await findTarget(text, targets);
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+      method: "POST",
+      agent: false,
+      signal,
+      headers: { ...headers, "content-length": Buffer.byteLength(body) },
+      // Connected to what was checked: another answer of the name's server changes nothing.
+      lookup: (_host, { all }, done) =>
+        all ? done(null, [{ address, family }]) : done(null, address, family),
+    });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const finish = () => {
+        const text = Buffer.concat(chunks).subarray(0, answerBytesKept).toString("utf8");
+        const wait = /^[0-9]{1,9}$/.exec(response.headers["retry-after"] ?? "");
+        resolve({
+          status: response.statusCode ?? null,
+          answer: printable(text),
+          retryAfterSeconds: wait ? Number(wait[0]) : null,
+        });
+        request.destroy();
+      };
+      response.on("data", (chunk: Buffer) => {
+        if (bytes < answerBytesKept) chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes > answerBytesMax) finish();
+      });
+      response.on("end", finish);
+      response.on("error", reject);
+    });
+    request.end(body);
+  });
+}
+
+/** The lookup of a name cannot be aborted, so it is left behind. */
+function within<Done>(signal: AbortSignal, promise: Promise<Done>): Promise<Done> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+const sayError = (error: unknown) => {
+  const { message, code } = error as Error & { code?: string };
+  return printable(message || code || "no connection").slice(0, answerBytesKept);
+};
+
+/** PostgreSQL keeps no NUL, and a page shows no control characters. */
+const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, " ");

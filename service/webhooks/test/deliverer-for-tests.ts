@@ -1,0 +1,26 @@
+// A deliverer as a process of its own, to be killed: node deliverer-for-tests.ts STORE
+
+import { pino } from "pino";
+import { openStore } from "../../store/open.ts";
+import { startDelivery } from "../deliver.ts";
+import { sender } from "../send.ts";
+import { findSigningKey } from "../sign.ts";
+
+const where = process.argv[2]!;
+// Beside the test's own: as an operator's command is.
+const store = await openStore(
+  where.startsWith("postgres")
+    ? { databaseUrl: where, dataDirectory: "" }
+    : { dataDirectory: where },
+  false,
+);
+startDelivery({
+  store,
+  send: sender("any", 2_000),
+  key: await findSigningKey(store.db),
+  now: () => Date.now() + Number(process.argv[3] ?? 0),
+  random: () => 0.5,
+  pollMs: 10,
+  log: pino({ level: "silent" }),
+});
+process.stdout.write("started\n");

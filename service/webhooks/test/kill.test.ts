@@ -1,0 +1,70 @@
+// kill -9 while it delivers: nothing is lost, what is repeated has the same webhook-id, and an
+// address's events stay in order. FAULTS=long: 200 rounds.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "../../store/open.ts";
+import { startPostgres } from "../../store/postgres-for-tests.ts";
+import { addHook, happen, newAccount, startReceiver } from "../world-for-tests.ts";
+
+const rounds = process.env.FAULTS === "long" ? 200 : 6;
+const program = new URL("./deliverer-for-tests.ts", import.meta.url).pathname;
+
+async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {
+  const args = [program, where, String(aheadMs)];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout!, "data");
+  return child;
+}
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`a deliverer that is killed, on ${dialect}`, () => {
+    test(`in ${rounds} rounds: no event lost, repeats under their id, in order`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), "kill-"));
+      const postgres = dialect === "postgres" ? await startPostgres() : undefined;
+      const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      const where = postgres?.url ?? directory;
+      const receiver = await startReceiver();
+      const account = await newAccount(store);
+      await addHook(store, account, receiver.url);
+      const addresses = Array.from({ length: 8 }, () => randomBytes(20));
+      const expected: string[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        // A claim of the one that was killed is over after a minute.
+        const child = await startDeliverer(where, round * 61_000);
+        for (const address of addresses) {
+          expected.push(await happen(store, account, { address, sequence: round }));
+        }
+        if (postgres && round % 50 === 0) await postgres.restart();
+        await sleep(randomInt(60));
+        child.kill("SIGKILL");
+        await once(child, "exit");
+      }
+      const last = await startDeliverer(where, (rounds + 1) * 61_000);
+      const taken = () => new Set(receiver.taken.map(({ headers }) => headers["webhook-id"]));
+      while (taken().size < expected.length) await sleep(20);
+      last.kill("SIGKILL");
+      await once(last, "exit");
+      assert.deepEqual([...taken()].toSorted(), expected.toSorted());
+      for (const address of addresses) {
+        const mine = receiver.taken
+          .map(({ body }) => JSON.parse(body).data as { address: string; sequence: number })
+          .filter((data) => data.address === `0x${address.toString("hex")}`)
+          .map(({ sequence }) => sequence);
+        // A repeat may follow at once what it repeats; nothing else goes back.
+        assert.ok(mine.every((sequence, index) => index === 0 || sequence >= mine[index - 1]!));
+      }
+      await receiver.close();
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+    });
+  });
+}

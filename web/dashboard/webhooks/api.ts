@@ -1,0 +1,42 @@
+// What service/http/dashboard/webhooks.ts answers, and how it is asked.
+
+import { request } from "../request.ts";
+
+type When = string | null;
+export type Endpoint = {
+  id: string;
+  url: string;
+  types: string[];
+  state: "active" | "paused" | "disabled";
+  reason: string | null;
+  failingSince: When;
+  oldSecretUntil: When;
+  createdAt: string;
+};
+export type Attempt = { at: string; status: number | null; latencyMs: number; answer: string };
+export type Delivery = {
+  id: string;
+  eventId: string;
+  type: string;
+  state: "waiting" | "held" | "delivered" | "failed";
+  createdAt: string;
+  dueAt: When;
+  attempts: Attempt[];
+};
+export type Webhooks = { endpoints: Endpoint[]; max: number; types: string[]; publicKey: string };
+
+const base = "/dashboard/api/webhooks";
+
+export const webhooks = {
+  list: () => request<Webhooks>("GET", base),
+  add: (input: { url: string; types: string[] }) =>
+    request<Endpoint & { secret: string }>("POST", base, input),
+  rotate: (id: string) => request<{ secret: string }>("POST", `${base}/${id}/rotate`, {}),
+  pause: ({ id, paused }: { id: string; paused: boolean }) =>
+    request<Endpoint>("POST", `${base}/${id}/pause`, { paused }),
+  test: (id: string) => request<{ deliveryId: string }>("POST", `${base}/${id}/test`, {}),
+  remove: (id: string) => request<{ id: string }>("DELETE", `${base}/${id}`, {}),
+  replay: ({ id, eventId }: { id: string; eventId: string }) =>
+    request<{ replayed: number }>("POST", `${base}/${id}/replay`, { eventId }),
+  deliveries: (id: string) => request<{ items: Delivery[] }>("GET", `${base}/${id}/deliveries`),
+};

@@ -1,0 +1,140 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Field } from "../../ui/field.tsx";
+import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { type Webhooks, webhooks } from "./api.ts";
+import { EndpointCard } from "./endpoint.tsx";
+
+const key = ["webhooks"];
+
+/** Where events go: endpoints, what each was sent, and what it answered. */
+export function WebhooksPage() {
+  const found = useQuery({ queryKey: key, queryFn: webhooks.list });
+  const [secret, setSecret] = useState<string>();
+  return (
+    <>
+      <Heading title="Webhooks">
+        What happens to your addresses, sent to your servers as it happens, signed.
+      </Heading>
+      {found.isPending && (
+        <div className="card">
+          <Loading lines={4} />
+        </div>
+      )}
+      {found.isError && (
+        <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />
+      )}
+      {found.data && (
+        <div className="space-y-6">
+          <AddEndpoint list={found.data} onSecret={setSecret} />
+          {found.data.endpoints.length === 0 && (
+            <div className="card">
+              <Empty icon="out" title="No endpoint yet">
+                Add the URL on your server that takes the events. What was missed stays in
+                <code> GET /v1/events</code> for 30 days.
+              </Empty>
+            </div>
+          )}
+          {found.data.endpoints.map((endpoint) => (
+            <EndpointCard key={endpoint.id} endpoint={endpoint} onSecret={setSecret} />
+          ))}
+          <p className="text-sm text-soft">
+            The service's own key, with which anybody checks <code>v1a</code>:{" "}
+            <code className="break-all">{found.data.publicKey}</code>
+          </p>
+        </div>
+      )}
+      <Dialog
+        title="The endpoint's secret"
+        persistent
+        open={secret !== undefined}
+        onClose={() => setSecret(undefined)}
+      >
+        <p className="text-soft">
+          It is shown once. Your server checks each delivery's signature with it.
+        </p>
+        <p className="my-4">
+          <code className="break-all">{secret}</code>
+        </p>
+        <div className="flex justify-end gap-3">
+          <CopyButton text={secret ?? ""} what="the secret">
+            Copy
+          </CopyButton>
+          <Button look="primary" onClick={() => setSecret(undefined)}>
+            I have kept it
+          </Button>
+        </div>
+      </Dialog>
+    </>
+  );
+}
+
+type AddProps = { list: Webhooks; onSecret: (secret: string) => void };
+
+function AddEndpoint({ list, onSecret }: AddProps) {
+  const [url, setUrl] = useState("");
+  const [types, setTypes] = useState<string[]>([]);
+  const client = useQueryClient();
+  const addition = useMutation({ mutationFn: webhooks.add });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    addition.mutate(
+      { url: url.trim(), types },
+      {
+        onSuccess: ({ secret }) => {
+          setUrl("");
+          setTypes([]);
+          onSecret(secret);
+          void client.invalidateQueries({ queryKey: key });
+        },
+      },
+    );
+  };
+  const turn = (type: string, isOn: boolean) =>
+    setTypes(isOn ? [...types, type] : types.filter((each) => each !== type));
+
+  return (
+    <form onSubmit={submit} className="card p-5" aria-label="Add an endpoint">
+      <div className="flex flex-wrap items-start gap-3">
+        <Field
+          label="URL"
+          className="min-w-0 flex-1 basis-64"
+          name="url"
+          value={url}
+          onChange={(event) => setUrl(event.target.value)}
+          placeholder="https://shop.example.com/webhooks"
+          inputMode="url"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          error={addition.isError ? sayProblem(addition.error) : undefined}
+          hint={`https, on the public Internet; ${list.endpoints.length} of ${list.max} in use`}
+        />
+        <Button type="submit" look="primary" busy={addition.isPending} className="sm:mt-7">
+          Add endpoint
+        </Button>
+      </div>
+      <fieldset className="mt-4">
+        <legend className="text-sm text-soft">Events; none chosen means all</legend>
+        <div className="mt-2 flex flex-wrap gap-x-5 gap-y-2">
+          {list.types.map((type) => (
+            <label key={type} className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                checked={types.includes(type)}
+                onChange={(event) => turn(type, event.target.checked)}
+              />
+              <code>{type}</code>
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </form>
+  );
+}
