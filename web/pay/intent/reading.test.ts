@@ -86,7 +86,9 @@ describe("what a payer is warned of", () => {
     ]));
 
   test("a token that is not listed, and a chain that is not", () => {
-    assert.deepEqual(titles({ ...intentOf(approve("1")), token: other }), ["warn: Unknown token"]);
+    const unlisted: Hex = "0x2222222222222222222222222222222222222222";
+    const inAnother = { ...intentOf(approve("1")), token: unlisted };
+    assert.deepEqual(titles(inAnother), ["warn: Unknown token"]);
     assert.deepEqual(titles({ ...intentOf(approve("1")), chainId: 2 }), ["warn: Unknown token"]);
     assert.deepEqual(titles(intentOf(approve("1")), []), ["warn: Unknown token"]);
   });
