@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type Hex, keccak256, size } from "viem";
 import { type Artifact, build, readArtifact } from "./build.ts";
 import { create2Address } from "./deploy.ts";
+import { readSources, standardInput } from "./proof/published/standard-input.ts";
 import { factorySalt } from "./salt.ts";
 
 /** The files of snapshots/ by name, as the artifacts under `out` would have them. */
@@ -17,6 +18,7 @@ export function snapshotFiles(out: string): Record<string, string> {
     "demo-token.ts": constant("demoToken", code(readArtifact(out, "DemoToken"))),
     "demo-shop.ts": constant("demoShop", code(readArtifact(out, "DemoShop"))),
     "tip.ts": constant("tip", tip(readArtifact(out, "Tip"))),
+    "standard-input.json": `${JSON.stringify(standardInput(readSources()), null, 2)}\n`,
     "deployment.json": `${JSON.stringify(deployment(factory), null, 2)}\n`,
   };
 }

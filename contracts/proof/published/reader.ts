@@ -1,0 +1,118 @@
+// What a signer reads of a call, by an ERC-7730 descriptor: the formats, paths and rules that the
+// descriptor of PaymentFactory uses. Names of addresses and tokens come from the wallet; here they
+// are those it is given.
+
+import {
+  type Abi,
+  type AbiFunction,
+  type AbiParameter,
+  decodeFunctionData,
+  formatUnits,
+  type Hex,
+  parseAbiItem,
+  toFunctionSelector,
+} from "viem";
+
+type Field = {
+  path?: string;
+  label?: string;
+  format?: string;
+  $ref?: string;
+  params?: { tokenPath?: string; calleePath?: string };
+  visible?: string;
+  fields?: Field[];
+};
+
+export type Descriptor = {
+  context: { contract: { deployments: { chainId: number; address: string }[] } };
+  display: {
+    definitions: Record<string, Field>;
+    formats: Record<string, { intent: string; fields: Field[] }>;
+  };
+};
+
+export type Wallet = {
+  descriptor: Descriptor;
+  /** Names that the wallet trusts, by lower-case address. */
+  names: Record<string, string>;
+  tokens: Record<string, { ticker: string; decimals: number }>;
+  chains: Record<string, string>;
+};
+
+type Values = { [name: string]: unknown };
+
+/** The function that a key of `formats` describes. */
+export const functionOf = (key: string) => parseAbiItem(`function ${key}`) as AbiFunction;
+
+/** The lines a signer reads of a call with `data` to `to`. */
+export function read(wallet: Wallet, to: Hex, data: Hex): string[] {
+  const known = wallet.descriptor.context.contract.deployments.some(
+    ({ address }) => address.toLowerCase() === to.toLowerCase(),
+  );
+  const formats = known ? Object.entries(wallet.descriptor.display.formats) : [];
+  const format = formats.find(([key]) => data.startsWith(toFunctionSelector(functionOf(key))));
+  if (!format) return [`${nameOf(wallet, to)}: ${data}`];
+  const abi: Abi = [functionOf(format[0])];
+  const { args } = decodeFunctionData({ abi, data });
+  const inputs = (abi[0] as AbiFunction).inputs as readonly AbiParameter[];
+  const values: Values = Object.fromEntries(inputs.map(({ name }, i) => [name!, args![i]]));
+  values["@"] = { to };
+  const lines = format[1].fields.flatMap((field) => linesOf(wallet, field, values, values));
+  return [format[1].intent, ...lines.map((line) => `  ${line}`)];
+}
+
+function linesOf(wallet: Wallet, given: Field, here: Values, top: Values): string[] {
+  const defined = given.$ref?.replace("$.display.definitions.", "");
+  const field = defined ? { ...wallet.descriptor.display.definitions[defined]!, ...given } : given;
+  const found = follow(here, field.path!);
+  if (field.fields) {
+    const items = found as Values[];
+    const lines = items.flatMap((item) =>
+      field.fields!.flatMap((inner) => linesOf(wallet, inner, item, top)),
+    );
+    return [`${field.label}:`, ...lines.map((line) => `  ${line}`)];
+  }
+  if (field.visible === "never") return [];
+  const values = Array.isArray(found) && field.path!.endsWith(".[]") ? found : [found];
+  return values.flatMap((value) => {
+    if (field.format !== "calldata") return `${field.label}: ${show(wallet, field, value, top)}`;
+    const inner = read(wallet, follow(top, field.params!.calleePath!) as Hex, value as Hex);
+    return [`${field.label}:`, ...inner.map((line) => `  ${line}`)];
+  });
+}
+
+/** `a.b.[].c`: the values there, all of an array where a part is `[]`. */
+function follow(from: unknown, path: string): unknown {
+  const [part, ...rest] = path.split(".");
+  if (part === undefined || part === "") return from;
+  if (part === "[]") {
+    const items = from as unknown[];
+    return rest.length === 0 ? items : items.map((item) => follow(item, rest.join(".")));
+  }
+  return follow((from as Values)[part], rest.join("."));
+}
+
+const nameOf = ({ names }: Wallet, address: string) => names[address.toLowerCase()] ?? address;
+
+function show(wallet: Wallet, field: Field, value: unknown, top: Values): string {
+  switch (field.format) {
+    case "raw":
+      return String(value);
+    case "addressName":
+      return nameOf(wallet, String(value));
+    case "amount":
+      return `${formatUnits(value as bigint, 18)} ETH`;
+    case "date":
+      return new Date(Number(value) * 1000).toISOString();
+    case "chainId":
+      return wallet.chains[String(value)] ?? String(value);
+    case "tokenAmount": {
+      const address = String(follow(top, field.params!.tokenPath!));
+      const token = wallet.tokens[address.toLowerCase()];
+      if (!token) return `${value} of ${address}`;
+      return `${token.ticker} ${formatUnits(value as bigint, token.decimals)}`;
+    }
+    default:
+      throw new Error(`no format ${field.format}`);
+  }
+}
