@@ -11,7 +11,7 @@ import { mountAddresses } from "./addresses.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import type { FindPreview } from "./preview/preview.ts";
-import { ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
+import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
@@ -51,6 +51,7 @@ export function mountDashboard(app: FastifyInstance, parts: Parts, findPreview: 
       scope.register(async (own) => {
         own.addHook("onRequest", ownWritesOnly(parts));
         own.addHook("onRequest", requireSession(parts));
+        own.addHook("onRequest", limitSession());
         mountAccount(own, parts);
         mountOrigins(own, parts);
         mountAddresses(own, parts);

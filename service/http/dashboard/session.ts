@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
 import type { Actor } from "../../accounts/audit.ts";
+import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
@@ -49,6 +50,22 @@ export function requireSession({ accounts }: Pick<Parts, "accounts">) {
     request.account = session.account;
     // A session in use is prolonged.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
+  };
+}
+
+/** One account's requests to the dashboard: 60 at once, then 10 a second. */
+const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 60 };
+
+/** After requireSession. @throws {Refusal} 429 `rate_limited` */
+export function limitSession() {
+  const limiter = memoryLimiter();
+  return async (request: FastifyRequest) => {
+    const verdict = await limiter.take(accountIdOf(request), perAccount);
+    if (verdict.admitted) return;
+    const seconds = String(Math.ceil(verdict.retryMs / 1000));
+    throw new Refusal("rate_limited", `too many requests: try again in ${seconds} s`, {
+      headers: { "retry-after": seconds },
+    });
   };
 }
 
