@@ -260,6 +260,11 @@ describe("lists", () => {
       .getByText(/at most 20/)
       .waitFor();
     await page.getByRole("button", { name: "Remove https://shop20.example.com" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("20 of 20", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Remove https://shop20.example.com" }).click();
+    await page.getByText("Addresses that exist stay as they are.").waitFor();
+    await page.getByRole("button", { name: "Remove it", exact: true }).click();
     await page.getByText("19 of 20").waitFor();
   });
 
@@ -270,8 +275,17 @@ describe("lists", () => {
     await page.getByText("Nothing matches").waitFor();
     await page.getByLabel("Address, or how it begins").fill(createdAddress.slice(0, 12));
     await page.getByRole("link", { name: createdAddress }).click();
-    await page.getByText("Checked in your browser").waitFor();
+    await page.getByText("Terms match this address").waitFor();
     await page.goBack();
+  });
+
+  test("a path that is none is a page that says so, and JSON for a program", async () => {
+    const answer = await page.goto(`${site}/adresses`);
+    assert.equal(answer?.status(), 404);
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    assert.match(await (await fetch(`${site}/adresses`)).text(), /"unknown_path"/);
+    const inApi = await fetch(`${site}/v1/nothing`, { headers: { accept: "text/html" } });
+    assert.match(await inApi.text(), /"unknown_path"/);
   });
 
   test("the activity tells of every change", async () => {

@@ -65,12 +65,15 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   if (!request.is404) return done();
   if (request.method !== "OPTIONS" || !isApi(request.url)) {
-    throw new Refusal("unknown_path", "there is nothing at this path; paths begin with /v1");
+    throw unknownPath();
   }
   // The page is let through its preflight, to read that there is nothing here.
   reply.headers(corsHeaders);
   preflight("GET, HEAD, POST, OPTIONS")(request, reply);
 }
+
+export const unknownPath = () =>
+  new Refusal("unknown_path", "there is nothing at this path; paths begin with /v1");
 
 const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 

@@ -6,7 +6,7 @@ import { Notice } from "../ui/notice.tsx";
 import { Empty } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { type ApiKey, api, type ClientId } from "./api.ts";
-import { ConfirmRotation } from "./confirm-rotation.tsx";
+import { Confirm } from "./confirm.tsx";
 import { NewKey } from "./new-key.tsx";
 import { sayProblem } from "./problems.ts";
 import { useRotation } from "./queries.ts";
@@ -54,7 +54,8 @@ export function ApiKeyCard({ apiKey, clientId }: ApiKeyCardProps) {
           <NoKey busy={rotation.isPending} onCreate={rotate} />
         )}
       </div>
-      <ConfirmRotation
+      <Confirm
+        action="Rotate now"
         title="Rotate the API key?"
         open={asking}
         busy={rotation.isPending}
@@ -66,7 +67,7 @@ export function ApiKeyCard({ apiKey, clientId }: ApiKeyCardProps) {
           still sends it is refused with <code>unauthorized</code> until it has the new one.
         </p>
         <p>The new key is shown once, right after this.</p>
-      </ConfirmRotation>
+      </Confirm>
       <Dialog title="Your new API key" persistent open={shown !== undefined} onClose={forget}>
         <NewKey apiKey={shown ?? ""} clientId={clientId} onDone={forget} />
       </Dialog>

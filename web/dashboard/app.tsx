@@ -24,6 +24,9 @@ export function App() {
   );
 }
 
+const paths = ["/credentials", "/origins", "/addresses", "/activity", "/account"];
+const isPage = (path: string) => ["/", "/sign-in", "/sign-up", ...paths].includes(path);
+
 /** Without a session every page is the sign-in form, and signing in leads to the page asked for. */
 function Pages() {
   const [path] = useLocation();
@@ -35,6 +38,13 @@ function Pages() {
     return (
       <main className="mx-auto max-w-xl pt-16">
         <Failed message={sayProblem(session.error)} onRetry={() => session.refetch()} />
+      </main>
+    );
+  }
+  if (!session.data && !isPage(path)) {
+    return (
+      <main className="mx-auto max-w-xl px-4 pt-16">
+        <NotFound />
       </main>
     );
   }

@@ -7,7 +7,7 @@ import { Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toast.tsx";
 import { api, type ClientId } from "./api.ts";
-import { ConfirmRotation } from "./confirm-rotation.tsx";
+import { Confirm } from "./confirm.tsx";
 import { sayProblem } from "./problems.ts";
 import { useRotation } from "./queries.ts";
 
@@ -42,7 +42,8 @@ export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
         {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error)}</Notice>}
         {clientId && <ClientIdFacts clientId={clientId} />}
       </div>
-      <ConfirmRotation
+      <Confirm
+        action="Rotate now"
         title={clientId ? "Rotate the client ID?" : "Create a client ID?"}
         open={asking}
         busy={rotation.isPending}
@@ -53,7 +54,7 @@ export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
           Pages that still send the old client ID are refused with <code>unauthorized</code> at
           once, open tabs included. Publish the new one in your pages right after.
         </p>
-      </ConfirmRotation>
+      </Confirm>
     </section>
   );
 }

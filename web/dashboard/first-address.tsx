@@ -5,11 +5,10 @@ import { Snippet } from "../ui/snippet.tsx";
 import type { Config } from "./api.ts";
 import { samplesFor } from "./samples.ts";
 
-/** Nobody has its key: an example paid by mistake is lost, which the hint says. */
-const nobody = "0x000000000000000000000000000000000000dEaD";
+/** No address: what is pasted with it is refused, and so is never paid. */
+const placeholder = "YOUR_WALLET";
 const walletHint =
-  "Receives the money in this example. Until you fill it in, pay nothing: nobody owns the " +
-  "address that stands there.";
+  "Receives the money in this example, which can be copied once this is filled in.";
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
 
 /** The examples, filled in with what this server and account have. */
@@ -36,7 +35,7 @@ export function FirstAddress(props: {
     apiBase: config.apiBase,
     chain,
     token,
-    wallet: given ? wallet.trim() : nobody,
+    wallet: given ? wallet.trim() : placeholder,
     clientId,
     nowSeconds,
     ...(apiKey && { apiKey }),
@@ -55,7 +54,7 @@ export function FirstAddress(props: {
         }
         hint={walletHint}
       />
-      <Snippet samples={samples} label="Examples by language" />
+      <Snippet samples={samples} label="Examples by language" canCopy={given} />
       <p className="text-sm text-soft">
         One {token.symbol} on {chain.name}, passed on to your wallet. curl is for servers and needs
         the API key in <code>$API_KEY</code>; fetch is for a page of an allowed origin.

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Empty, Failed, Loading } from "../ui/states.tsx";
@@ -6,6 +7,7 @@ import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toast.tsx";
 import { AddOrigin } from "./add-origin.tsx";
 import { api, type Origins } from "./api.ts";
+import { Confirm } from "./confirm.tsx";
 import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { useOriginChange, useOrigins } from "./queries.ts";
@@ -39,10 +41,12 @@ export function OriginsPage() {
 
 function AllowedOrigins({ list }: { list: Origins }) {
   const removal = useOriginChange(api.removeOrigin);
+  const [leaving, setLeaving] = useState<string>();
   const remove = (origin: string) =>
     removal.mutate(origin, {
       onSuccess: () => toast(`${origin} removed`),
       onError: (error) => toast(sayProblem(error)),
+      onSettled: () => setLeaving(undefined),
     });
   return (
     <section aria-labelledby="allowed" className="card">
@@ -73,7 +77,7 @@ function AllowedOrigins({ list }: { list: Origins }) {
                   className="ml-auto"
                   aria-label={`Remove ${origin}`}
                   busy={removal.isPending && removal.variables === origin}
-                  onClick={() => remove(origin)}
+                  onClick={() => setLeaving(origin)}
                 >
                   <Icon name="cross" size={16} />
                   Remove
@@ -83,6 +87,19 @@ function AllowedOrigins({ list }: { list: Origins }) {
           ]}
         />
       )}
+      <Confirm
+        title="Remove this origin?"
+        action="Remove it"
+        open={leaving !== undefined}
+        busy={removal.isPending}
+        onClose={() => setLeaving(undefined)}
+        onConfirm={() => leaving && remove(leaving)}
+      >
+        <p>
+          Pages of <code className="break-all">{leaving}</code> can create no more addresses with
+          your client ID, from this moment on. Addresses that exist stay as they are.
+        </p>
+      </Confirm>
     </section>
   );
 }

@@ -5,8 +5,15 @@ const tab = "button button-bare button-small";
 
 export type Sample = { name: string; text: string };
 
+type SnippetProps = {
+  samples: readonly Sample[];
+  label: string;
+  /** False while something is missing in it. */
+  canCopy?: boolean;
+};
+
 /** Code to copy, in one or more languages under tabs. */
-export function Snippet({ samples, label }: { samples: readonly Sample[]; label: string }) {
+export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
   const id = useId();
   const [at, setAt] = useState(0);
   const tabs = useRef<HTMLDivElement>(null);
@@ -41,9 +48,11 @@ export function Snippet({ samples, label }: { samples: readonly Sample[]; label:
             </button>
           ))}
         </div>
-        <CopyButton look="bare" text={sample.text} what={`${sample.name} example`}>
-          Copy
-        </CopyButton>
+        {canCopy && (
+          <CopyButton look="bare" text={sample.text} what={`${sample.name} example`}>
+            Copy
+          </CopyButton>
+        )}
       </div>
       <pre
         role="tabpanel"

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
+import { Refusal } from "../errors.ts";
 import { mountPages } from "./pages.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pages-"));
@@ -19,6 +20,10 @@ let app: FastifyInstance;
 let onHttps: FastifyInstance;
 before(async () => {
   app = Fastify();
+  app.setErrorHandler((error, _, reply) => {
+    const isRefused = error instanceof Refusal && error.code === "unknown_path";
+    return reply.code(isRefused ? 404 : 500).send(`${error}`);
+  });
   const preview = async (address: string) =>
     address === "0xheld" ? "<title>25 &amp; $1</title>" : undefined;
   mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, preview, directory);
@@ -41,6 +46,17 @@ describe("the pages", () => {
       "/.git/config",
     ]) {
       assert.equal((await app.inject({ url })).statusCode, 404, url);
+    }
+  });
+
+  test("404 with a page for a person, and none where only programs go", async () => {
+    const headers = { accept: "text/html,*/*;q=0.8", "if-none-match": "*" };
+    const asked = await app.inject({ url: "/adresses", headers });
+    assert.deepEqual([asked.statusCode, asked.body], [404, "the dashboard"]);
+    for (const url of ["/v1/nothing", "/auth/x", "/dashboard/api/x", "/assets/gone.js"]) {
+      const answer = await app.inject({ url, headers });
+      assert.equal(answer.statusCode, 404);
+      assert.doesNotMatch(answer.body, /the dashboard/, url);
     }
   });
 

@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
+import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
 
 /** Where `npm run build` puts them. */
@@ -81,6 +82,11 @@ export function mountPages(
   for (const path of files.keys()) app.get(path, page(path));
   for (const path of dashboardPaths) app.get(path, page("/index.html"));
   for (const path of payPaths) app.get(path, page("/pay.html"));
+  app.get("/*", (request, reply) => {
+    const file = files.get("/index.html");
+    if (!file || !wantsPage(request)) throw unknownPath();
+    return send(file, request, reply.code(404));
+  });
   app.get("/a/:address", async (request, reply) => {
     const file = files.get("/pay.html");
     if (!file) throw new Refusal("not_found", "the pages are not built: npm run build");
@@ -127,10 +133,16 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   const isGzip = isSmaller && takesGzip(request.headers["accept-encoding"]);
   const etag = `"${file.etag}${isGzip ? "-gzip" : ""}"`;
   reply.headers(file.headers).header("etag", etag);
-  if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
+  const isKnown = request.headers["if-none-match"]?.includes(etag) && reply.statusCode === 200;
+  if (isKnown) return reply.code(304).send();
   if (isGzip) reply.header("content-encoding", "gzip");
   return reply.send(isGzip ? file.gzip : file.body);
 }
+
+/** A person in the bar of a browser, and at a path that is no program's. */
+const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
+  !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
+  (headers.accept ?? "").includes("text/html");
 
 /** RFC 9110 §12.5.3; `q=0` means never. */
 function takesGzip(acceptEncoding = ""): boolean {

@@ -4,6 +4,8 @@ import { Dialog } from "../ui/dialog.tsx";
 
 type ConfirmProps = {
   title: string;
+  /** What the button does: "Rotate now". */
+  action: string;
   open: boolean;
   busy: boolean;
   onClose: () => void;
@@ -12,14 +14,15 @@ type ConfirmProps = {
 };
 
 /** Asks before something stops working, and says what. */
-export function ConfirmRotation({ title, open, busy, onClose, onConfirm, children }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, action, open, busy, onClose, onConfirm, children } = props;
   return (
     <Dialog title={title} open={open} onClose={onClose}>
       <div className="space-y-3 text-soft">{children}</div>
       <div className="mt-6 flex flex-wrap justify-end gap-3">
         <Button onClick={onClose}>Cancel</Button>
         <Button look="danger" busy={busy} onClick={onConfirm}>
-          Rotate now
+          {action}
         </Button>
       </div>
     </Dialog>
