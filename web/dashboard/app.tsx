@@ -24,7 +24,7 @@ export function App() {
   );
 }
 
-const paths = ["/credentials", "/origins", "/addresses", "/activity", "/account"];
+const paths = ["/credentials", "/origins", "/addresses", "/webhooks", "/activity", "/account"];
 const isPage = (path: string) => ["/", "/sign-in", "/sign-up", ...paths].includes(path);
 
 /** Without a session every page is the sign-in form, and signing in leads to the page asked for. */

@@ -6,7 +6,7 @@ import { Failed, Loading } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { ConfirmRotation } from "../confirm-rotation.tsx";
+import { Confirm } from "../confirm.tsx";
 import { sayProblem } from "../problems.ts";
 import { type Delivery, type Endpoint, webhooks } from "./api.ts";
 
@@ -90,7 +90,8 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         </div>
         {shown && <Deliveries endpointId={id} />}
       </div>
-      <ConfirmRotation
+      <Confirm
+        action="Rotate now"
         title="Rotate the secret?"
         open={asking}
         busy={rotation.isPending}
@@ -98,7 +99,7 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         onConfirm={rotate}
       >
         <p>For 24 hours both secrets sign, so that your server can change over.</p>
-      </ConfirmRotation>
+      </Confirm>
     </section>
   );
 }
