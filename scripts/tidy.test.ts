@@ -48,7 +48,13 @@ const mayImport: Record<string, readonly string[]> = {
   ],
   "service/events": ["address", "service/flow", "service/store", "service/chain"],
   "service/records": ["address", "contracts", "service/store", "service/accounts", "service/http"],
-  "service/webhooks": ["address", "service/store", "service/accounts", "service/events"],
+  "service/webhooks": [
+    "address",
+    "service/flow",
+    "service/store",
+    "service/accounts",
+    "service/events",
+  ],
   "service/executor": [
     "address",
     "contracts",

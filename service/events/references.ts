@@ -2,9 +2,10 @@
 // no part of the terms, and shown to nobody else.
 
 import { InvalidError } from "executable-address";
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { type Store, UnavailableError } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
 
 /** `address` 20 bytes. */
 export type NewReference = { accountId: string; address: Uint8Array; reference: string };
@@ -46,5 +47,23 @@ export function referenceWriter({ db }: Pick<Store, "db">): Together<NewReferenc
       return rows.map(() => undefined);
     },
     { sizeMax: groupSizeMax },
+  );
+}
+
+/** By address, 40 hex digits; those without one are left out. */
+export async function findReferences(
+  db: Kysely<Tables>,
+  accountId: string,
+  addresses: readonly Uint8Array[],
+): Promise<Map<string, string>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db
+    .selectFrom("address_references")
+    .select(["address", "reference"])
+    .where("account_id", "=", accountId)
+    .where("address", "in", [...addresses])
+    .execute();
+  return new Map(
+    rows.map(({ address, reference }) => [Buffer.from(address).toString("hex"), reference]),
   );
 }

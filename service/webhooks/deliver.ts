@@ -3,8 +3,17 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
-import { claim, type Endpoint, findDueEndpoints, finish, pruneDeliveries } from "./queue.ts";
+import {
+  type Claim,
+  claim,
+  type Finished,
+  findDueEndpoints,
+  finish,
+  type Outcome,
+  pruneDeliveries,
+} from "./queue.ts";
 import type { Send } from "./send.ts";
 import { type SigningKey, signedHeaders } from "./sign.ts";
 
@@ -42,20 +51,23 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   const speed = isSlow ? "slow" : "fast";
   const underWay = new Map<string, number>();
   const running = new Set<Promise<void>>();
+  // What is answered in the same moment shares a commit.
+  const keep = together((finished: Finished[]) => finish(parts.store.db, finished, parts.random), {
+    sizeMax: 256,
+  });
   let prunedAt = 0;
 
-  const serve = async (endpoint: Endpoint, room: number) => {
-    const claims = await claim(parts.store.db, endpoint.id, room, parts.now());
-    if (claims.length === 0) return;
-    underWay.set(endpoint.id, (underWay.get(endpoint.id) ?? 0) + claims.length);
-    for (const each of claims) {
-      const done = deliver(parts, each)
+  const serve = async (endpoints: { id: string; room: number }[]) => {
+    for (const each of await claim(parts.store.db, endpoints, parts.now())) {
+      const { endpointId } = each;
+      underWay.set(endpointId, (underWay.get(endpointId) ?? 0) + 1);
+      const done = deliver(parts, each, keep)
         .catch((err) => parts.log.warn({ err }, "a delivery was not kept; it will be repeated"))
         .finally(() => {
           running.delete(done);
-          const left = underWay.get(endpoint.id)! - 1;
-          if (left > 0) underWay.set(endpoint.id, left);
-          else underWay.delete(endpoint.id);
+          const left = underWay.get(endpointId)! - 1;
+          if (left > 0) underWay.set(endpointId, left);
+          else underWay.delete(endpointId);
         });
       running.add(done);
     }
@@ -66,18 +78,18 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
     try {
       const free = places[speed] - running.size;
       const due = free > 0 ? await findDueEndpoints(parts.store.db, isSlow, parts.now(), 256) : [];
-      for (const endpoint of due) {
-        const room = Math.min(
-          atOnce[speed] - (underWay.get(endpoint.id) ?? 0),
-          places[speed] - running.size,
-        );
-        if (room > 0 && !signal.aborted) await serve(endpoint, room);
-      }
+      let room = free;
+      const endpoints = due.flatMap(({ id }) => {
+        const mine = Math.min(room, atOnce[speed] - (underWay.get(id) ?? 0));
+        room -= Math.max(0, mine);
+        return mine > 0 ? [{ id, room: mine }] : [];
+      });
+      if (endpoints.length > 0) await serve(endpoints);
       if (isSlow && parts.now() - prunedAt > pruneMs) {
         prunedAt = parts.now();
         await pruneDeliveries(parts.store.db, prunedAt);
       }
-      if (due.length > 0) wait = 1;
+      if (endpoints.length > 0) wait = 1;
     } catch (err) {
       parts.log.warn({ err }, "no deliveries were claimed; they will be");
       wait = faultMs;
@@ -89,13 +101,10 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   await Promise.all(running);
 }
 
-async function deliver(parts: DeliverParts, one: Awaited<ReturnType<typeof claim>>[number]) {
+async function deliver(parts: DeliverParts, one: Claim, keep: Together<Finished, Outcome>) {
   const { secrets, eventId, body, url } = one;
   const headers = signedHeaders(eventId, body, { secrets, key: parts.key, atMs: parts.now() });
   const sent = await parts.send(url, headers, body);
-  const outcome = await finish(parts.store.db, one, sent, {
-    nowMs: parts.now(),
-    random: parts.random,
-  });
+  const outcome = await keep({ claim: one, sent, nowMs: parts.now() });
   if (outcome === "disabled") parts.log.warn({ endpoint: one.endpointId }, "webhook disabled");
 }

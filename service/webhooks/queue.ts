@@ -145,98 +145,132 @@ export type Claim = {
   attempts: number;
 };
 
-/** Takes up to `limit` deliveries that are due: nobody else has them until the lease is over. */
+/**
+ * Takes up to `room` deliveries of each endpoint that are due, in one transaction: nobody else has
+ * them until the lease is over.
+ */
 export async function claim(
   db: Kysely<Tables>,
+  endpoints: readonly { id: string; room: number }[],
+  nowMs: number,
+): Promise<Claim[]> {
+  // Endpoints are locked in the order of their ids everywhere, so that nobody waits in a circle.
+  const inOrder = endpoints.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return db.transaction().execute(async (transaction) => {
+    const claims: Claim[] = [];
+    for (const { id, room } of inOrder) {
+      claims.push(...(await claimOne(transaction, id, room, nowMs)));
+    }
+    return claims;
+  });
+}
+
+async function claimOne(
+  transaction: Transaction<Tables>,
   endpointId: string,
   limit: number,
   nowMs: number,
 ): Promise<Claim[]> {
-  return db.transaction().execute(async (transaction) => {
-    const endpoint = await lock(transaction, endpointId);
-    if (endpoint?.state !== "active") return [];
-    const rows = await transaction
-      .selectFrom("webhook_deliveries as d")
-      .innerJoin("webhook_endpoints as e", "e.id", "d.endpoint_id")
-      .leftJoin("events as v", "v.id", "d.event_id")
-      .select(["d.id", "d.event_id", "d.attempts", "d.body", "v.body as event_body"])
-      .select(["e.url", "e.secret", "e.old_secret", "e.old_until"])
-      .where("d.endpoint_id", "=", endpointId)
-      .where("d.state", "=", "waiting")
-      .where("d.due_at", "<=", nowMs)
-      .orderBy("d.due_at")
-      .limit(limit)
+  const endpoint = await lock(transaction, endpointId);
+  if (endpoint?.state !== "active") return [];
+  const rows = await transaction
+    .selectFrom("webhook_deliveries as d")
+    .innerJoin("webhook_endpoints as e", "e.id", "d.endpoint_id")
+    .leftJoin("events as v", "v.id", "d.event_id")
+    .select(["d.id", "d.event_id", "d.attempts", "d.body", "v.body as event_body"])
+    .select(["e.url", "e.secret", "e.old_secret", "e.old_until"])
+    .where("d.endpoint_id", "=", endpointId)
+    .where("d.state", "=", "waiting")
+    .where("d.due_at", "<=", nowMs)
+    .orderBy("d.due_at")
+    .limit(limit)
+    .execute();
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) {
+    await transaction
+      .updateTable("webhook_deliveries")
+      .set({ due_at: nowMs + leaseMs })
+      .where("id", "in", ids)
       .execute();
-    const ids = rows.map(({ id }) => id);
-    if (ids.length > 0) {
-      await transaction
-        .updateTable("webhook_deliveries")
-        .set({ due_at: nowMs + leaseMs })
-        .where("id", "in", ids)
-        .execute();
-    }
-    await setNextDue(transaction, endpointId);
-    return rows.map((row) => ({
-      id: row.id,
-      endpointId,
-      eventId: row.event_id,
-      url: row.url,
-      secrets: [
-        row.secret,
-        ...(row.old_secret && (row.old_until ?? 0) > nowMs ? [row.old_secret] : []),
-      ],
-      body: row.body ?? row.event_body ?? "",
-      attempts: row.attempts,
-    }));
+  }
+  await setNextDue(transaction, endpointId);
+  return rows.map((row) => ({
+    id: row.id,
+    endpointId,
+    eventId: row.event_id,
+    url: row.url,
+    secrets: [
+      row.secret,
+      ...(row.old_secret && (row.old_until ?? 0) > nowMs ? [row.old_secret] : []),
+    ],
+    body: row.body ?? row.event_body ?? "",
+    attempts: row.attempts,
+  }));
+}
+
+export type Outcome = "delivered" | "retried" | "failed" | "disabled";
+export type Finished = { claim: Claim; sent: Sent; nowMs: number };
+
+/**
+ * Keeps how each went, and what follows, in one transaction. Repeating it for an attempt changes
+ * nothing.
+ * @returns in the order given
+ */
+export async function finish(
+  db: Kysely<Tables>,
+  finished: readonly Finished[],
+  random: () => number,
+): Promise<Outcome[]> {
+  const inOrder = finished.toSorted((a, b) => (a.claim.endpointId < b.claim.endpointId ? -1 : 1));
+  return db.transaction().execute(async (transaction) => {
+    const outcomes = new Map<Finished, Outcome>();
+    for (const each of inOrder) outcomes.set(each, await finishOne(transaction, each, random));
+    return finished.map((each) => outcomes.get(each)!);
   });
 }
 
-/** Keeps how it went, and what follows. Repeating it for an attempt changes nothing. */
-export async function finish(
-  db: Kysely<Tables>,
-  { id, endpointId, attempts }: Claim,
-  sent: Sent,
-  { nowMs, random }: { nowMs: number; random: () => number },
-): Promise<"delivered" | "retried" | "failed" | "disabled"> {
+async function finishOne(
+  transaction: Transaction<Tables>,
+  { claim: { id, endpointId, attempts }, sent, nowMs }: Finished,
+  random: () => number,
+): Promise<Outcome> {
   const isTaken = sent.status !== null && sent.status >= 200 && sent.status < 300;
   const number = attempts + 1;
-  return db.transaction().execute(async (transaction) => {
-    const endpoint = await lock(transaction, endpointId);
-    const found = await transaction
-      .selectFrom("webhook_deliveries")
-      .select(["address", "attempts", "state"])
-      .where("id", "=", id)
-      .executeTakeFirst();
-    if (!endpoint || !found || found.state !== "waiting" || found.attempts !== attempts) {
-      return "retried";
-    }
-    const { status, latencyMs, answer } = sent;
-    await transaction
-      .insertInto("webhook_attempts")
-      .values({ delivery_id: id, number, at: nowMs, status, latency_ms: latencyMs, answer })
-      .execute();
-    const isOver = isTaken || number >= attemptsMax;
-    const state = isTaken ? "delivered" : isOver ? "failed" : "waiting";
-    const due_at = isOver ? null : nowMs + waitOf(number, sent, random);
-    await transaction
-      .updateTable("webhook_deliveries")
-      .set({ state, attempts: number, due_at })
-      .where("id", "=", id)
-      .execute();
-    if (isOver && found.address) {
-      await release(transaction, endpointId, Buffer.from(found.address), nowMs);
-    }
-    const since = isTaken ? null : (endpoint.failing_since ?? nowMs);
-    const reason = disabledBecause(sent, since, nowMs);
-    await transaction
-      .updateTable("webhook_endpoints")
-      .set({ failing_since: since, is_slow: isTaken ? 0 : 1, ...reason })
-      .where("id", "=", endpointId)
-      .execute();
-    await setNextDue(transaction, endpointId);
-    if ("state" in reason) return "disabled";
-    return isTaken ? "delivered" : isOver ? "failed" : "retried";
-  });
+  const endpoint = await lock(transaction, endpointId);
+  const found = await transaction
+    .selectFrom("webhook_deliveries")
+    .select(["address", "attempts", "state"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!endpoint || !found || found.state !== "waiting" || found.attempts !== attempts) {
+    return "retried";
+  }
+  const { status, latencyMs, answer } = sent;
+  await transaction
+    .insertInto("webhook_attempts")
+    .values({ delivery_id: id, number, at: nowMs, status, latency_ms: latencyMs, answer })
+    .execute();
+  const isOver = isTaken || number >= attemptsMax;
+  const state = isTaken ? "delivered" : isOver ? "failed" : "waiting";
+  const due_at = isOver ? null : nowMs + waitOf(number, sent, random);
+  await transaction
+    .updateTable("webhook_deliveries")
+    .set({ state, attempts: number, due_at })
+    .where("id", "=", id)
+    .execute();
+  if (isOver && found.address) {
+    await release(transaction, endpointId, Buffer.from(found.address), nowMs);
+  }
+  const since = isTaken ? null : (endpoint.failing_since ?? nowMs);
+  const reason = disabledBecause(sent, since, nowMs);
+  await transaction
+    .updateTable("webhook_endpoints")
+    .set({ failing_since: since, is_slow: isTaken ? 0 : 1, ...reason })
+    .where("id", "=", endpointId)
+    .execute();
+  await setNextDue(transaction, endpointId);
+  if ("state" in reason) return "disabled";
+  return isTaken ? "delivered" : isOver ? "failed" : "retried";
 }
 
 function disabledBecause({ status }: Sent, failingSince: number | null, nowMs: number) {

@@ -4,7 +4,10 @@
 import { decodeTerms, formatAddress, InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { findOwned } from "../../store/owned.ts";
+import { type AddressQuery, listAddresses } from "../../events/list-addresses.ts";
+import { findReferences } from "../../events/references.ts";
+import { findOwned, type OwnedPlace } from "../../store/owned.ts";
+import { CorruptError } from "../../store/store.ts";
 import type { Parts } from "../parts.ts";
 import { parseInput } from "./input.ts";
 import { accountIdOf, toIso } from "./session.ts";
@@ -15,30 +18,54 @@ const listInput = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   address: z.string().max(100).optional(),
   token: z.string().max(100).optional(),
+  /** Exactly this one; then neither `address` nor `token` is looked at. */
+  reference: z.string().max(300).optional(),
 });
 
 export function mountAddresses(
   app: FastifyInstance,
-  { store, keccak }: Pick<Parts, "store" | "keccak">,
+  { store, keccak, now }: Pick<Parts, "store" | "keccak" | "now">,
 ): void {
   app.get("/addresses", async (request) => {
-    const { cursor, limit, address, token } = parseInput(listInput, request.query);
-    const { found, next } = await findOwned(store.db, {
-      accountId: accountIdOf(request),
-      after: cursor === undefined ? undefined : parseCursor(cursor),
-      addresses: address ? addressRange(address) : undefined,
-      token: token ? wholeAddress(token) : undefined,
-      limit,
-    });
+    const { cursor, limit, address, token, reference } = parseInput(listInput, request.query);
+    const accountId = accountIdOf(request);
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const { found, next } = reference
+      ? await findReferred(store, { accountId, after, reference, limit, nowMs: now() })
+      : await findOwned(store.db, {
+          accountId,
+          after,
+          addresses: address ? addressRange(address) : undefined,
+          token: token ? wholeAddress(token) : undefined,
+          limit,
+        });
+    const shown = found.map((row) => row.address);
+    const references = await findReferences(store.db, accountId, shown);
     return {
       items: found.map((row) => ({
         address: formatAddress(row.address, keccak),
+        reference: references.get(Buffer.from(row.address).toString("hex")) ?? null,
         createdAt: toIso(row.createdAtMs),
         intent: decodeTerms(row.terms, { keccak }),
       })),
       next: next ? `${next.createdAtMs}-${Buffer.from(next.address).toString("hex")}` : null,
     };
   });
+}
+
+type Referred = Omit<AddressQuery, "order" | "cursor"> & { after: OwnedPlace | undefined };
+
+async function findReferred(store: Parts["store"], { after, ...query }: Referred) {
+  const cursor = after && { at: after.createdAtMs, address: Buffer.from(after.address) };
+  const { items, next } = await listAddresses(store.db, { ...query, cursor, order: "newest" });
+  const found = await Promise.all(
+    items.map(async ({ address, createdAt }) => {
+      const terms = await store.findTerms(address);
+      if (!terms) throw new CorruptError("an address of the account has no record");
+      return { address, createdAtMs: createdAt, terms };
+    }),
+  );
+  return { found, next: next && { createdAtMs: next.at, address: next.address } };
 }
 
 function parseCursor(cursor: string): { createdAtMs: number; address: Buffer } {

@@ -6,6 +6,7 @@ import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origin-list.ts";
 import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+import { openBrowser } from "../browser-for-tests.ts";
 
 type Page = { items: { address: string; reference: string | null }[]; next: string | null };
 const origin = "https://shop.example.com";
@@ -232,6 +233,24 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([second.items.length, second.next, second.hasMore], [2, "5", false]);
       const third = await read(`cursor=${second.next}`);
       assert.deepEqual(third, { items: [], next: "5", hasMore: false });
+    });
+
+    test("the dashboard shows references, and finds by them", async () => {
+      const browser = openBrowser(service);
+      await browser.signUp(`${Math.random()}@example.com`);
+      const rotate = "/dashboard/api/credentials/api-key/rotate";
+      const { apiKey } = (await browser.post(rotate, { prefix: null })).json();
+      const { address } = (await create(apiKey, "order-1")).json();
+      await create(apiKey);
+      const find = async (query: string) =>
+        (await browser.get(`/dashboard/api/addresses?${query}`)).json().items;
+      const references = (await find("")).map((item: { reference: string }) => item.reference);
+      assert.deepEqual(references, [null, "order-1"]);
+      assert.deepEqual(
+        (await find("reference=order-1")).map((each: { address: string }) => each.address),
+        [address],
+      );
+      assert.deepEqual(await find("reference=order-2"), []);
     });
 
     test("reading counts as use of the key, and as no create", async () => {
