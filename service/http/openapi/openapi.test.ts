@@ -308,8 +308,7 @@ test("every error code of the API is in the document, with the status the table 
   };
   const found = documentedCodes();
   for (const [name, status] of Object.entries(unowned)) {
-    for (const code of codesOf(document.components.responses[name]!))
-      found.add(`${status} ${code}`);
+    for (const code of codesOf(document["x-responses"][name]!)) found.add(`${status} ${code}`);
   }
   const table = Object.entries(statuses).filter(([code]) => !dashboardOnly.has(code));
   assert.deepEqual([...found].sort(), table.map(([code, status]) => `${status} ${code}`).sort());
