@@ -289,6 +289,17 @@ describe("what npm ci installs", () => {
     }
   });
 
+  test("every package has one version and says where it lives, so that npm sbom can", () => {
+    const manifests = ["", "contracts/", "address/", "service/", "web/"].map((folder) =>
+      JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")),
+    );
+    assert.equal(new Set(manifests.map(({ version }) => version)).size, 1);
+    for (const { name, repository, version } of manifests) {
+      assert.match(version, /^\d+\.\d+\.\d+$/, name);
+      assert.equal(repository.url, manifests[0].repository.url, name);
+    }
+  });
+
   test("no script of a package runs, so none may be needed", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
