@@ -1,7 +1,7 @@
 // What the factory's calldata looks like: `execute(Intent)` is called with the terms, `recover`
-// with the same intent and tokens, `batch` with calldata of both; and each call's own calldata.
+// and `rescue` with the same intent and more, `batch` with calldata of these; and each call's own.
 
-import { fromHex } from "./abi/hex.ts";
+import { type Bytes, fromHex, parseBytes } from "./abi/hex.ts";
 import { memoryOf } from "./abi/memory.ts";
 import { readSmall } from "./abi/number.ts";
 import {
@@ -23,18 +23,21 @@ import type { Call, Hex, Intent } from "./intent/intent.ts";
 import type { TermsOptions } from "./intent/parse.ts";
 import { decodeTerms, encodeTerms } from "./intent/terms.ts";
 import { callPlaces, orTooLong, writeCall } from "./intent/write.ts";
-import { type Keccak, keccak256 } from "./keccak/keccak.ts";
+import { type Keccak, keccakOf } from "./keccak/keccak.ts";
 
 /** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
 export const executeSelector: Hex = "0x184bb814";
 /** The same of `recover(Intent, address[])`. */
 export const recoverSelector: Hex = "0x8f924bd4";
+/** The same of `rescue(Intent, address, uint256, bytes)`. */
+export const rescueSelector: Hex = "0x48349a2f";
 /** The same of `batch(bytes[])`. */
 export const batchSelector: Hex = "0x1e897afb";
 
-const [execute, recover, batch] = [executeSelector, recoverSelector, batchSelector].map(
-  (selector) => fromHex(selector),
-) as [Uint8Array, Uint8Array, Uint8Array];
+const execute = fromHex(executeSelector);
+const recover = fromHex(recoverSelector);
+const rescue = fromHex(rescueSelector);
+const batch = fromHex(batchSelector);
 
 /**
  * Calldata of `PaymentFactory.execute` for `intent`: the selector, then the terms as they are.
@@ -49,51 +52,62 @@ export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uin
   return calldata;
 }
 
+/** One call of the factory: which, and for what; or what is wrong with it. */
+export type DecodedCall =
+  | { readonly name: "execute" | "recover" | "rescue"; readonly intent: Intent }
+  | { readonly error: InvalidError };
+
 /**
- * The intents that the calldata of `execute`, of `recover` or of a `batch` of them carries, in
- * order: {@link makeRecord} gives the record of each. What became of them the chain's events tell.
+ * What calldata of the factory asks for, in order: of `execute`, `recover` or `rescue` the one
+ * call, of a `batch` each item, good ones beside those that are none. {@link makeRecord} gives the
+ * record of an intent; what became of it the chain's events tell.
  *
- * @throws {InvalidError} `not_an_execution` for another selector; else as {@link decodeTerms}, in a
- *   batch with the item's place, from 0, before the path
+ * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` where a batch
+ *   is not as `abi.encode` has it; of a single call also what is wrong with it. An item's `error`
+ *   has its place, from 0, before each path
  */
-export function decodeIntents(calldata: Uint8Array, options: TermsOptions = {}): Intent[] {
-  if (!startsWith(calldata, batch)) return [decodeItem(calldata, options)];
-  const reader = readerOf(calldata, options);
+export function decodeExecutions(calldata: Bytes, options: TermsOptions = {}): DecodedCall[] {
+  const bytes = parseBytes(calldata, ["calldata"]);
+  if (!startsWith(bytes, batch)) return [decodeCall(bytes, options)];
+  const reader = readerOf(bytes, options);
   takeOffset(reader, take(reader, 32), 0);
   const count = takeLength(reader, 32);
   const base = take(reader, 32 * count);
-  const faults = noFaults();
-  const intents: (Intent | undefined)[] = [];
+  const calls: DecodedCall[] = [];
   for (let i = 0; i < count; i++) {
     takeOffset(reader, base + 32 * i, base);
     const item = takeBytes(reader);
-    intents.push(gather(faults, i, () => decodeItem(item, options)));
+    const faults = noFaults();
+    const found = gather(faults, i, () =>
+      startsWith(item, rescue) ? notAnExecution() : decodeCall(item, options),
+    );
+    calls.push(found ?? { error: new InvalidError(faults.issues) });
   }
   takeEnd(reader);
-  throwFaults(faults);
-  return intents as Intent[];
+  return calls;
 }
 
-function decodeItem(calldata: Uint8Array, options: TermsOptions): Intent {
-  if (startsWith(calldata, execute)) return decodeTerms(calldata.subarray(4), options);
-  if (startsWith(calldata, recover)) return decodeRecovery(calldata, options);
-  const wanted = `${executeSelector}, ${recoverSelector} or ${batchSelector}`;
+function decodeCall(calldata: Uint8Array, options: TermsOptions): DecodedCall {
+  if (startsWith(calldata, execute))
+    return { name: "execute", intent: decodeTerms(calldata.subarray(4), options) };
+  if (startsWith(calldata, recover))
+    return { name: "recover", intent: readRecovery(calldata, options) };
+  if (startsWith(calldata, rescue))
+    return { name: "rescue", intent: readRescue(calldata, options) };
+  return notAnExecution();
+}
+
+function notAnExecution(): never {
+  const wanted = `${executeSelector}, ${recoverSelector}, ${rescueSelector} or ${batchSelector}`;
   const message = `expected calldata that begins with ${wanted}; in a batch, with the first two`;
   throw new InvalidError([{ path: [], code: "not_an_execution", message }]);
 }
 
-/** The intent lies between the offsets and the tokens, as its terms have it behind their own. */
-function decodeRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
+/** `recover(Intent, address[])`: the tokens stand behind the intent. */
+function readRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
   const reader = readerOf(calldata, options);
-  const offsets = take(reader, 64);
-  takeOffset(reader, offsets, 0);
-  const start = reader.at;
-  const end = readSmall(reader.view, offsets + 32);
-  if (end === undefined || end < start) malformed(reader, "expected a later offset at byte 32");
-  take(reader, end - start);
-  const terms = new Uint8Array(32 + end - start);
-  terms[31] = 32;
-  terms.set(reader.bytes.subarray(start, end), 32);
+  const head = take(reader, 64);
+  const terms = takeTerms(reader, head, 32);
   const count = takeLength(reader, 32);
   for (let i = 0; i < count; i++) {
     takeZeros(reader, 12);
@@ -103,12 +117,38 @@ function decodeRecovery(calldata: Uint8Array, options: TermsOptions): Intent {
   return decodeTerms(terms, options);
 }
 
+/** `rescue(Intent, address, uint256, bytes)`: target and value before it, the data behind it. */
+function readRescue(calldata: Uint8Array, options: TermsOptions): Intent {
+  const reader = readerOf(calldata, options);
+  const head = take(reader, 32);
+  takeZeros(reader, 12);
+  take(reader, 20 + 32 + 32);
+  const terms = takeTerms(reader, head, 96);
+  takeBytes(reader);
+  takeEnd(reader);
+  return decodeTerms(terms, options);
+}
+
+/** The intent, up to where the offset `next` bytes behind `head` leads, as terms have it. */
+function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
+  takeOffset(reader, head, 0);
+  const start = reader.at;
+  const end = readSmall(reader.view, head + next);
+  if (end === undefined || end < start)
+    malformed(reader, `expected a later offset at byte ${head + next}`);
+  take(reader, end - start);
+  const terms = new Uint8Array(32 + end - start);
+  terms[31] = 32;
+  terms.set(reader.bytes.subarray(start, end), 32);
+  return terms;
+}
+
 const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
   selector.every((byte, index) => calldata[index] === byte);
 
 /** Of the arguments behind a selector: offsets count from there. */
 const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
-  newReader(calldata.subarray(4), memoryOf(options.keccak ?? keccak256));
+  newReader(calldata.subarray(4), memoryOf(keccakOf(options)));
 
 /**
  * Calldata of one call as its target receives it: the selector, then the arguments' encoding.
@@ -116,7 +156,7 @@ const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
  * @throws {InvalidError} with every fault of the call
  */
 export function encodeCall(call: Call, options: { readonly keccak?: Keccak } = {}): Uint8Array {
-  const memory = memoryOf(options.keccak ?? keccak256);
+  const memory = memoryOf(keccakOf(options));
   const faults = noFaults();
   const raw = readCall(faults, call);
   return withWriter((writer) => {

@@ -6,7 +6,7 @@ test("exports are these and no others", () => {
   assert.deepEqual(Object.keys(library), [
     "InvalidError",
     "batchSelector",
-    "decodeIntents",
+    "decodeExecutions",
     "decodeTerms",
     "deriveAddress",
     "drawSalt",
@@ -26,6 +26,7 @@ test("exports are these and no others", () => {
     "parseIntent",
     "parseJson",
     "recoverSelector",
+    "rescueSelector",
     "termsBytesMax",
     "toHex",
     "verifyRecord",

@@ -6,11 +6,13 @@ export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
 export {
   batchSelector,
-  decodeIntents,
+  type DecodedCall,
+  decodeExecutions,
   encodeCall,
   encodeExecution,
   executeSelector,
   recoverSelector,
+  rescueSelector,
 } from "./execution.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
 export { parseJson } from "./intent/json.ts";

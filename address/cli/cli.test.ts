@@ -108,6 +108,9 @@ describe("executable-address", () => {
       "",
     );
     assert.deepEqual(JSON.parse((await run(["execution", batch])).out), [record, record]);
+    const odd = await run(["execution", batch.replace(item, item.replace("184bb814", "00000000"))]);
+    assert.deepEqual([odd.status, JSON.parse(odd.out)], [1, [record]]);
+    assert.match(odd.err, /^0: expected calldata that begins with .*\(not_an_execution\)\n$/);
     const theirs = await run(["derive", "--factory", shop], JSON.stringify(sample));
     assert.deepEqual(JSON.parse(theirs.out), makeRecord(sample, { factory: shop }));
   });

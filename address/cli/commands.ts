@@ -1,7 +1,6 @@
 // The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
 // stdout; what one command gives another takes. All but create and lookup work offline.
 
-import { parseBytes } from "../abi/hex.ts";
 import {
   type AddressQuery,
   type Client,
@@ -12,7 +11,7 @@ import {
 import { UnprovenError } from "../client/errors.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
-import { decodeIntents } from "../execution.ts";
+import { decodeExecutions } from "../execution.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
@@ -60,7 +59,12 @@ type Given = {
 };
 
 /** What a command gives, and the intents in it that a reader should be warned of. */
-type Answer = { readonly value: unknown; readonly intents?: readonly Intent[] };
+type Answer = {
+  readonly value: unknown;
+  readonly intents?: readonly Intent[];
+  /** Of parts that are told beside the rest. */
+  readonly errors?: readonly InvalidError[];
+};
 
 const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answer>>> = {
   derive: ({ input, factory }) =>
@@ -75,8 +79,12 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     return { value: intent, intents: [intent] };
   },
   execution({ input, factory }) {
-    const intents = decodeIntents(parseBytes(input), { factory });
-    return ofRecords(intents.map((intent) => makeRecord(intent, { factory })));
+    const calls = decodeExecutions(input as Hex, { factory });
+    const records = calls.flatMap((call) =>
+      "error" in call ? [] : [makeRecord(call.intent, { factory })],
+    );
+    const errors = calls.flatMap((call) => ("error" in call ? [call.error] : []));
+    return { ...ofRecords(records), errors };
   },
   async create({ input, client, reference }) {
     const options = reference === undefined ? {} : { reference };
@@ -133,11 +141,12 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const client = () => clientOf(options.url, factory, outside.env);
     const { reference } = options;
     const given: Given = { input, factory, address, reference, client };
-    const { value, intents = [] } = await command(given);
+    const { value, intents = [], errors = [] } = await command(given);
     outside.print(`${inertJson(value)}\n`);
     for (const caution of intents.flatMap((intent) => findCautions(intent, { factory })))
       outside.complain(`caution: ${faultLine(caution)}\n`);
-    return 0;
+    for (const error of errors) outside.complain(`${complaint(error)}\n`);
+    return errors.length > 0 ? 1 : 0;
   } catch (error) {
     outside.complain(`${complaint(error)}\n`);
     if (error instanceof Misuse) outside.complain(`\n${usage}`);

@@ -152,7 +152,14 @@ describe("encodeExecution", () => {
   });
 });
 
-describe("decodeIntents", () => {
+/** The intents of calldata in which all is well. */
+const intentsOf = (calldata: Uint8Array): Intent[] =>
+  library.decodeExecutions(calldata).map((call) => {
+    if ("error" in call) throw call.error;
+    return call.intent;
+  });
+
+describe("decodeExecutions", () => {
   const abi = paymentFactoryAbi;
   const executionOf = (drawn: DrawnIntent) =>
     encodeFunctionData({ abi, functionName: "execute", args: [viemIntent(drawn)] as never });
@@ -185,7 +192,7 @@ describe("decodeIntents", () => {
       batchOf([toHex(batchOf([]))]),
     ];
     for (const calldata of refused)
-      assert.throws(() => library.decodeIntents(calldata), /expected calldata that begins with/);
+      assert.throws(() => intentsOf(calldata), /expected calldata that begins with/);
   });
 
   test("InvalidError, never another error, for any bytes behind a selector", () => {
@@ -199,7 +206,7 @@ describe("decodeIntents", () => {
         const text = words.map((word) => word.toString(16).padStart(64, "0")).join("");
         const calldata = fromHex(concatHex([selector, `0x${text}`, toHex(rest)]));
         if (toHex(calldata) === toHex(batchOf([]))) return;
-        assert.throws(() => library.decodeIntents(calldata), InvalidError);
+        assert.throws(() => intentsOf(calldata), InvalidError);
       }),
       { numRuns, seed },
     );
@@ -214,7 +221,7 @@ describe("decodeIntents", () => {
         calldata[place]! ^= by;
         let found: library.Intent[];
         try {
-          found = library.decodeIntents(calldata);
+          found = intentsOf(calldata);
         } catch (error) {
           assert.ok(error instanceof InvalidError, String((error as Error).stack));
           return;
@@ -261,7 +268,7 @@ describe("decodeIntents", () => {
       "more behind a recovery": Uint8Array.of(...recovery, 0),
     };
     for (const [title, bytes] of Object.entries(wrong))
-      assert.throws(() => library.decodeIntents(bytes), InvalidError, title);
+      assert.throws(() => intentsOf(bytes), InvalidError, title);
   });
 
   test("the fault of an intent stands behind its place in the batch", () => {
@@ -269,18 +276,37 @@ describe("decodeIntents", () => {
     const bad = { ...second!, intent: { ...second!.intent, amount: "0" } };
     const batch = batchOf([executionOf(first!), recoveryOf(bad, [])]);
     const isPlaced = (error: InvalidError) => error.issues[0]?.path.join(".") === "1.amount";
-    assert.throws(() => library.decodeIntents(batch), isPlaced);
+    assert.throws(() => intentsOf(batch), isPlaced);
+  });
+
+  test("a bad item hides no other, and each call has its name", () => {
+    const [first, second] = fc.sample(intents, { numRuns: 2, seed });
+    const target = `0x${"a1".repeat(20)}`;
+    const args = [viemIntent(second!), target, 5n, "0x1234"] as never;
+    const rescue = encodeFunctionData({ abi, functionName: "rescue", args });
+    assert.deepEqual(library.decodeExecutions(rescue), [
+      { name: "rescue", intent: second!.intent },
+    ]);
+    const cut = recoveryOf(second!, []).slice(0, -2) as library.Hex;
+    const items = [executionOf(first!), "0x1234", recoveryOf(second!, []), cut, rescue] as const;
+    const [good, bad, recovery, ...worse] = library.decodeExecutions(batchOf(items));
+    assert.deepEqual(good, { name: "execute", intent: first!.intent });
+    assert.deepEqual(recovery, { name: "recover", intent: second!.intent });
+    assert.ok(bad && "error" in bad && bad.error.issues[0]?.code === "not_an_execution");
+    assert.deepEqual(bad.error.issues[0].path, [1]);
+    const places = worse.map((call) => "error" in call && call.error.issues[0]?.path[0]);
+    assert.deepEqual(places, [3, 4], "the factory takes no rescue in a batch");
   });
 
   test("the intents of viem's calldata of execute, recover and batch, in order", () => {
     fc.assert(
       fc.property(batches, (drawn) => {
         const wanted = drawn.map(({ drawn: { intent } }) => intent);
-        assert.deepEqual(library.decodeIntents(bytesOf(drawn)), wanted);
+        assert.deepEqual(intentsOf(bytesOf(drawn)), wanted);
         for (const [index, { item }] of drawn.entries())
-          assert.deepEqual(library.decodeIntents(fromHex(item)), [wanted[index]]);
+          assert.deepEqual(intentsOf(fromHex(item)), [wanted[index]]);
         for (const intent of wanted)
-          assert.deepEqual(library.decodeIntents(library.encodeExecution(intent)), [intent]);
+          assert.deepEqual(intentsOf(library.encodeExecution(intent)), [intent]);
       }),
       { numRuns: numRuns / 5, seed },
     );

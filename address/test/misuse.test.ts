@@ -54,6 +54,8 @@ const misuses: Record<string, [() => unknown, code: string]> = {
     () => lib.verifyRecord(JSON.stringify(record), { factory }),
     "wrong_type",
   ],
+  "decodeExecutions of an object": [() => lib.decodeExecutions({}), "wrong_type"],
+  "decodeExecutions of hex without 0x": [() => lib.decodeExecutions(digits), "malformed_hex"],
   "encodeExecution of a record": [() => lib.encodeExecution(record), "missing"],
   "encodeCall of an intent": [() => lib.encodeCall(sample), "missing"],
   "findCautions of nothing": [() => lib.findCautions(), "wrong_type"],
