@@ -53,8 +53,8 @@ export function requireSession({ accounts }: Pick<Parts, "accounts">) {
   };
 }
 
-/** One account's requests to the dashboard: 60 at once, then 10 a second. */
-const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 60 };
+/** One account's requests to the dashboard: 200 at once, then 10 a second. */
+const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /** After requireSession. @throws {Refusal} 429 `rate_limited` */
 export function limitSession() {
