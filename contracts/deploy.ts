@@ -13,6 +13,7 @@ import {
   zeroHash,
 } from "viem";
 import {
+  getBalance,
   getCode,
   sendRawTransaction,
   sendTransaction,
@@ -55,8 +56,11 @@ export async function deployOnce(
 export async function bringDeployer(sender: Sender): Promise<void> {
   const { address, sender: nobody, fundingWei, transaction } = deterministicDeployer;
   if (await getCode(sender, { address })) return;
-  const funding = await sendTransaction(sender, { to: nobody, value: fundingWei });
-  await waitForTransactionReceipt(sender, { hash: funding });
+  const missing = fundingWei - (await getBalance(sender, { address: nobody }));
+  if (missing > 0n) {
+    const funding = await sendTransaction(sender, { to: nobody, value: missing });
+    await waitForTransactionReceipt(sender, { hash: funding });
+  }
   const hash = await sendRawTransaction(sender, { serializedTransaction: transaction });
   await waitForTransactionReceipt(sender, { hash });
 }

@@ -6,8 +6,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type Hex, keccak256, size } from "viem";
 import { type Artifact, build, readArtifact } from "./build.ts";
 import { create2Address } from "./deploy.ts";
+import { factorySalt } from "./mine/salt.ts";
 import { readSources, standardInput } from "./proof/published/standard-input.ts";
-import { factorySalt } from "./salt.ts";
 
 /** The files of snapshots/ by name, as the artifacts under `out` would have them. */
 export function snapshotFiles(out: string): Record<string, string> {

@@ -83,8 +83,9 @@ interface IPaymentFactory {
     event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
-    /// @notice `token` could not be sent, or did not say that it was; the others are untouched.
-    /// `reason` is mostly empty where its share of the gas was too little.
+    /// @notice `token` could not be sent, or its balance not be read, or its transfer did not
+    /// confirm (also where money moved all the same); the others are untouched. `reason` is mostly
+    /// empty where its share of the gas was too little.
     event RecoveryFailed(address indexed vault, address indexed token, bytes reason);
 
     error WrongChain(uint256 wanted, uint256 found);

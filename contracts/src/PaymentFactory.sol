@@ -43,6 +43,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         external
         returns (address vault)
     {
+        // Arguments: 0 the intent, 1 the tokens behind it.
         vault = _settle(intent, _argument(1));
         for (uint256 i = 0; i < tokens.length; ++i) {
             // A call of its own undoes all of a token that fails; an equal share of the gas left
@@ -73,6 +74,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         returns (bytes memory result)
     {
         if (msg.sender != intent.recovery) revert NotRecovery(intent.recovery, msg.sender);
+        // Arguments: 0 the intent, 3 the data behind it.
         address vault = _settle(intent, _argument(3));
         bool ok;
         (ok, result) = _ask(vault, target, value, data);
@@ -153,6 +155,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         if (created != vault) revert CreationFailed(vault);
     }
 
+    /// @dev A vault named as a token answers with the question: a huge number; nothing moves.
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;

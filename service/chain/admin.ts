@@ -1,7 +1,9 @@
-// Operators' command for the chains file: is each chain what it says, by each endpoint alone?
+// Operators' commands for chains: is each of the file what it says, by each endpoint alone; and the
+// factory, brought to a chain that lacks it.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
+import { bring, readBringKey } from "./bring.ts";
 import { readChains } from "./chains.ts";
 import { checkChain } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
@@ -21,5 +23,12 @@ export const chainCommands = [
       );
       return Promise.all(asked);
     },
+  },
+  {
+    words: "chain bring",
+    options: { rpc: "URL", "key-file": "FILE" },
+    optional: ["key-file"],
+    run: (_: object, { options }: { options: Record<string, string> }) =>
+      bring(options.rpc!, () => readBringKey(options["key-file"])),
   },
 ];

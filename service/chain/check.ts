@@ -1,4 +1,5 @@
-// Whether a chain is what the file says: its id, the factory's code, and each token's decimals.
+// Whether a chain is what the file says: its id, the factory's code, and each token's decimals; and
+// whether it runs what the factory needs.
 
 import type { Hex } from "executable-address";
 import { keccak256, numberToHex } from "viem";
@@ -23,6 +24,7 @@ export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory):
       return wrong([`the RPC is of chain ${chainId}, wanted ${chain.chainId}`]);
     }
     const found = await Promise.all([
+      forkFault(rpc),
       factoryFault(rpc, factory),
       ...chain.tokens.map((token) => tokenFault(rpc, token)),
     ]);
@@ -34,6 +36,29 @@ export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory):
 }
 
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
+
+/**
+ * The factory copies memory by MCOPY (EIP-5656, Cancun). Where that is missing it cannot be
+ * created, and code that stood there all the same could execute and never recover.
+ */
+export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
+  // Where a node runs no creation code at all, nothing can be told.
+  if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
+  return "the chain does not run MCOPY (EIP-5656): it needs Ethereum's Cancun fork";
+}
+
+/** Creation code. PUSH0 three times, MCOPY; and what any fork runs: PUSH1 0, POP. */
+const [copyNothing, doNothing] = ["0x5f5f5f5e", "0x600050"] as const;
+
+async function runs(rpc: ChainRpc, data: Hex): Promise<boolean> {
+  try {
+    await rpc.request("eth_call", [{ data }, "latest"]);
+    return true;
+  } catch (error) {
+    if (error instanceof CallRefused) return false;
+    throw error;
+  }
+}
 
 async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | undefined> {
   const { address, codeHash } = factory;

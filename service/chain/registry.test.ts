@@ -11,10 +11,12 @@ import { openChains } from "./registry.ts";
 
 const silent = "http://127.0.0.1:9";
 let anvil: Anvil;
+let shanghai: Anvil;
 let token: Hex;
 let codeHash: Hex;
 before(async () => {
   anvil = await startAnvil();
+  shanghai = await startAnvil({ args: ["--hardfork", "shanghai"] });
   const account = mnemonicToAccount("test test test test test test test test test test test junk");
   const transport = http(anvil.rpcUrl);
   const wallet = createWalletClient({ account, chain: anvilChain, transport }).extend(
@@ -26,7 +28,7 @@ before(async () => {
   // Any code will do for the factory's: what is checked is that it is the code that was named.
   codeHash = keccak256((await wallet.getCode({ address: token }))!);
 });
-after(() => anvil.stop());
+after(() => Promise.all([anvil.stop(), shanghai.stop()]));
 
 type Line = { level: string; words: string };
 async function open(chain: object, factory = { address: token, codeHash }) {
@@ -55,6 +57,11 @@ describe("a chain is NOT LISTED, said as an error, yet still known, where its RP
       "has no code there",
       () => open({}, { address: `0x${"9".repeat(40)}`, codeHash }),
       /no factory at 0x9{40} yet/,
+    ],
+    [
+      "does not run MCOPY",
+      () => open({ rpcUrls: [shanghai.rpcUrl] }),
+      /does not run MCOPY \(EIP-5656\): it needs Ethereum's Cancun fork/,
     ],
     [
       "answers other decimals",

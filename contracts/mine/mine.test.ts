@@ -1,0 +1,37 @@
+// That the committed salt is one that was mined, and that whoever mines again finds it.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { describe, test } from "node:test";
+import { create2Address } from "../deploy.ts";
+import { factoryAddress, factoryCreationCode, factorySalt } from "../index.ts";
+import { newSearch, saltOf } from "./search.ts";
+
+const count = Number(factorySalt);
+
+describe("the salt of the factory", () => {
+  test("gives it an address that begins with four zero bytes", () => {
+    assert.match(factoryAddress, /^0x00000000/);
+    assert.equal(create2Address(factoryCreationCode, factorySalt), factoryAddress);
+    assert.equal(saltOf(count), factorySalt);
+  });
+
+  test("is what a search finds that comes by, and no other near it is", async () => {
+    const search = await newSearch(factoryCreationCode);
+    assert.equal(search(count - 20_000, count + 20_000), count);
+    assert.equal(search(count - 20_000, count), undefined);
+    assert.equal(search(count + 1, count + 20_000), undefined);
+  });
+
+  test("is what the program prints, started shortly before it", () => {
+    const program = new URL("./mine.ts", import.meta.url).pathname;
+    const args = [program, "--from", String(count - 1_000)];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    assert.match(
+      stdout,
+      new RegExp(`salt ${factorySalt}: the factory is at ${factoryAddress}`),
+      stderr,
+    );
+    assert.match(stdout, /\d+ a second/);
+  });
+});

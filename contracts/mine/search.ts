@@ -1,0 +1,35 @@
+// Looks for salts at which the deterministic deployer puts the factory at an address that begins
+// with four zero bytes. Salts are counted from 0 up, so that whoever looks finds the same one.
+
+import { createKeccak } from "hash-wasm";
+import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";
+import { deterministicDeployer } from "../deployer.ts";
+
+/** As the deployer takes it: 32 bytes. */
+export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
+
+/**
+ * @returns the lowest count from `from` on, and below `to`, whose salt gives such an address
+ * @param to at most 2^53
+ */
+export async function newSearch(
+  creationCode: Hex,
+): Promise<(from: number, to: number) => number | undefined> {
+  const keccak = await createKeccak(256);
+  // EIP-1014: 0xff, deployer, salt, hash of the creation code.
+  const preimage = hexToBytes(
+    concat(["0xff", deterministicDeployer.address, saltOf(0), keccak256(creationCode)]),
+  );
+  const view = new DataView(preimage.buffer);
+  const countAt = 1 + 20 + 24;
+  return (from, to) => {
+    for (let count = from; count < to; count++) {
+      view.setUint32(countAt, Math.floor(count / 2 ** 32));
+      view.setUint32(countAt + 4, count % 2 ** 32);
+      const hash = keccak.init().update(preimage).digest("binary");
+      // The address begins at byte 12.
+      if (hash[12] === 0 && hash[13] === 0 && hash[14] === 0 && hash[15] === 0) return count;
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,66 @@
+// The command that makes a chain ready, on chains that lack all, something, nothing, or a fork.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { factoryAddress } from "executable-address-contracts";
+import { anvilChain, startAnvil } from "executable-address-contracts/anvil";
+import { createPublicClient, type Hex, http } from "viem";
+import { bring } from "./bring.ts";
+
+/** anvil's first account, known to everybody. */
+const key: Hex = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+const bare = "--disable-default-create2-deployer";
+const chain = await startAnvil({ args: [bare] });
+const withDeployer = await startAnvil();
+const shanghai = await startAnvil({ args: [bare, "--hardfork", "shanghai"] });
+after(() => Promise.all([chain, withDeployer, shanghai].map((each) => each.stop())));
+
+const noKey = (): Hex => {
+  throw new Error("no key");
+};
+const codeAt = (rpcUrl: string) =>
+  createPublicClient({ chain: anvilChain, transport: http(rpcUrl) }).getCode({
+    address: factoryAddress,
+  });
+const was = ({ deployer, factory }: Awaited<ReturnType<typeof bring>>) => [
+  deployer.was,
+  factory.was,
+];
+
+describe("chain bring", () => {
+  test("refuses a chain without MCOPY, and spends nothing there", async () => {
+    await assert.rejects(
+      bring(shanghai.rpcUrl, () => key),
+      /does not run MCOPY/,
+    );
+  });
+
+  test("refuses what is no URL, and names no secret where nothing answers", async () => {
+    await assert.rejects(
+      bring("ftp://x", () => key),
+      /--rpc is no http or https URL/,
+    );
+    const silent = bring("http://127.0.0.1:9/secret-key", () => key);
+    await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
+  });
+
+  test("asks for a key only where something is missing", async () => {
+    await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
+    assert.equal(await codeAt(chain.rpcUrl), undefined);
+  });
+
+  test("brings the deployer and the factory to a chain that has neither", async () => {
+    const brought = await bring(chain.rpcUrl, () => key);
+    assert.deepEqual(was(brought), ["brought", "brought"]);
+    assert.equal(brought.chainId, 31337);
+    assert.ok(await codeAt(chain.rpcUrl));
+  });
+
+  test("says that both are there, without a key", async () => {
+    assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there"]);
+  });
+
+  test("brings the factory alone where the deployer is", async () => {
+    assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), ["there", "brought"]);
+  });
+});

@@ -1,0 +1,89 @@
+// What makes a chain ready: the deterministic deployer and the factory, where they are missing.
+
+import { readFileSync } from "node:fs";
+import {
+  deterministicDeployer,
+  factoryAddress,
+  factoryCodeHash,
+} from "executable-address-contracts";
+import { bringDeployer, deployFactory, type Sender } from "executable-address-contracts/deploy";
+import { BaseError, createClient, defineChain, type Hex, http, keccak256 } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { getChainId, getCode } from "viem/actions";
+import { forkFault } from "./check.ts";
+import { openChainRpc } from "./rpc/chain-rpc.ts";
+
+const keyVariable = "BRING_KEY";
+
+type Found = { address: string; was: "there" | "brought" };
+
+/**
+ * Brings what is missing, and pays for it with the key, which is read only then. Repeating it
+ * changes nothing.
+ *
+ * @throws an error that says what is wrong with the chain, the key or the RPC, and no secret
+ */
+export async function bring(
+  rpcUrl: string,
+  readKey: () => Hex,
+): Promise<{ chainId: number; deployer: Found; factory: Found }> {
+  if (!/^https?:\/\/./.test(rpcUrl)) throw new Error("--rpc is no http or https URL");
+  const transport = http(rpcUrl);
+  const reader = createClient({ transport });
+  try {
+    const chainId = await getChainId(reader);
+    const hasCode = async (address: Hex) => (await getCode(reader, { address })) !== undefined;
+    const before = {
+      deployer: await hasCode(deterministicDeployer.address),
+      factory: await hasCode(factoryAddress),
+    };
+    const fault = await forkFault(openChainRpc([rpcUrl]));
+    if (fault) throw new Error(fault);
+    if (!before.deployer || !before.factory) {
+      const chain = defineChain({
+        id: chainId,
+        name: String(chainId),
+        nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+        rpcUrls: { default: { http: [rpcUrl] } },
+      });
+      const account = privateKeyToAccount(readKey());
+      const sender: Sender = createClient({ account, chain, transport });
+      await bringDeployer(sender);
+      await deployFactory(sender);
+    }
+    const code = await getCode(reader, { address: factoryAddress });
+    const codeHash = code && keccak256(code);
+    if (codeHash !== factoryCodeHash) {
+      throw new Error(`the code at ${factoryAddress} hashes to ${codeHash}, not to the factory's`);
+    }
+    return {
+      chainId,
+      deployer: found(deterministicDeployer.address, before.deployer),
+      factory: found(factoryAddress, before.factory),
+    };
+  } catch (error) {
+    // What viem says at length names the URL, which may hold a key.
+    if (error instanceof BaseError) throw new Error(error.shortMessage.split("\n")[0]);
+    throw error;
+  }
+}
+
+const found = (address: string, wasThere: boolean): Found => ({
+  address,
+  was: wasThere ? "there" : "brought",
+});
+
+/** @throws a sentence that does not show what was found */
+export function readBringKey(file: string | undefined): Hex {
+  const [text, from] = file
+    ? [readFileSync(file, "utf8").trim(), `the file ${file}`]
+    : [process.env[keyVariable], keyVariable];
+  if (!text) {
+    throw new Error(
+      `something is missing there: give a key that pays, by --key-file or ${keyVariable}`,
+    );
+  }
+  const digits = text.replace(/^0x/, "");
+  if (/^[0-9a-f]{64}$/i.test(digits)) return `0x${digits}`;
+  throw new Error(`${from} holds no private key: expected 64 hex digits, with or without 0x`);
+}
