@@ -1,0 +1,237 @@
+// What providers limit shrinks the work instead of failing it, two endpoints are never worse than
+// one, and an unchanged head is looked at and nothing more.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { count, fatesOf, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
+
+const attack = await prepareAttack();
+const { world, store, recordOf, save, pay } = attack;
+
+type Call = { id: number; method: string; params: unknown[] };
+type Told = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
+
+/** An endpoint before the chain's own: `refuse` answers a request, `twist` the answer to a call. */
+async function endpoint(
+  refuse: (calls: Call[], bytes: number) => Told,
+  twist: (call: Call, answer: object) => object = (_, answer) => answer,
+) {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const body = JSON.parse(text) as Call | Call[];
+    const calls = [body].flat();
+    asked.push(...calls.map(({ method }) => method));
+    const told = refuse(calls, text.length);
+    if (told) {
+      response.writeHead(told.status ?? 200, told.headers);
+      response.end(told.body === undefined ? "" : JSON.stringify(told.body));
+      return;
+    }
+    const init = { method: "POST", headers: { "content-type": "application/json" } };
+    const sent = await fetch(world.rpcUrl, { ...init, body: JSON.stringify(calls) });
+    const answers = ((await sent.json()) as { id: number }[]).map((answer) =>
+      twist(calls.find(({ id }) => id === answer.id)!, answer),
+    );
+    response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  after(stop);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, stop };
+}
+
+const honest = () => endpoint(() => undefined);
+const error = (code: number, message: string) => ({ code, message });
+
+/** Seconds until `many` payments of one moment are executed through `urls`. */
+async function secondsFor(context: TestContext, urls: string[], many: number): Promise<number> {
+  const running = startCore(store, world.chains(urls));
+  context.after(running.stop);
+  context.after(world.stopTicking);
+  world.startTicking(500);
+  const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
+  await save(records, victim);
+  await pay(records);
+  const began = performance.now();
+  await until(
+    "all are executed",
+    async () => (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+    90,
+  );
+  const seconds = (performance.now() - began) / 1000;
+  world.stopTicking();
+  await running.stop();
+  const ends = await store.db.selectFrom("executor_blocks").select("number").execute();
+  const head = Number(await world.client.getBlockNumber());
+  assert.ok(
+    ends.every(({ number }) => number <= head),
+    "the cursor is beyond the head",
+  );
+  context.diagnostic(`${seconds.toFixed(1)} s`);
+  return seconds;
+}
+
+/** Refuses what comes after 50 calls of a second. */
+function fiftyASecond() {
+  let sent: number[] = [];
+  return (calls: number) => {
+    sent = sent.filter((at) => performance.now() - at < 1000);
+    const isOver = sent.length + calls > 50;
+    if (!isOver) sent.push(...Array.from({ length: calls }, () => performance.now()));
+    return isOver;
+  };
+}
+
+const tooMany = error(-32600, "batch of too many calls");
+
+describe("60 payments at once end executed within 60 s where a provider", () => {
+  const limits: Record<string, () => Parameters<typeof endpoint>> = {
+    "answers 413 above 20 calls": () => [
+      ({ length }) => (length > 20 ? { status: 413 } : undefined),
+    ],
+    "answers 413 above 100 kB": () => [
+      (_, bytes) => (bytes > 100_000 ? { status: 413 } : undefined),
+    ],
+    "answers a batch above 20 calls with one error": () => [
+      ({ length }) =>
+        length > 20 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
+    ],
+    "answers a batch above 20 calls with a list of one error": () => [
+      ({ length }) =>
+        length > 20 ? { body: [{ jsonrpc: "2.0", id: null, error: tooMany }] } : undefined,
+    ],
+    "takes no batches": () => [
+      ({ length }) =>
+        length > 1 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
+    ],
+    "answers 429 and Retry-After above 50 calls a second": () => {
+      const isOver = fiftyASecond();
+      return [
+        ({ length }) =>
+          isOver(length) ? { status: 429, headers: { "retry-after": "1" } } : undefined,
+      ];
+    },
+    "answers each call above 50 a second with 429": () => {
+      const isOver = fiftyASecond();
+      return [
+        () => undefined,
+        ({ id }, answer) =>
+          isOver(1) ? { jsonrpc: "2.0", id, error: error(429, "too many requests") } : answer,
+      ];
+    },
+    "fails 2 % of calls": () => [
+      () => undefined,
+      ({ id }, answer) =>
+        Math.random() < 0.02
+          ? { jsonrpc: "2.0", id, error: error(-32603, "Internal error") }
+          : answer,
+    ],
+  };
+  for (const [name, parts] of Object.entries(limits)) {
+    test(name, async (context) => {
+      const { url } = await endpoint(...parts());
+      assert.ok((await secondsFor(context, [url], 60)) < 60);
+    });
+  }
+});
+
+describe("two endpoints are never worse than one", () => {
+  const ahead = (call: Call, answer: object) => {
+    const block = (answer as { result?: { number?: string } }).result;
+    if (call.method !== "eth_getBlockByNumber" || call.params[0] !== "latest" || !block)
+      return answer;
+    const number = `0x${(Number(block.number) + 1000).toString(16)}`;
+    return { ...answer, result: { ...block, number, hash: `0x${"ab".repeat(32)}` } };
+  };
+  const empty = (call: Call, answer: object) => {
+    const { result } = answer as { result?: string };
+    if (call.method !== "eth_call" || !result || result.length < 130) return answer;
+    const words = result.slice(130).length / 256;
+    const nothing = `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`;
+    return { ...answer, result: result.slice(0, 130) + nothing.repeat(words) };
+  };
+  const kinds: Record<string, () => Promise<{ url: string }>> = {
+    "is down": async () => {
+      const gone = await honest();
+      gone.stop();
+      return gone;
+    },
+    "claims a head 1,000 blocks ahead": () => endpoint(() => undefined, ahead),
+    "shows vaults without money": () => endpoint(() => undefined, empty),
+  };
+  for (const [name, open] of Object.entries(kinds)) {
+    for (const others of [1, 2]) {
+      test(`where one of ${others + 1} ${name}`, async (context) => {
+        const bad = await open();
+        const good = await Promise.all(Array.from({ length: others }, honest));
+        const urls = [bad.url, ...good.map(({ url }) => url)];
+        assert.ok((await secondsFor(context, urls, count(5, 20))) < 20);
+      });
+    }
+  }
+});
+
+describe("calls", () => {
+  for (const [blockSeconds, perDayMax] of [
+    [12, 140_000],
+    [1, 300_000],
+  ] as const) {
+    test(`idle at ${blockSeconds} s blocks: at most ${perDayMax} a day`, async (context) => {
+      const { url, asked } = await honest();
+      const running = startCore(store, world.chains([url]), (core) => ({
+        ...core,
+        tuning: { ...core.tuning, pollMs: 1000, looksPerPass: 0 },
+      }));
+      context.after(running.stop);
+      await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
+      await sleep(1500);
+      const from = asked.length;
+      const seconds = count(24, 120);
+      world.startTicking(blockSeconds * 1000);
+      await sleep(seconds * 1000);
+      world.stopTicking();
+      const perDay = Math.round(((asked.length - from) * 86_400) / seconds);
+      await running.stop();
+      context.diagnostic(`${perDay} a day`);
+      assert.ok(perDay <= perDayMax, `${perDay} a day: ${asked.slice(from)}`);
+    });
+  }
+
+  test("settling one payment alone: at most 14 besides what a head costs", async (context) => {
+    const { url, asked } = await honest();
+    const running = startCore(store, world.chains([url]), (core) => ({
+      ...core,
+      tuning: { ...core.tuning, looksPerPass: 0 },
+    }));
+    context.after(running.stop);
+    await world.mine();
+    const [record] = [await recordOf()];
+    await save([record], victim);
+    await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
+    await sleep(1000);
+    const from = asked.length;
+    await pay([record]);
+    await world.mine();
+    await until("it is sent", async () => running.events.some(({ kind }) => kind === "sent"));
+    await world.mine();
+    await until("it is settled", async () =>
+      running.events.some(({ kind }) => kind === "executed"),
+    );
+    await sleep(1000);
+    await running.stop();
+    // One block is read besides, to see that the receipt's still stands.
+    const ofHeads = ["eth_getBlockByNumber", "eth_getLogs"];
+    const work = asked.slice(from).filter((method) => !ofHeads.includes(method));
+    context.diagnostic(`${work.length}: ${work}`);
+    assert.ok(work.length <= 13, `${work.length}: ${work}`);
+  });
+});
