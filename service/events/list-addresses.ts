@@ -125,7 +125,10 @@ async function readRows(
   const from = bySettled ? query.settledFrom : query.createdFrom;
   const until = bySettled ? query.settledUntil : query.createdUntil;
   const settled = order === "oldest" ? nowMs - settleMs : undefined;
-  const latest = Math.min(until ?? Number.MAX_SAFE_INTEGER, settled ?? Number.MAX_SAFE_INTEGER);
+  // The cursor stands in the bounds too: only by one range of times is a view's index entered.
+  const least = Math.max(from ?? 0, order === "oldest" ? (cursor?.at ?? 0) : 0);
+  const last = order === "newest" && cursor ? cursor.at + 1 : Number.MAX_SAFE_INTEGER;
+  const latest = Math.min(until ?? last, settled ?? last, last);
   const at = sql.ref(`a.${walk.at}`);
   const way = sql.raw(order === "newest" ? "desc" : "asc");
   const behind = sql.raw(order === "newest" ? "<" : ">");
@@ -136,7 +139,7 @@ async function readRows(
     select page.address, page.walk_at, o.created_at, substr(r.terms, 1, 256) as head, n.reference,
       w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
     from (select a.address, ${at} as walk_at from ${walk.from}
-        and ${at} >= ${from ?? 0} and ${at} < ${latest} ${afterCursor}
+        and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
         order by ${at} ${way}, a.address ${way} limit ${limit}) page
       join records r on r.address = page.address
       join owners o on o.account_id = ${accountId} and o.address = page.address
