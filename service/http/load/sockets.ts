@@ -21,43 +21,46 @@ export function connectionsAllowed(): number {
   return Math.max(64, Math.min(files - filesReserved, 20_000));
 }
 
-/** @param max of all, those with a request under way included */
-export function boundSockets(server: Server, max: number): void {
-  const idle = new Set<Socket>();
-  const idleOf = new Map<string, Set<Socket>>();
-  let open = 0;
+/** `since` tells the order in which connections fell idle; `busy` counts requests under way. */
+type State = { network: string; busy: number; since: number };
 
-  const rest = (socket: Socket, network: string) => {
-    idle.add(socket);
-    const own = idleOf.get(network) ?? new Set();
-    idleOf.set(network, own.add(socket));
+/**
+ * A request costs two additions; what is idle is looked for only above the bound, and then one in a
+ * hundred goes at once.
+ *
+ * @param max of all, those with a request under way included
+ */
+export function boundSockets(server: Server, max: number): void {
+  const states = new Map<Socket, State>();
+  let turn = 0;
+
+  function rest(this: ServerResponse) {
+    const state = states.get(this.req.socket);
+    if (!state) return;
+    state.busy--;
+    state.since = ++turn;
+  }
+  const makeRoom = (network: string) => {
+    const idle = [...states].filter(([, { busy }]) => busy === 0);
+    const own = idle.filter(([, state]) => state.network === network);
+    const longest = (own.length > max * share ? own : idle).sort(
+      ([, a], [, b]) => a.since - b.since,
+    );
+    for (const [socket] of longest.slice(0, Math.ceil(max / 100))) {
+      states.delete(socket);
+      socket.destroy();
+    }
   };
-  const wake = (socket: Socket, network: string) => {
-    idle.delete(socket);
-    const own = idleOf.get(network);
-    if (own?.delete(socket) && own.size === 0) idleOf.delete(network);
-  };
-  const networks = new WeakMap<Socket, string>();
 
   server.on("connection", (socket: Socket) => {
     const network = networkOf(socket.remoteAddress ?? "");
-    networks.set(socket, network);
-    open++;
-    rest(socket, network);
-    socket.once("close", () => {
-      open--;
-      wake(socket, network);
-    });
-    if (open <= max) return;
-    const own = idleOf.get(network) as Set<Socket>;
-    const [longest] = own.size > max * share ? own : idle;
-    longest?.destroy();
+    states.set(socket, { network, busy: 0, since: ++turn });
+    socket.once("close", () => states.delete(socket));
+    if (states.size > max) makeRoom(network);
   });
   server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const network = networks.get(socket) ?? "";
-    wake(socket, network);
-    response.once("close", () => {
-      if (!socket.destroyed) rest(socket, network);
-    });
+    const state = states.get(socket);
+    if (state) state.busy++;
+    response.once("close", rest);
   });
 }
