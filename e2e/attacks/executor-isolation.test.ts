@@ -14,12 +14,14 @@ import {
   burnsAll,
   count,
   fatesOf,
+  paceBlocks,
   prepareAttack,
   until,
 } from "./executor-world-for-tests.ts";
 
-const attack = await prepareAttack({ tickMs: 400 });
+const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, goodPayments } = attack;
+const paced = paceBlocks(attack, 400);
 
 /** What good payments wait without an attack, in blocks, and the most they may wait under one. */
 let alone = 0;
@@ -29,7 +31,7 @@ const transactionGasMax = 16_777_216;
 
 describe("good payments come through within 10 blocks of what they take without an attack", () => {
   test("without an attack", async (context) => {
-    const running = startCore(store, world.chains());
+    const running = startCore(store, world.chains(), paced);
     context.after(running.stop);
     alone = Math.max(...(await goodPayments(5)));
     context.diagnostic(`${alone} blocks`);
@@ -42,7 +44,7 @@ describe("good payments come through within 10 blocks of what they take without 
     confirmations = 0,
   ) => {
     const chains = world.chains([world.rpcUrl], { confirmations });
-    const running = startCore(store, chains);
+    const running = startCore(store, chains, paced);
     context.after(running.stop);
     const waits: number[] = [];
     for (let round = 0; round < count(2, 6); round++) waits.push(...(await goodPayments(5)));

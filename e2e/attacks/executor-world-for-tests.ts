@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "executable-address";
-import { getAddress } from "viem";
+import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { getAddress, parseEventLogs } from "viem";
+import type { Parts } from "../../service/executor/parts.ts";
 import {
   fatesOf,
   shop,
@@ -30,6 +32,28 @@ export const burns27Million: Hex = "0x5a5b5a810363019bfcc01160015700";
 /** `rounds` of the blake2f precompile, one gas each and slow for a node; fails with less gas. */
 export const blake2f = (rounds: number): Hex =>
   `0x63${rounds.toString(16).padStart(8, "0")}60e01b5f5260405f60d55f60095afa15601957005bfe`;
+
+/**
+ * Blocks at the executor's own pace: one every so many milliseconds, but none before a pass of it
+ * has ended since the last. So a wait in blocks says what the executor did, not what the machine did.
+ */
+export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
+  let passes = 0;
+  let passesAtBlock = 0;
+  world.startTicking(ms, () => {
+    const isDue = passes > passesAtBlock;
+    passesAtBlock = passes;
+    return isDue;
+  });
+  /** For `startCore`. A pass ends with a sleep. */
+  return (core: Parts): Parts => ({
+    ...core,
+    sleep(sleepMs) {
+      passes++;
+      return core.sleep(sleepMs);
+    },
+  });
+}
 
 export async function prepareAttack(options: { tickMs?: number; startSeconds?: number } = {}) {
   const { world, store, directory } = await prepare(options);
@@ -95,18 +119,15 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       await save(records, victim);
       await pay(records);
       const from = await world.client.getBlockNumber();
-      const waits = new Map<Hex, number>();
-      await until("the good payments are executed", async () => {
-        const head = await world.client.getBlockNumber();
-        const fates = await fatesOf(world, records);
-        records.forEach(({ address }, index) => {
-          if (fates[index]!.executed === 1 && !waits.has(address)) {
-            waits.set(address, Number(head - from));
-          }
-        });
-        return waits.size === many;
-      });
-      return [...waits.values()];
+      await until("the good payments are executed", async () =>
+        (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+      );
+      const logs = await world.client.getLogs({ address: factoryAddress, fromBlock: from });
+      const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
+      const vaults = new Set(records.map(({ address }) => address));
+      return executions
+        .filter(({ args }) => vaults.has(args.vault))
+        .map(({ blockNumber }) => Number(blockNumber - from));
     },
     /** What each account was charged on all days, and the caps of what is in flight, in wei. */
     async chargedTo(accountId: string): Promise<bigint> {

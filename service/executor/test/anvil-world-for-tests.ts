@@ -54,8 +54,9 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     token,
     otherToken,
     ask,
-    startTicking(ms: number) {
-      ticking = setInterval(() => client.mine({ blocks: 1 }).catch(() => {}), ms);
+    /** Mines a block every so many milliseconds, or as soon after that as `isDue` says so. */
+    startTicking(ms: number, isDue = () => true) {
+      ticking = setInterval(() => isDue() && client.mine({ blocks: 1 }).catch(() => {}), ms);
     },
     stopTicking,
     mine: (blocks = 1) => client.mine({ blocks }),
