@@ -151,6 +151,14 @@ contract BatchTest is Fixture {
     }
 
     /// @dev An intent whose calls execute another, which is an item of its own as well.
+    function test_anExecutionDoneBefore_isDone_afterExpiryToo() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        vm.warp(EXPIRY + 1);
+        check(factory.batch(list(execution(intent)))[0] == vault, "done");
+    }
+
     function test_anExecutionThatAnotherItemsCallsDid_isDone() public {
         Intent memory second = plainIntent();
         address secondVault = funded(second, AMOUNT);

@@ -29,6 +29,20 @@ contract CreationTest is Fixture {
         sameBytes(reason, abi.encodeCall(Errors.NotMined, (wanted)), "NotMined");
     }
 
+    function test_NotMined_fromTheFirstAddressBeyond16Bytes_on() public {
+        string memory json = vm.readFile("snapshots/deployment.json");
+        bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
+        address last = address(uint160(type(uint128).max));
+        address beyond = address(uint160(type(uint128).max) + 1);
+        vm.etch(last, creationCode);
+        vm.etch(beyond, creationCode);
+        (bool ok, bytes memory answer) = last.call("");
+        check(ok && answer.length == address(factory).code.length, "the last gives code");
+        (ok, answer) = beyond.call("");
+        check(!ok, "the next does not");
+        sameBytes(answer, abi.encodeCall(Errors.NotMined, (beyond)), "NotMined");
+    }
+
     function test_isWhereTheFirstFourBytesAreZero() public view {
         check(uint160(address(factory)) <= type(uint128).max, "mined");
         check(address(factory).code.length != 0, "created");

@@ -109,6 +109,23 @@ contract ExecuteTest is Fixture {
         check(before - gasleft() < 60_000, "without burning the gas on a collision");
     }
 
+    function test_AlreadyOver_afterExpiryToo() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        vm.warp(EXPIRY + 1);
+        vm.expectRevert(abi.encodeCall(Errors.AlreadyOver, (vault)));
+        factory.execute(intent);
+    }
+
+    function test_CallFailed_ofAPrecompileThatFails() public {
+        address pairing = address(8);
+        Intent memory intent = intentOf(plainCall(pairing, "f()", ""));
+        funded(intent, AMOUNT);
+        vm.expectRevert(abi.encodeCall(Errors.CallFailed, (0, pairing, "")));
+        factory.execute{gas: 1_000_000}(intent);
+    }
+
     function test_NoCode_ofATarget() public {
         Intent memory intent =
             intentOf(list(transferCall(MERCHANT, 1), transferCall(STRANGER, STRANGER, 1)));

@@ -2,20 +2,18 @@
 pragma solidity 0.8.37;
 
 import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
+import {Deployed} from "./Deployed.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 import {Shop} from "./targets/Shop.sol";
 import {vm} from "./Vm.sol";
 
 /// @dev The factory as it is deployed: its committed code, by the deterministic deployer, so that
 /// the tests are of the very bytes that hold money. Beside it a token, a shop and an intent to pay.
-abstract contract Fixture {
+abstract contract Fixture is Deployed {
     IPaymentFactory internal factory;
     PlainToken internal token;
     Shop internal shop;
     bytes32 internal prefix;
-
-    bytes private constant DEPLOYER_CODE = hex"7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe036016000"
-        hex"81602082378035828234f58015156039578182fd5b8082525050506014600cf3";
 
     address internal constant RECOVERY = address(0xC0FFEE);
     address internal constant MERCHANT = address(0xBEEF00);
@@ -39,14 +37,9 @@ abstract contract Fixture {
 
     function deployFactory() internal returns (IPaymentFactory) {
         string memory json = vm.readFile("snapshots/deployment.json");
-        address deployer = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
-        vm.etch(deployer, DEPLOYER_CODE);
-        bytes memory creationCode = vm.parseJsonBytes(json, ".creationCode");
-        bytes memory salt = vm.parseJsonBytes(json, ".salt");
-        (bool ok,) = deployer.call(bytes.concat(salt, creationCode));
-        check(ok, "the deployer deploys the factory");
         address found = vm.parseJsonAddress(json, ".factory");
-        check(found.code.length != 0, "the factory is where the snapshot says");
+        bytes32 salt = bytes32(vm.parseJsonBytes(json, ".salt"));
+        deploy(found, salt, vm.parseJsonBytes(json, ".creationCode"));
         prefix = bytes32(vm.parseJsonBytes(json, ".prefix"));
         return IPaymentFactory(found);
     }

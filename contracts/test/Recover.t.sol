@@ -106,6 +106,36 @@ contract RecoverTest is Fixture {
         factory.recover(intent, list(address(falsy)));
     }
 
+    function test_RecoveryFailed_whereTheTokenAnswersTrueAndMovesNothing() public {
+        IdleToken idle = new IdleToken();
+        Intent memory intent = plainIntent();
+        address vault = factory.addressOf(intent);
+        idle.mint(vault, 2 ** 32 + 5);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, address(idle), abi.encode(true));
+        factory.recover(intent, list(address(idle)));
+    }
+
+    function test_RecoveryFailed_whereTheTransferReverts_thoughTheBalanceSeemsToFall() public {
+        FadingToken fading = new FadingToken();
+        Intent memory intent = plainIntent();
+        address vault = factory.addressOf(intent);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.RecoveryFailed(vault, address(fading), "");
+        factory.recover{gas: 1_000_000}(intent, list(address(fading)));
+    }
+
+    function test_theLastToken_isGivenAllTheGasThatIsLeft() public {
+        SlowToken slow = new SlowToken();
+        Intent memory intent = plainIntent();
+        slow.mint(factory.addressOf(intent), 8);
+        vm.warp(EXPIRY + 1);
+        factory.recover{gas: 900_000}(intent, list(address(slow)));
+        check(slow.slotOf(RECOVERY) == 4, "the slow one");
+    }
+
     function test_RecoveryFailed_whereRecoveryTakesNoCoin() public {
         Intent memory intent = plainIntent();
         intent.recovery = address(token);
@@ -344,5 +374,22 @@ contract RecoverTest is Fixture {
         factory.recover(first, list(factory.addressOf(second), vault));
         equal(token.balanceOf(factory.addressOf(second)), AMOUNT, "the second vault's");
         equal(token.balanceOf(vault), AMOUNT, "the first vault's");
+    }
+}
+
+contract IdleToken is PlainToken {
+    function transfer(address, uint256) public pure override returns (bool) {
+        return true;
+    }
+}
+
+/// @dev Says less each time that it is asked with less gas.
+contract FadingToken {
+    function balanceOf(address) external view returns (uint256) {
+        return gasleft();
+    }
+
+    function transfer(address, uint256) external pure {
+        revert();
     }
 }

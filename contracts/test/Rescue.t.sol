@@ -28,6 +28,23 @@ contract RescueTest is Fixture {
         holds(vault, AMOUNT, 0);
     }
 
+    function test_NotRecovery_forAnybodyElse_whileOpenToo() public {
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        vm.prank(STRANGER);
+        vm.expectRevert(abi.encodeCall(Errors.NotRecovery, (RECOVERY, STRANGER)));
+        factory.rescue(intent, address(token), 0, transferData(STRANGER, AMOUNT));
+    }
+
+    function test_theTarget_isGivenAllTheGasButA64th() public {
+        Intent memory intent = plainIntent();
+        funded(intent, AMOUNT);
+        factory.execute(intent);
+        vm.prank(RECOVERY);
+        factory.rescue{gas: 600_000}(intent, address(shop), 0, abi.encodeCall(Shop.stock, (15)));
+        equal(shop.stocked(), 15, "stocked for more than half of it");
+    }
+
     function test_CallFailed_withTheTargetsReason() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);

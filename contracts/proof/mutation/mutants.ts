@@ -1,0 +1,96 @@
+// Every mutant of the contracts: one place of one source changed.
+
+import type { Sources } from "../published/standard-input.ts";
+import { type Change, changesOf, type Place } from "./operators.ts";
+import { below, type Node, parse, place, typeOf } from "./source-tree.ts";
+
+/**
+ * One change. `file`, `in`, `operator`, `from`, `to` and `nth` name it as long as the text around
+ * it stays: `nth` (from 0) tells apart what is alike within a function.
+ */
+export type Mutant = {
+  file: string;
+  /** The function or modifier, or the contract. */
+  in: string;
+  operator: string;
+  from: string;
+  to: string;
+  nth: number;
+  line: number;
+  source: string;
+};
+
+/** One line that names a mutant. */
+export const nameOf = ({
+  file,
+  in: within,
+  operator,
+  from,
+  to,
+  nth,
+}: Omit<Mutant, "source" | "line">) =>
+  `${file} ${within}: ${operator}: ${from} -> ${to}${nth > 0 ? ` (${nth + 1})` : ""}`;
+
+/** The interface has no code. */
+const changed = ["src/Vault.sol", "src/PaymentFactory.sol"];
+
+/** All mutants of the two contracts among `sources`. */
+export function mutantsOf(sources: Sources): Mutant[] {
+  const trees = parse(sources);
+  const found = new Map<string, Mutant>();
+  for (const file of changed) {
+    const bytes = Buffer.from(sources[file]!);
+    const text = (node: Node) => bytes.toString("utf8", place(node).start, place(node).end);
+    const keep = (change: Change, within: string) => {
+      const mutant = apply(change, file, within, bytes);
+      while (found.has(nameOf(mutant))) {
+        if (found.get(nameOf(mutant))!.source === mutant.source) return;
+        ++mutant.nth;
+      }
+      found.set(nameOf(mutant), mutant);
+    };
+    const statement = (node: Node) => {
+      const { start, end: bare } = place(node);
+      const end = bytes[bare] === semicolon ? bare + 1 : bare;
+      return { start, end, text: bytes.toString("utf8", start, end) };
+    };
+    visit(trees[file]!, { text, statement, parents: [], variables: [] }, "", keep);
+  }
+  return [...found.values()];
+}
+
+const semicolon = ";".charCodeAt(0);
+
+function apply({ operator, start, end, to }: Change, file: string, within: string, bytes: Buffer) {
+  const from = short(bytes.toString("utf8", start, end));
+  const source = Buffer.concat([bytes.subarray(0, start), Buffer.from(to), bytes.subarray(end)]);
+  const line = bytes.toString("utf8", 0, start).split("\n").length;
+  const common = { file, in: within, operator, from, to: short(to), nth: 0, line };
+  return { ...common, source: source.toString("utf8") };
+}
+
+/** In one line, of at most 90 characters. */
+const short = (text: string) => {
+  const line = text.replace(/\s+/g, " ");
+  return line.length <= 90 ? line : `${line.slice(0, 59)} … ${line.slice(-28)}`;
+};
+
+const named = new Set(["ContractDefinition", "FunctionDefinition", "ModifierDefinition"]);
+
+/** Down the tree, with the variables that are declared before a place. */
+function visit(
+  node: Node,
+  where: Place,
+  within: string,
+  keep: (change: Change, within: string) => void,
+): void {
+  const name = named.has(node.nodeType) ? String(node.name || node.kind) : within;
+  const isFunction = /^(Function|Modifier)Definition$/.test(node.nodeType);
+  if (isFunction) where = { ...where, variables: [] };
+  for (const change of changesOf(node, where)) keep(change, name);
+  const inside = { ...where, parents: [...where.parents, node] };
+  for (const child of below(node)) visit(child, inside, name, keep);
+  if (node.nodeType === "VariableDeclaration" && node.name) {
+    where.variables.push({ name: String(node.name), type: typeOf(node) });
+  }
+}

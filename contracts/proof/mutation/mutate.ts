@@ -1,0 +1,121 @@
+// Changes the contracts in some hundred ways, one at a time, and runs the forge tests against each:
+// `npm run mutate -w contracts --`, with
+//
+//     --jobs N       threads, each with a compiler and forge: the number of cores when absent
+//     --minutes N    ends then. The order is that of a hash of the mutants' names, so that what was
+//                    tried is a fair sample; the next run goes on from there
+//     --fresh        forgets what earlier runs found on the same creation code
+//     --only TEXT    mutants whose name contains it
+//     --write        writes report.json, with the reasons that it has
+//
+// What survived is tried again each time: a new test may kill it.
+
+import { once } from "node:events";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { keccak256, stringToHex } from "viem";
+import { contractsRoot, readSources } from "../published/standard-input.ts";
+import { type Mutant, mutantsOf, nameOf } from "./mutants.ts";
+import { type Report, readReport, reportFile } from "./report.ts";
+import { creationCodeOf, type Outcome } from "./trial.ts";
+
+type Found = { name: string; outcome: Outcome };
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "Infinity" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    fresh: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    write: { type: "boolean", default: false },
+  },
+});
+
+const sources = readSources();
+const creationCodeHash = keccak256(creationCodeOf(sources) as `0x${string}`);
+const folder = join(contractsRoot, "out/mutation");
+const journal = join(folder, `${creationCodeHash}.jsonl`);
+mkdirSync(folder, { recursive: true });
+if (options.fresh) rmSync(journal, { force: true });
+
+const all = mutantsOf(sources);
+const mutants = all
+  .filter((mutant) => nameOf(mutant).includes(options.only))
+  .sort((a, b) => (shuffled(a) < shuffled(b) ? -1 : 1));
+const found = new Map(readJournal().map(({ name, outcome }) => [name, outcome]));
+const waiting = mutants.filter(
+  (mutant) => (found.get(nameOf(mutant))?.is ?? "survived") === "survived",
+);
+const startMs = performance.now();
+const endMs = startMs + Number(options.minutes) * 60_000;
+console.log(`${mutants.length} changes, ${waiting.length} to try, ${options.jobs} at a time`);
+await Promise.all(Array.from({ length: Number(options.jobs) }, (_, job) => work(job)));
+
+const report = reportOf(mutants);
+const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
+const share = ((100 * report.killed) / report.compiled).toFixed(1);
+console.log(`${report.tried} of ${report.changes} changes tried, ${minutes} min`);
+console.log(`${report.killed} of ${report.compiled} mutants killed, ${share} %`);
+for (const { name } of report.survivors) console.log(`survived: ${name}`);
+if (options.write) writeFileSync(reportFile, `${JSON.stringify(report, null, 2)}\n`);
+
+function readJournal(): Found[] {
+  try {
+    const lines = readFileSync(journal, "utf8").trimEnd().split("\n");
+    return lines.map((line) => JSON.parse(line) as Found);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** One thread, as long as mutants wait. */
+async function work(job: number): Promise<void> {
+  const workerData = { folder: join(folder, `job-${job}`) };
+  const worker = new Worker(new URL("./trial-worker.ts", import.meta.url), { workerData });
+  // An error of the worker rejects.
+  const answer = async () => (await once(worker, "message"))[0] as Outcome;
+  await answer();
+  const next = () => (performance.now() < endMs ? waiting.shift() : undefined);
+  for (let mutant = next(); mutant; mutant = next()) {
+    const answered = answer();
+    worker.postMessage(mutant);
+    keep(mutant, await answered);
+  }
+  await worker.terminate();
+}
+
+function keep(mutant: Mutant, outcome: Outcome): void {
+  const name = nameOf(mutant);
+  found.set(name, outcome);
+  appendFileSync(journal, `${JSON.stringify({ name, outcome } satisfies Found)}\n`);
+  if (outcome.is === "survived") console.log(`survived: line ${mutant.line} of ${name}`);
+}
+
+function shuffled(mutant: Mutant): string {
+  return keccak256(stringToHex(nameOf(mutant)));
+}
+
+function reportOf(tried: Mutant[]): Report {
+  const outcomes = tried.flatMap((mutant) => {
+    const outcome = found.get(nameOf(mutant));
+    return outcome ? { mutant, outcome } : [];
+  });
+  const of = (is: Outcome["is"]) => outcomes.filter(({ outcome }) => outcome.is === is);
+  const reasons = new Map(readReport().survivors.map(({ name, reason }) => [name, reason]));
+  const killed = of("killed").length;
+  return {
+    creationCodeHash,
+    changes: all.length,
+    tried: outcomes.length,
+    compiled: killed + of("survived").length,
+    killed,
+    survivors: of("survived").map(({ mutant }) => {
+      const name = nameOf(mutant);
+      return { name, reason: reasons.get(name) ?? "" };
+    }),
+  };
+}

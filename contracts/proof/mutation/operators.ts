@@ -1,0 +1,217 @@
+// What a mutation does to one node of the tree: the texts that may stand in its place.
+
+import { at, list, type Node, place, typeOf } from "./source-tree.ts";
+
+/** A text for the bytes from `start` to `end` of a source. */
+export type Change = { operator: string; start: number; end: number; to: string };
+
+/** Where a node stands: what encloses it, and the variables of its function that are set there. */
+export type Place = {
+  text: (node: Node) => string;
+  /** The text of a statement, with its semicolon where it has one. */
+  statement: (node: Node) => Statement;
+  parents: Node[];
+  variables: { name: string; type: string }[];
+};
+
+type Statement = { start: number; end: number; text: string };
+
+type Operator = (node: Node, where: Place) => Change[];
+
+const replace = (operator: string, node: Node, ...texts: string[]): Change[] =>
+  texts.map((to) => ({ operator, ...place(node), to }));
+
+const comparisons: Record<string, string> = {
+  "<": "<=",
+  "<=": "<",
+  ">": ">=",
+  ">=": ">",
+  "==": "!=",
+  "!=": "==",
+};
+const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
+const yulOpposites: Record<string, string> = {
+  add: "sub",
+  sub: "add",
+  lt: "gt",
+  gt: "lt",
+  and: "or",
+  or: "and",
+  eq: "sub",
+};
+
+const commutative = new Set(["add", "and", "or", "eq", "mul", "xor"]);
+
+const solidity: Record<string, Operator> = {
+  BinaryOperation(node, { text }) {
+    const [left, right] = [at(node, "leftExpression"), at(node, "rightExpression")];
+    const symbol = String(node.operator);
+    const other = (operator: string, other: string) =>
+      replace(operator, node, `${text(left)} ${other} ${text(right)}`);
+    if (symbol in comparisons) {
+      const cut = [left, right].filter(isMeasure).map((side) => {
+        const before = text(node).slice(0, place(side).start - place(node).start);
+        const after = text(node).slice(place(side).end - place(node).start);
+        return `${before}uint32(${text(side)})${after}`;
+      });
+      return [
+        ...other("comparison", comparisons[symbol]!),
+        ...replace("cut to 32 bits", node, ...cut),
+      ];
+    }
+    if (symbol in arithmetic) return other("arithmetic", arithmetic[symbol]!);
+    const sides = replace("operand left out", node, text(left), text(right));
+    if (symbol === "&&") return [...other("and, or", "||"), ...sides];
+    return symbol === "||" ? [...other("and, or", "&&"), ...sides] : [];
+  },
+
+  UnaryOperation: (node, { text }) =>
+    node.operator === "!" ? replace("not", node, text(at(node, "subExpression"))) : [],
+
+  IfStatement: (node) => replace("condition", at(node, "condition"), "true", "false"),
+
+  Conditional: (node, { text }) => {
+    const [yes, no] = [at(node, "trueExpression"), at(node, "falseExpression")];
+    return replace("condition", node, text(yes), text(no));
+  },
+
+  Literal(node, { text }) {
+    if (node.kind === "bool") return replace("constant", node, String(node.value !== "true"));
+    return node.kind === "number" ? replace("constant", node, next(text(node))) : [];
+  },
+
+  ExpressionStatement: removeStatement,
+  EmitStatement: removeStatement,
+  RevertStatement: (node, where) => [
+    ...removeStatement(node, where),
+    ...replace("another error", node, "revert NotVault()"),
+  ],
+
+  ModifierInvocation: (node) => replace("modifier removed", node, ""),
+
+  FunctionCall: (node, { text }) => [
+    ...swaps(list(node, "arguments"), text),
+    ...(text(node) === "gasleft()" ? replace("gas", node, "(gasleft() / 2)") : []),
+  ],
+  FunctionCallOptions: (node, { text }) =>
+    replace("option left out", node, text(at(node, "expression"))),
+
+  Block: (node, { statement }) =>
+    pairs(list(node, "statements"))
+      .filter((pair) => !pair.some(isMereName))
+      .map((pair) => pair.map(statement) as [Statement, Statement])
+      .map(([first, second]) => ({
+        operator: "order",
+        start: first.start,
+        end: second.end,
+        to: `${second.text} ${first.text}`,
+      })),
+
+  Return(node, { text }) {
+    const value = node.expression as Node | undefined;
+    if (!value) return [];
+    const other: Record<string, string> = {
+      bool: `!(${text(value)})`,
+      address: "address(0)",
+      uint256: "0",
+    };
+    const to = other[typeOf(value)];
+    return to ? replace("answer", value, to) : [];
+  },
+
+  Identifier: (node, where) => (isWritten(node, where.parents) ? [] : otherVariables(node, where)),
+
+  MemberAccess(node, where) {
+    const { text, parents } = where;
+    if (isWritten(node, parents)) return [];
+    const others: Record<string, string> = {
+      "msg.sender": "tx.origin",
+      "block.timestamp": "block.number",
+      "msg.data.length": "(msg.data.length - 1)",
+    };
+    if (text(node) in others) return replace("member", node, others[text(node)]!);
+    if (node.memberName === "selector") return replace("member", node, "bytes4(0)");
+    return typeOf(node) === "address" ? otherVariables(node, where) : [];
+  },
+};
+
+const yul: Record<string, Operator> = {
+  YulExpressionStatement: (node) => replace("statement removed", node, "{}"),
+  YulAssignment: (node) => replace("statement removed", node, "{}"),
+  YulIf: (node) => replace("condition", at(node, "condition"), "0", "1"),
+  YulLiteral(node, { parents }) {
+    const caller = parents.at(-1)!;
+    const name = "functionName" in caller ? String(at(caller, "functionName").name) : "";
+    // A call is told where its answer goes, or that it goes nowhere: a byte more is never read.
+    if (node.kind !== "number" || /call$|^create2$|^mcopy$/.test(name)) return [];
+    return replace("constant", node, next(String(node.value)));
+  },
+  YulFunctionCall(node, { text }) {
+    const name = String(at(node, "functionName").name);
+    const operands = list(node, "arguments");
+    if (name === "gas") return replace("gas", node, "div(gas(), 2)");
+    if (name === "not" || name === "iszero") return replace("not", node, text(operands[0]!));
+    const opposite = yulOpposites[name];
+    return [
+      ...(opposite ? replace("arithmetic", at(node, "functionName"), opposite) : []),
+      ...(commutative.has(name) ? [] : swaps(operands, text)),
+    ];
+  },
+};
+
+const operators: Record<string, Operator> = { ...solidity, ...yul };
+
+/** All changes that the operators know for `node` itself. */
+export const changesOf = (node: Node, where: Place): Change[] =>
+  operators[node.nodeType]?.(node, where) ?? [];
+
+function removeStatement(node: Node, { parents, statement }: Place): Change[] {
+  // A loop that does not go on would only run out of gas.
+  if (parents.at(-1)!.nodeType === "ForStatement") return [];
+  const { start, end } = statement(node);
+  return [{ operator: "statement removed", start, end, to: "{}" }];
+}
+
+/** A declaration that calls nothing: where it stands changes nothing. */
+const isMereName = (node: Node) =>
+  node.nodeType === "VariableDeclarationStatement" &&
+  !JSON.stringify(node).includes('"FunctionCall"');
+
+/** An amount, a time or a chain: not a count, an index or a place in the calldata. */
+const isMeasure = (node: Node) =>
+  /^uint(256|64)$/.test(typeOf(node)) &&
+  !/^(length|i|start|end)$/.test(String(node.memberName ?? node.name ?? "i"));
+
+const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n);
+
+const pairs = <T>(items: T[]): [T, T][] => items.slice(1).map((item, i) => [items[i]!, item]);
+
+/** Neighbours of one type exchanged; in Yul everything is of one type. */
+const swaps = (operands: Node[], text: (node: Node) => string): Change[] =>
+  pairs(operands)
+    .filter(([first, second]) => typeOf(first) === typeOf(second) && text(first) !== text(second))
+    .map(([first, second]) => ({
+      operator: "operands swapped",
+      start: place(first).start,
+      end: place(second).end,
+      to: `${text(second)}, ${text(first)}`,
+    }));
+
+/** The other variable of the same type that was declared last; for an address else who calls. */
+function otherVariables(node: Node, { text, variables }: Place): Change[] {
+  const type = typeOf(node);
+  if (type !== "address" && type !== "uint256") return [];
+  const other = variables.findLast(
+    (variable) => variable.type === type && variable.name !== text(node),
+  );
+  if (other) return replace("another variable", node, other.name);
+  return type === "address" ? replace("another variable", node, "msg.sender") : [];
+}
+
+function isWritten(node: Node, parents: Node[]): boolean {
+  const parent = parents.at(-1);
+  if (!parent) return false;
+  if (parent.nodeType === "Assignment") return parent.leftHandSide === node;
+  if (parent.nodeType === "TupleExpression") return isWritten(parent, parents.slice(0, -1));
+  return parent.nodeType === "UnaryOperation";
+}

@@ -1,0 +1,21 @@
+// What the last complete mutation run found: report.json, with a reason for each survivor.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export type Report = {
+  /** keccak256 of the creation code that was mutated. */
+  creationCodeHash: string;
+  /** All that the operators make of the sources, and how many of them were tried. */
+  changes: number;
+  tried: number;
+  /** Mutants with code of their own. */
+  compiled: number;
+  killed: number;
+  /** By {@link nameOf}, each with the reason why no test has to fail. */
+  survivors: { name: string; reason: string }[];
+};
+
+export const reportFile = join(import.meta.dirname, "report.json");
+
+export const readReport = (): Report => JSON.parse(readFileSync(reportFile, "utf8"));

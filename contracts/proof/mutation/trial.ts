@@ -1,0 +1,97 @@
+// The forge tests against one mutant. Its creation code is put where the tests find the factory's,
+// so that the tests themselves are compiled once for all mutants.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { foundryBinary } from "../../anvil.ts";
+import {
+  compile,
+  contractsRoot,
+  type Sources,
+  standardInput,
+} from "../published/standard-input.ts";
+
+export type Outcome =
+  | { is: "killed"; by: string }
+  | { is: "survived" | "no change of the code" | "not compiled" };
+
+/** Vectors kill by the address alone, and the canary always fails. */
+const leftOut = ["Vectors.t.sol", "canary"];
+
+const secondsMax = 600;
+
+const environment = {
+  ...process.env,
+  NO_COLOR: "1",
+  FOUNDRY_PROFILE: "test",
+  FOUNDRY_FUZZ_RUNS: "32",
+  FOUNDRY_INVARIANT_RUNS: "10",
+  FOUNDRY_INVARIANT_DEPTH: "50",
+  // A loop without end ends.
+  FOUNDRY_GAS_LIMIT: "10000000000",
+};
+
+export type Laboratory = {
+  /** Runs the tests on what `sources` compile to. */
+  try(sources: Sources): Outcome;
+};
+
+/**
+ * A copy of the tests in `folder`, compiled.
+ *
+ * @param original the sources that no mutation has touched
+ * @throws when the tests fail on `original`
+ */
+export function openLaboratory(folder: string, original: Sources): Laboratory {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, "snapshots"), { recursive: true });
+  for (const name of ["foundry.toml", "solc.cjs", "test", "src"]) {
+    cpSync(join(contractsRoot, name), join(folder, name), { recursive: true });
+  }
+  for (const name of leftOut) rmSync(join(folder, "test", name), { recursive: true });
+  cpSync(join(import.meta.dirname, "Deployed.sol"), join(folder, "test/Deployed.sol"));
+  const deployment = JSON.parse(
+    readFileSync(join(contractsRoot, "snapshots/deployment.json"), "utf8"),
+  );
+  const creationCode = creationCodeOf(original);
+  const test = (code: string): Outcome => {
+    const snapshot = JSON.stringify({ ...deployment, creationCode: code });
+    writeFileSync(join(folder, "snapshots/deployment.json"), snapshot);
+    return runTests(folder);
+  };
+  if (!creationCode) throw new Error("the sources do not compile");
+  const untouched = test(creationCode);
+  if (untouched.is === "killed") throw new Error(`fails without a mutation: ${untouched.by}`);
+  return {
+    try(sources) {
+      const code = creationCodeOf(sources);
+      if (!code) return { is: "not compiled" };
+      return code === creationCode ? { is: "no change of the code" } : test(code);
+    },
+  };
+}
+
+/** Undefined where `sources` do not compile. */
+export function creationCodeOf(sources: Sources): string | undefined {
+  const { contracts } = compile(standardInput(sources));
+  const code = contracts?.["src/PaymentFactory.sol"]?.PaymentFactory?.evm.bytecode.object;
+  return code ? `0x${code}` : undefined;
+}
+
+function runTests(folder: string): Outcome {
+  const { status, stdout, stderr, error } = spawnSync(
+    foundryBinary("forge"),
+    ["test", "--fail-fast", "--threads", "1"],
+    { cwd: folder, env: environment, encoding: "utf8", timeout: secondsMax * 1000 },
+  );
+  if (error && (error as NodeJS.ErrnoException).code === "ETIMEDOUT") {
+    return { is: "killed", by: `no end within ${secondsMax} seconds` };
+  }
+  if (error) throw error;
+  if (status === 0) return { is: "survived" };
+  const failed = /\[FAIL[^\n]*\] (\w+)\(/.exec(stdout) ?? /(\w+)\(\)[^\n]*FAIL/.exec(stdout);
+  const suite = /for (test\/\S+):/.exec(stdout);
+  if (!stdout.includes("FAIL")) throw new Error(`forge: ${stdout.slice(-2000)}${stderr}`);
+  return { is: "killed", by: failed?.[1] ?? suite?.[1] ?? "a test" };
+}
