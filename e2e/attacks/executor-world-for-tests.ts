@@ -35,7 +35,7 @@ export const blake2f = (rounds: number): Hex =>
 
 /**
  * Blocks at the executor's own pace: one every so many milliseconds, but none before a pass of it
- * has ended since the last. So a wait in blocks says what the executor did, not what the machine did.
+ * has ended since the last. So a wait in blocks says what the executor did, not the machine.
  */
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;

@@ -72,7 +72,7 @@ describe("GET /v1/address/{address} refuses", () => {
     }
   });
 
-  test("500, counted each time and logged once, for a row that does not derive its address", async () => {
+  test("500, counted each time, logged once: a row that derives another address", async () => {
     const { address } = await created();
     const other = await created();
     const { store, metrics } = service.parts;
