@@ -93,6 +93,63 @@ function fiftyASecond() {
 
 const tooMany = error(-32600, "batch of too many calls");
 
+// First, on an empty store: addresses that other tests leave behind are looked at again.
+describe("calls", () => {
+  for (const [blockSeconds, perDayMax] of [
+    [12, 140_000],
+    [1, 300_000],
+  ] as const) {
+    test(`idle at ${blockSeconds} s blocks: at most ${perDayMax} a day`, async (context) => {
+      const { url, asked } = await honest();
+      const running = startCore(store, world.chains([url]), (core) => ({
+        ...core,
+        tuning: { ...core.tuning, pollMs: 1000, looksPerPass: 0 },
+      }));
+      context.after(running.stop);
+      await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
+      await sleep(1500);
+      const from = asked.length;
+      const seconds = count(24, 120);
+      world.startTicking(blockSeconds * 1000);
+      await sleep(seconds * 1000);
+      world.stopTicking();
+      const perDay = Math.round(((asked.length - from) * 86_400) / seconds);
+      await running.stop();
+      context.diagnostic(`${perDay} a day`);
+      assert.ok(perDay <= perDayMax, `${perDay} a day: ${asked.slice(from)}`);
+    });
+  }
+
+  test("settling one payment alone: at most 14 besides what a head costs", async (context) => {
+    const { url, asked } = await honest();
+    const running = startCore(store, world.chains([url]), (core) => ({
+      ...core,
+      tuning: { ...core.tuning, looksPerPass: 0 },
+    }));
+    context.after(running.stop);
+    await world.mine();
+    const [record] = [await recordOf()];
+    await save([record], victim);
+    await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
+    await sleep(1000);
+    const from = asked.length;
+    await pay([record]);
+    await world.mine();
+    await until("it is sent", async () => running.events.some(({ kind }) => kind === "sent"));
+    await world.mine();
+    await until("it is settled", async () =>
+      running.events.some(({ kind }) => kind === "executed"),
+    );
+    await sleep(1000);
+    await running.stop();
+    // One block is read besides, to see that the receipt's still stands.
+    const ofHeads = ["eth_getBlockByNumber", "eth_getLogs"];
+    const work = asked.slice(from).filter((method) => !ofHeads.includes(method));
+    context.diagnostic(`${work.length}: ${work}`);
+    assert.ok(work.length <= 13, `${work.length}: ${work}`);
+  });
+});
+
 describe("60 payments at once end executed within 60 s where a provider", () => {
   const limits: Record<string, () => Parameters<typeof endpoint>> = {
     "answers 413 above 20 calls": () => [
@@ -178,60 +235,4 @@ describe("two endpoints are never worse than one", () => {
       });
     }
   }
-});
-
-describe("calls", () => {
-  for (const [blockSeconds, perDayMax] of [
-    [12, 140_000],
-    [1, 300_000],
-  ] as const) {
-    test(`idle at ${blockSeconds} s blocks: at most ${perDayMax} a day`, async (context) => {
-      const { url, asked } = await honest();
-      const running = startCore(store, world.chains([url]), (core) => ({
-        ...core,
-        tuning: { ...core.tuning, pollMs: 1000, looksPerPass: 0 },
-      }));
-      context.after(running.stop);
-      await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
-      await sleep(1500);
-      const from = asked.length;
-      const seconds = count(24, 120);
-      world.startTicking(blockSeconds * 1000);
-      await sleep(seconds * 1000);
-      world.stopTicking();
-      const perDay = Math.round(((asked.length - from) * 86_400) / seconds);
-      await running.stop();
-      context.diagnostic(`${perDay} a day`);
-      assert.ok(perDay <= perDayMax, `${perDay} a day: ${asked.slice(from)}`);
-    });
-  }
-
-  test("settling one payment alone: at most 14 besides what a head costs", async (context) => {
-    const { url, asked } = await honest();
-    const running = startCore(store, world.chains([url]), (core) => ({
-      ...core,
-      tuning: { ...core.tuning, looksPerPass: 0 },
-    }));
-    context.after(running.stop);
-    await world.mine();
-    const [record] = [await recordOf()];
-    await save([record], victim);
-    await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
-    await sleep(1000);
-    const from = asked.length;
-    await pay([record]);
-    await world.mine();
-    await until("it is sent", async () => running.events.some(({ kind }) => kind === "sent"));
-    await world.mine();
-    await until("it is settled", async () =>
-      running.events.some(({ kind }) => kind === "executed"),
-    );
-    await sleep(1000);
-    await running.stop();
-    // One block is read besides, to see that the receipt's still stands.
-    const ofHeads = ["eth_getBlockByNumber", "eth_getLogs"];
-    const work = asked.slice(from).filter((method) => !ofHeads.includes(method));
-    context.diagnostic(`${work.length}: ${work}`);
-    assert.ok(work.length <= 13, `${work.length}: ${work}`);
-  });
 });
