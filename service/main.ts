@@ -23,7 +23,7 @@ import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
-import { enqueue } from "./webhooks/queue.ts";
+import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
 import { findSigningKey } from "./webhooks/sign.ts";
 

@@ -1,6 +1,8 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
 import type { Command } from "../store/command.ts";
+import { replay, sendTest } from "./deliveries/enqueue.ts";
+import { listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
   findEndpoint,
@@ -10,7 +12,6 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import type { Targets } from "./guard.ts";
-import { listDeliveries, replay, sendTest } from "./queue.ts";
 import { findSigningKey } from "./sign.ts";
 
 const operator = () => ({ atMs: Date.now() });

@@ -15,6 +15,9 @@ import { openStore } from "../store/open.ts";
 import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
 import { startDelivery } from "./deliver.ts";
+import { replay, sendTest } from "./deliveries/enqueue.ts";
+import { attemptsMax } from "./deliveries/finish.ts";
+import { listDeliveries } from "./deliveries/list.ts";
 import {
   findEndpoint,
   listEndpoints,
@@ -22,7 +25,6 @@ import {
   rotateSecret,
   setPaused,
 } from "./endpoints.ts";
-import { attemptsMax, listDeliveries, replay, sendTest } from "./queue.ts";
 import { sender } from "./send.ts";
 import { findSigningKey, type SigningKey } from "./sign.ts";
 import {

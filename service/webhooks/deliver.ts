@@ -5,15 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
-import {
-  type Claim,
-  claim,
-  type Finished,
-  findDueEndpoints,
-  finish,
-  type Outcome,
-  pruneDeliveries,
-} from "./queue.ts";
+import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
+import { type Finished, finish, type Outcome } from "./deliveries/finish.ts";
+import { pruneDeliveries } from "./deliveries/list.ts";
 import type { Send } from "./send.ts";
 import { type SigningKey, signedHeaders } from "./sign.ts";
 

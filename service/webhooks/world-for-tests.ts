@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { createAccount } from "../accounts/account.ts";
 import type { NewEvent } from "../events/watches.ts";
 import type { Store } from "../store/store.ts";
+import { enqueue } from "./deliveries/enqueue.ts";
 import { addEndpoint } from "./endpoints.ts";
-import { enqueue } from "./queue.ts";
 
 export type Delivery = { path: string; headers: IncomingHttpHeaders; body: string };
 export type Reply = { status: number; headers?: Record<string, string>; body?: string } | "never";

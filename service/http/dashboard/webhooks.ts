@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { eventTypes } from "../../events/changes.ts";
 import { listConfirmations, setConfirmations } from "../../events/list.ts";
+import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
+import { listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {
   addEndpoint,
   type Endpoint,
@@ -14,7 +16,6 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
-import { listDeliveries, replay, sendTest } from "../../webhooks/queue.ts";
 import { findSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";

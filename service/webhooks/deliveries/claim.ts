@@ -1,0 +1,104 @@
+// Deliveries, claimed: whoever takes some moves their due time ahead, so that nobody else has them
+// until they are finished, or the lease is over.
+
+import type { Kysely, Transaction } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+import { lockEndpoint, setNextDue } from "./lock-endpoint.ts";
+
+/** A claim that is not finished by then is anybody's again. */
+const leaseMs = 60_000;
+
+export type Endpoint = { id: string; isSlow: boolean };
+
+/** Active endpoints with something due; the slow ones apart, so that they keep nobody waiting. */
+export async function findDueEndpoints(
+  db: Kysely<Tables>,
+  isSlow: boolean,
+  nowMs: number,
+  limit: number,
+): Promise<Endpoint[]> {
+  const rows = await db
+    .selectFrom("webhook_endpoints")
+    .select("id")
+    .where("state", "=", "active")
+    .where("is_slow", "=", isSlow ? 1 : 0)
+    .where("next_due", "<=", nowMs)
+    .orderBy("next_due")
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => ({ id, isSlow }));
+}
+
+/** What is to be sent now. `secrets` those valid now. */
+export type Claim = {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  url: string;
+  secrets: string[];
+  body: string;
+  attempts: number;
+};
+
+/**
+ * Takes up to `room` deliveries of each endpoint that are due, in one transaction: nobody else has
+ * them until the lease is over.
+ */
+export async function claim(
+  db: Kysely<Tables>,
+  endpoints: readonly { id: string; room: number }[],
+  nowMs: number,
+): Promise<Claim[]> {
+  // Endpoints are locked in the order of their ids everywhere, so that nobody waits in a circle.
+  const inOrder = endpoints.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return db.transaction().execute(async (transaction) => {
+    const claims: Claim[] = [];
+    for (const { id, room } of inOrder) {
+      claims.push(...(await claimOne(transaction, id, room, nowMs)));
+    }
+    return claims;
+  });
+}
+
+async function claimOne(
+  transaction: Transaction<Tables>,
+  endpointId: string,
+  limit: number,
+  nowMs: number,
+): Promise<Claim[]> {
+  const endpoint = await lockEndpoint(transaction, endpointId);
+  if (endpoint?.state !== "active") return [];
+  const rows = await transaction
+    .selectFrom("webhook_deliveries as d")
+    .innerJoin("webhook_endpoints as e", "e.id", "d.endpoint_id")
+    .leftJoin("events as v", "v.id", "d.event_id")
+    .select(["d.id", "d.event_id", "d.attempts", "d.body", "v.body as event_body"])
+    .select(["e.url", "e.secret", "e.old_secret", "e.old_until"])
+    .where("d.endpoint_id", "=", endpointId)
+    .where("d.state", "=", "waiting")
+    .where("d.due_at", "<=", nowMs)
+    .orderBy("d.due_at")
+    .limit(limit)
+    .execute();
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) {
+    await transaction
+      .updateTable("webhook_deliveries")
+      .set({ due_at: nowMs + leaseMs })
+      .where("id", "in", ids)
+      .execute();
+  }
+  await setNextDue(transaction, endpointId);
+  return rows.map((row) => ({
+    id: row.id,
+    endpointId,
+    eventId: row.event_id,
+    url: row.url,
+    secrets: [
+      row.secret,
+      ...(row.old_secret && (row.old_until ?? 0) > nowMs ? [row.old_secret] : []),
+    ],
+    body: row.body ?? row.event_body ?? "",
+    attempts: row.attempts,
+  }));
+}

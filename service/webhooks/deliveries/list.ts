@@ -1,0 +1,58 @@
+// Deliveries as their account sees them, each with its attempts, and how long they are kept.
+
+import type { Kysely } from "kysely";
+import { eventsKeptMs } from "../../events/list.ts";
+import type { Tables } from "../../store/tables.ts";
+
+/** Deleted in one go, so that nobody waits for it. */
+const pruneMax = 1_000;
+
+/** Newest first, each with its attempts. */
+export async function listDeliveries(db: Kysely<Tables>, endpointId: string, limit: number) {
+  const rows = await db
+    .selectFrom("webhook_deliveries")
+    .select(["id", "event_id", "type", "state", "due_at", "created_at"])
+    .where("endpoint_id", "=", endpointId)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(limit)
+    .execute();
+  const ids = rows.map(({ id }) => id);
+  const attempts =
+    ids.length === 0
+      ? []
+      : await db
+          .selectFrom("webhook_attempts")
+          .selectAll()
+          .where("delivery_id", "in", ids)
+          .orderBy("number")
+          .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    eventId: row.event_id,
+    type: row.type,
+    state: row.state,
+    dueAtMs: row.due_at,
+    createdAtMs: row.created_at,
+    attempts: attempts
+      .filter((attempt) => attempt.delivery_id === row.id)
+      .map(({ at, status, latency_ms, answer }) => ({
+        ...{ atMs: at, status, latencyMs: latency_ms, answer },
+      })),
+  }));
+}
+
+/** Deliveries as old as the events they carried are gone with them. */
+export async function pruneDeliveries(db: Kysely<Tables>, nowMs: number): Promise<void> {
+  const old = await db
+    .selectFrom("webhook_deliveries")
+    .select("id")
+    .where("created_at", "<", nowMs - eventsKeptMs)
+    .orderBy("created_at")
+    .limit(pruneMax)
+    .execute();
+  const ids = old.map(({ id }) => id);
+  if (ids.length === 0) return;
+  await db.deleteFrom("webhook_attempts").where("delivery_id", "in", ids).execute();
+  await db.deleteFrom("webhook_deliveries").where("id", "in", ids).execute();
+}
