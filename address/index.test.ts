@@ -10,6 +10,7 @@ test("exports are these and no others", () => {
     "decodeTerms",
     "deriveAddress",
     "drawSalt",
+    "encodeBalanceOf",
     "encodeCall",
     "encodeExecution",
     "encodeNewIntent",
@@ -29,6 +30,8 @@ test("exports are these and no others", () => {
     "rescueSelector",
     "termsBytesMax",
     "toHex",
+    "vaultCodeBytes",
     "verifyRecord",
+    "zeroAddress",
   ]);
 });

@@ -1,7 +1,8 @@
 export { formatAddress, parseAddress } from "./abi/checksum.ts";
 export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
+export { encodeBalanceOf, zeroAddress } from "./abi/token.ts";
 export { termsBytesMax } from "./abi/type.ts";
-export { factoryAddress, initCodePrefix } from "./deployment.ts";
+export { factoryAddress, initCodePrefix, vaultCodeBytes } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
 export {

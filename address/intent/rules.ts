@@ -1,12 +1,11 @@
 // What a field may not be though it has the right form. Asked where intents are written and where
 // terms are read. These rules are frozen: spec/terms.md §1.
 
+import { zeroAddress } from "../abi/token.ts";
 import type { Fault } from "../errors.ts";
 import type { Hex } from "./intent.ts";
 
 export const callsMax = 32;
-
-const zeroAddress = `0x${"0".repeat(40)}`;
 
 /** @param token EIP-55, as all addresses here */
 export function tokenFault(token: Hex): Fault | undefined {

@@ -3,31 +3,8 @@
 // for everything first and narrows itself only where a node refuses.
 
 import type { Hex } from "../intent/intent.ts";
-import {
-  countOf,
-  hexOf,
-  inconsistent,
-  quantityOf,
-  type Rpc,
-  RpcError,
-  StatusError,
-  toQuantity,
-} from "./rpc.ts";
-import type { EventReference } from "./shape.ts";
-
-/** `Executed(address indexed vault, address indexed token, uint256 held, uint256 left)` */
-export const executedTopic: Hex =
-  "0xe953ae62f4f69be1c6d943cb68d93d288f23ffae7332b84196d46e9e778b23b2";
-/** `Recovered(address indexed vault, address indexed token, uint256 amount)` */
-export const recoveredTopic: Hex =
-  "0xfff3b3844276f57024e0b42afec1a37f75db36511e43819a4f2a63ab7862b648";
-
-/** One event of a vault. `token` is lower case; `values` are the uint256 of its data, in order. */
-export type VaultEvent = EventReference & {
-  name: "Executed" | "Recovered";
-  token: Hex;
-  values: bigint[];
-};
+import { hexOf, type Rpc, RpcError, StatusError, toQuantity } from "./rpc.ts";
+import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./vault-events.ts";
 
 /** Whose events, and between which blocks, both inclusive. */
 export type Search = { factory: Hex; vault: Hex; from: number; to: number };
@@ -96,53 +73,16 @@ async function findFirstCode(rpc: Rpc, { vault, from, to }: Search): Promise<num
 
 /** The events in a range, or the node's refusal to answer for it. */
 async function readRange(rpc: Rpc, search: Search): Promise<VaultEvent[] | RpcError> {
-  const filter = {
-    address: search.factory,
-    topics: [[executedTopic, recoveredTopic], word(search.vault)],
-    fromBlock: toQuantity(search.from),
-    toBlock: toQuantity(search.to),
-  };
+  const wanted = { ...search, vaults: [search.vault] };
   let logs: unknown;
   try {
-    logs = await rpc("eth_getLogs", [filter]);
+    logs = await rpc("eth_getLogs", [vaultEventFilter(wanted)]);
   } catch (error) {
     if (error instanceof RpcError) return error;
     throw error;
   }
-  if (!Array.isArray(logs)) throw inconsistent("eth_getLogs: wanted a list");
-  const events = logs.map((log) => parseEvent(log, search));
-  return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+  return parseVaultEvents(logs, wanted);
 }
-
-function parseEvent(log: Record<string, unknown>, search: Search): VaultEvent {
-  const topics = Array.isArray(log.topics) ? log.topics.map((t) => hexOf(t, "topic", 32)) : [];
-  const isExecuted = topics[0] === executedTopic;
-  const data = hexOf(log.data, "log data", isExecuted ? 64 : 32);
-  const event: VaultEvent = {
-    name: isExecuted ? "Executed" : "Recovered",
-    token: `0x${(topics[2] ?? "").slice(26)}`,
-    values: isExecuted ? [wordAt(data, 0), wordAt(data, 1)] : [wordAt(data, 0)],
-    transactionHash: hexOf(log.transactionHash, "transaction hash", 32),
-    blockNumber: countOf(log.blockNumber, "log's block number"),
-    blockHash: hexOf(log.blockHash, "log's block hash", 32),
-    logIndex: countOf(log.logIndex, "log index"),
-  };
-  const asked =
-    (isExecuted || topics[0] === recoveredTopic) &&
-    topics.length === 3 &&
-    hexOf(log.address, "log's address", 20) === search.factory.toLowerCase() &&
-    topics[1] === word(search.vault) &&
-    event.blockNumber >= search.from &&
-    event.blockNumber <= search.to &&
-    log.removed !== true;
-  if (!asked) throw inconsistent(`eth_getLogs: a log of block ${event.blockNumber} not asked for`);
-  return event;
-}
-
-const word = (address: Hex): Hex => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
-
-const wordAt = (data: Hex, index: number) =>
-  quantityOf(`0x${data.slice(2 + 64 * index, 66 + 64 * index)}`, "log data");
 
 const unavailable = (message: string, cause: RpcError) =>
   new StatusError("evidence_unavailable", `past events: ${message}: ${cause.message}`, { cause });

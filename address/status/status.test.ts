@@ -8,9 +8,9 @@ import { describe, test } from "node:test";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { getAbiItem, toEventSelector } from "viem";
 import { makeRecord } from "../record.ts";
-import { executedTopic, recoveredTopic } from "./events.ts";
 import * as status from "./status.ts";
 import { httpRpc, readStatus } from "./status.ts";
+import { executedTopic, recoveredTopic } from "./vault-events.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -82,8 +82,14 @@ describe("executable-address/status", () => {
     assert.deepEqual(Object.keys(status).sort(), [
       "RpcError",
       "StatusError",
+      "addEvents",
       "httpRpc",
+      "noPast",
+      "parseVaultEvents",
       "readStatus",
+      "stateOf",
+      "statusOf",
+      "vaultEventFilter",
     ]);
   });
 });

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
 import { newPastMemory } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
-import { findBlock, findHead } from "../chain/status/view.ts";
+import { findBlockAt, readHead } from "../chain/status/view.ts";
 import type { Store } from "../store/store.ts";
 import { prune } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
@@ -71,8 +71,8 @@ export function openChain(
   const memory = newPastMemory();
   return {
     chainId,
-    head: () => findHead(access),
-    blockAt: (number) => findBlock(access, number),
+    head: () => readHead(access),
+    blockAt: (number) => findBlockAt(access, number),
     read: (block, subjects) => readStatuses(access, memory, block, subjects),
   };
 }

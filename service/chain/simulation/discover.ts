@@ -2,9 +2,9 @@
 // where to look and never how much; native coin that moves shows as logs of 0xeeee… there.
 // geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1 and anvil have the method, others not yet.
 
-import type { Hex } from "executable-address";
+import { type Hex, zeroAddress } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { getAddress, hexToBigInt, isHex, size, sliceHex, zeroAddress } from "viem";
+import { getAddress, hexToBigInt, isHex, size, sliceHex } from "viem";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";

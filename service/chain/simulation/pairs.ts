@@ -1,8 +1,8 @@
 // Whose balances a simulation asks for, the most telling first, for their number is bounded.
 
-import type { Hex, Intent } from "executable-address";
+import { type Hex, type Intent, zeroAddress } from "executable-address";
 import type { Role } from "executable-address/client";
-import { getAddress, zeroAddress } from "viem";
+import { getAddress } from "viem";
 import type { Token } from "../chains.ts";
 import type { Subject } from "../status/status.ts";
 import { type Pair, pairsMax } from "./meter.ts";

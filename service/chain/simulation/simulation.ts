@@ -4,7 +4,7 @@
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
-import type { BlockReference } from "executable-address/status";
+import { type BlockReference, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem";
 import type { Token } from "../chains.ts";
 import { runAt, type StateOverrides } from "../rpc/call-at.ts";
@@ -12,7 +12,7 @@ import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
 import type { ChainAccess } from "../status/logs.ts";
 import { probeHoldings } from "../status/probe.ts";
-import { type Subject, stateOf } from "../status/status.ts";
+import type { Subject } from "../status/status.ts";
 import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, readMeter } from "./meter.ts";
 import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
@@ -24,7 +24,8 @@ export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 /**
  * At most four calls of the node, one more where it does not know a block by its hash.
  *
- * @throws {ChainUnavailable} when the chain cannot be read, or contradicts itself
+ * @throws {ChainUnavailable} when the chain cannot be read
+ * @throws {StatusError} when it contradicts itself, or the token does not answer `balanceOf`
  */
 export async function simulate(
   chain: SimulatedChain,
@@ -33,13 +34,9 @@ export async function simulate(
 ): Promise<Simulation> {
   const { address, intent } = subject;
   const [holding] = await probeHoldings(chain, block, [{ vault: address, token: intent.token }]);
-  const { codeBytes, balance } = holding!;
-  if (balance === undefined) {
-    throw new ChainUnavailable(`${intent.token} does not answer balanceOf`);
-  }
+  const state = stateOf(subject, block, holding!);
+  const balance = holding!.balance!;
   const amount = BigInt(intent.amount);
-  const isExpired = block.timestamp > intent.expirationTimestamp;
-  const state = stateOf(codeBytes, isExpired, balance, amount);
   const start = { address, chainId: intent.chainId, block, state, ...nothing };
   const over = overReasons[state];
   if (over) return { ...start, outcome: "impossible", reason: over };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Hex } from "executable-address";
-import { concat, getAddress, pad } from "viem";
+import { encodeBalanceOf, type Hex } from "executable-address";
+import { getAddress } from "viem";
 import { callAt } from "../rpc/call-at.ts";
 import { fundingOf } from "./funding.ts";
-import { findHead } from "./view.ts";
+import { readHead } from "./view.ts";
 import { recovery as owner, startWorld, type World } from "./world-for-tests.ts";
 
 let world: World;
@@ -30,10 +30,10 @@ const known: [string, Hex][] = [
 
 async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
   const { rpc } = world.chain;
-  const block = await findHead(world.chain);
+  const block = await readHead(world.chain);
   const overrides = await fundingOf(rpc, block, { token, owner, amount });
   if (!overrides) return undefined;
-  const data = concat(["0x70a08231", pad(owner)]);
+  const data = encodeBalanceOf(owner);
   return BigInt(await callAt(rpc, block, { to: token, data }, overrides));
 }
 

@@ -1,7 +1,7 @@
 // Where a token keeps a balance, so that a simulation can assume one. Mappings of known layouts are
 // each given a mark of its own, and the balance the token then answers tells which it reads.
 
-import type { Hex } from "executable-address";
+import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import { concat, hexToBigInt, keccak256, numberToHex, pad, size, sliceHex } from "viem";
 import { callAt, type StateOverrides } from "../rpc/call-at.ts";
@@ -55,7 +55,7 @@ export async function fundingOf(
     numberToHex(firstMark + BigInt(index), { size: 32 }),
   ]);
   const marked: StateOverrides = { [token]: { stateDiff: Object.fromEntries(marks) } };
-  const data = concat(["0x70a08231", pad(owner)]);
+  const data = encodeBalanceOf(owner);
   let answer: Hex;
   try {
     answer = await callAt(rpc, block, { to: token, data }, marked);

@@ -1,6 +1,6 @@
-// Random histories on a real chain, reorganisations included: at every step the service's reading,
-// the library's and what the contract would really do say the same. HISTORIES and SEED choose more
-// and others; a failure names its seed.
+// Random histories on a real chain, reorganisations included: at every step the library's reading,
+// the service's, a second rule and what the contract would really do say the same. HISTORIES and
+// SEED choose more and others; a failure names its seed.
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -8,6 +8,7 @@ import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable
 import { type AddressState, type AddressStatus, readStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { parseAbiItem, zeroAddress } from "viem";
+import { expectedStatus } from "./oracle-for-tests.ts";
 import { openStatusReader } from "./reader.ts";
 import { recoverData, startWorld, type World } from "./world-for-tests.ts";
 
@@ -121,6 +122,7 @@ describe("random histories", () => {
           const known = previous.get(each);
           const options = { rpc: world.rpcUrl, ...(known && below(2) ? { previous: known } : {}) };
           assert.deepEqual(await readStatus(each, options), ours, message);
+          assert.deepEqual(ours, await expectedStatus(world, each, ours.block), message);
           await assertTrue(each, ours);
           if (below(3) === 0) previous.set(each, ours);
           reached.set(ours.state, (reached.get(ours.state) ?? 0) + 1);

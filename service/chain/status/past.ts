@@ -3,23 +3,23 @@
 // reorganisation that went deeper is noticed, and the past read again.
 
 import type { Hex } from "executable-address";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, VaultEvent } from "executable-address/status";
+import { LRUCache } from "lru-cache";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
-import type { VaultLog } from "./logs.ts";
 import type { ChainView } from "./view.ts";
 
 /** What was read of one vault: every event up to and including the block `upTo`. */
-type Known = { logs: VaultLog[]; upTo: BlockReference };
+type Known = { logs: VaultEvent[]; upTo: BlockReference };
 
 /** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
 export type PastMemory = {
-  known: Map<Hex, Known>;
+  known: LRUCache<Hex, Known>;
   /** Blocks to ask for at once, since the node refused more. */
   spanBlocks: number;
 };
 
 export const newPastMemory = (): PastMemory => ({
-  known: new Map(),
+  known: new LRUCache({ max: knownMax }),
   spanBlocks: spanBlocksMax,
 });
 
@@ -43,7 +43,7 @@ export async function readPast(
   view: ChainView,
   memory: PastMemory,
   vault: Hex,
-): Promise<VaultLog[]> {
+): Promise<VaultEvent[]> {
   const known = await recall(view, memory, vault);
   const to = view.block.number;
   const from = known.upTo ? known.upTo.number + 1 : 0;
@@ -58,7 +58,7 @@ export async function readPast(
   return logs;
 }
 
-type Walk = { from: number; logs: VaultLog[] };
+type Walk = { from: number; logs: VaultEvent[] };
 
 async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from, logs }: Walk) {
   const to = view.block.number;
@@ -116,13 +116,10 @@ async function remember(
   view: ChainView,
   memory: PastMemory,
   vault: Hex,
-  logs: VaultLog[],
+  logs: VaultEvent[],
   number: number,
 ) {
   const upTo = await view.blockAt(number);
   if (!upTo) return;
-  memory.known.delete(vault);
-  memory.known.set(vault, { logs: logs.filter((log) => log.entry.blockNumber <= number), upTo });
-  const oldest = memory.known.keys().next();
-  if (memory.known.size > knownMax && !oldest.done) memory.known.delete(oldest.value);
+  memory.known.set(vault, { logs: logs.filter((log) => log.blockNumber <= number), upTo });
 }

@@ -4,16 +4,14 @@
 // time as well, so that an answer from another chain or another block cannot pass for this one.
 
 import type { Hex } from "executable-address";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, Holding } from "executable-address/status";
 import { concat, hexToBigInt, size, sliceHex } from "viem";
 import { runAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
-export type Subject = { vault: Hex; token: Hex };
-
-/** `balance` is undefined where the token does not answer `balanceOf` with a word. */
-export type Holding = { codeBytes: number; native: bigint; balance: bigint | undefined };
+/** What is asked for: what `vault` holds of `token`, and of the native coin. */
+export type Holder = { vault: Hex; token: Hex };
 
 /**
  *     CHAINID PUSH0 MSTORE TIMESTAMP PUSH1 20 MSTORE       answer: chain id, time, …
@@ -57,9 +55,9 @@ export const subjectsMax = 150;
 export async function probeHoldings(
   chain: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
-  subjects: Subject[],
+  subjects: Holder[],
 ): Promise<Holding[]> {
-  const parts: Subject[][] = [];
+  const parts: Holder[][] = [];
   for (let i = 0; i < subjects.length; i += subjectsMax) {
     parts.push(subjects.slice(i, i + subjectsMax));
   }
@@ -69,14 +67,14 @@ export async function probeHoldings(
 async function probePart(
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
-  subjects: Subject[],
+  subjects: Holder[],
 ): Promise<Holding[]> {
   const answer = await runAt(rpc, block, probeData(subjects));
   return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: subjects.length });
 }
 
 /** Init code that asks for at most {@link subjectsMax}: to be called, without a `to`. */
-export function probeData(subjects: readonly Subject[]): Hex {
+export function probeData(subjects: readonly Holder[]): Hex {
   return concat([program, ...subjects.flatMap(({ vault, token }) => [vault, token])]);
 }
 

@@ -3,12 +3,14 @@
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference } from "executable-address/status";
+import { LRUCache } from "lru-cache";
+import { together } from "../../flow/together.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { newPastMemory, type PastMemory } from "./past.ts";
 import { sharedHead } from "./shared-head.ts";
 import { readStatuses, type Subject } from "./status.ts";
-import { findBlock } from "./view.ts";
+import { findBlockAt } from "./view.ts";
 
 export type StatusReader = {
   /**
@@ -25,20 +27,18 @@ export type StatusReader = {
 
 /** Of one block. Those dropped are read again when asked for again. */
 const answersMax = 20_000;
+/** Older blocks of which anybody asked for a status since the newest one came. */
+const earlierMax = 100;
+/** Addresses of one reading: 100 calls. */
+const groupMax = 15_000;
 const attemptsMax = 3;
-
-type Waiting = {
-  subject: Subject;
-  resolve(status: AddressStatus): void;
-  reject(error: unknown): void;
-};
 
 /** @param now Unix milliseconds, or any clock that does not go back */
 export function openStatusReader(chain: ChainAccess, now: () => number = Date.now): StatusReader {
   const memory = newPastMemory();
   const head = sharedHead(chain, now);
   let current: Reading | undefined;
-  let earlier = new Map<number, Promise<Reading>>();
+  const earlier = new LRUCache<number, Promise<Reading>>({ max: earlierMax });
 
   return {
     head: () => head.find().catch(unread),
@@ -47,7 +47,7 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
         const block = await head.find().catch(unread);
         if (current?.block.hash !== block.hash) {
           current = openReading(chain, memory, block);
-          earlier = new Map();
+          earlier.clear();
         }
         try {
           return await current.read(subject);
@@ -62,6 +62,7 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
     async readAt(subject, number) {
       const opening = earlier.get(number) ?? openEarlier(chain, memory, number);
       earlier.set(number, opening);
+      opening.catch(() => earlier.delete(number));
       return (await opening.catch(unread)).read(subject).catch(unread);
     },
   };
@@ -70,37 +71,18 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
 type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressStatus> };
 
 async function openEarlier(chain: ChainAccess, memory: PastMemory, number: number) {
-  const block = await findBlock(chain, number);
+  const block = await findBlockAt(chain, number);
   if (!block) throw new ChainUnavailable(`chain ${chain.chainId} has no block ${number}`);
   return openReading(chain, memory, block);
 }
 
 /** The reading of one block, as far as anybody asked. */
 function openReading(chain: ChainAccess, memory: PastMemory, block: BlockReference): Reading {
-  const answers = new Map<Hex, Promise<AddressStatus>>();
-  let waiting: Waiting[] = [];
-
-  const flush = async () => {
-    const batch = waiting;
-    waiting = [];
-    try {
-      const subjects = batch.map(({ subject }) => subject);
-      const statuses = await readStatuses(chain, memory, block, subjects);
-      batch.forEach(({ resolve, reject }, index) => {
-        const status = statuses[index]!;
-        if (status instanceof Error) reject(status);
-        else resolve(status);
-      });
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  };
-
-  const ask = (subject: Subject) =>
-    new Promise<AddressStatus>((resolve, reject) => {
-      if (waiting.push({ subject, resolve, reject }) === 1) setImmediate(flush);
-    });
-
+  const answers = new LRUCache<Hex, Promise<AddressStatus>>({ max: answersMax });
+  const ask = together<Subject, AddressStatus>(
+    (subjects) => readStatuses(chain, memory, block, subjects),
+    { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
+  );
   return {
     block,
     read(subject) {
@@ -109,8 +91,6 @@ function openReading(chain: ChainAccess, memory: PastMemory, block: BlockReferen
       const asked = ask(subject);
       answers.set(subject.address, asked);
       asked.catch(() => answers.delete(subject.address));
-      const oldest = answers.keys().next();
-      if (answers.size > answersMax && !oldest.done) answers.delete(oldest.value);
       return asked;
     },
   };

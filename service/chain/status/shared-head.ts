@@ -2,7 +2,7 @@
 
 import type { BlockReference } from "executable-address/status";
 import type { ChainAccess } from "./logs.ts";
-import { findHead } from "./view.ts";
+import { readHead } from "./view.ts";
 
 /** How long a head is believed: ten look-ups a second at most, however many ask. */
 export const headMsMax = 100;
@@ -14,7 +14,7 @@ export function sharedHead(chain: ChainAccess, now: () => number) {
   const find = () => {
     if (pending && now() - foundAt < headMsMax) return pending;
     foundAt = Number.POSITIVE_INFINITY;
-    const asked = findHead(chain);
+    const asked = readHead(chain);
     pending = asked;
     asked.then(
       () => {

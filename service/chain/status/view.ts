@@ -2,7 +2,8 @@
 // that many vaults want of the same blocks asked for together.
 
 import type { Hex } from "executable-address";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, VaultEvent } from "executable-address/status";
+import { together } from "../../flow/together.ts";
 import {
   blockCall,
   blockOf,
@@ -11,7 +12,7 @@ import {
   isRefusal,
   toQuantity,
 } from "../rpc/json-rpc.ts";
-import { type ChainAccess, type Range, type Refused, readLogs, type VaultLog } from "./logs.ts";
+import { type ChainAccess, type Range, type Refused, readLogs } from "./logs.ts";
 
 export type ChainView = {
   chain: ChainAccess;
@@ -19,11 +20,12 @@ export type ChainView = {
   /** The block of that number in the chain as it is now; undefined past its head. */
   blockAt(number: number): Promise<BlockReference | undefined>;
   hasCodeAt(vault: Hex, number: number): Promise<boolean | "refused">;
-  logs(vault: Hex, range: Range): Promise<VaultLog[] | Refused>;
+  logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
 /** One filter's worth: a node takes more, but its gateway may not. */
 const vaultsPerFilter = 200;
+const groupMax = 15_000;
 
 export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
   const blocks = new Map<number, Promise<BlockReference | undefined>>();
@@ -31,7 +33,7 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
     chain,
     block,
     blockAt(number) {
-      const known = blocks.get(number) ?? findBlock(chain, number);
+      const known = blocks.get(number) ?? findBlockAt(chain, number);
       blocks.set(number, known);
       return known;
     },
@@ -49,14 +51,14 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
 }
 
 /** @throws {ChainUnavailable} when there is no head to speak of */
-export async function findHead(chain: ChainAccess): Promise<BlockReference> {
-  const head = await findBlock(chain, "latest");
+export async function readHead(chain: ChainAccess): Promise<BlockReference> {
+  const head = await findBlockAt(chain, "latest");
   if (!head) throw new ChainUnavailable(`the node of chain ${chain.chainId} has no block`);
   return head;
 }
 
 /** The block of that number in the chain as it is now; undefined where there is none. */
-export async function findBlock(
+export async function findBlockAt(
   { rpc }: ChainAccess,
   number: number | "latest",
 ): Promise<BlockReference | undefined> {
@@ -67,41 +69,38 @@ export async function findBlock(
   return { number: block.number, hash: block.hash, timestamp: block.timestamp };
 }
 
-type Waiting = { vault: Hex; resolve: (logs: VaultLog[] | Refused) => void; reject: Reject };
-type Reject = (error: unknown) => void;
+type Wanted = { vault: Hex; range: Range };
 
 /** Requests for the same blocks, made in the same turn of the event loop, share a filter. */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
-  const queues = new Map<string, Waiting[]>();
-  const flush = (key: string, range: Range) => {
-    const waiting = queues.get(key) ?? [];
-    queues.delete(key);
-    for (let i = 0; i < waiting.length; i += vaultsPerFilter) {
-      const part = waiting.slice(i, i + vaultsPerFilter);
-      readLogs(
-        chain,
-        part.map(({ vault }) => vault),
-        range,
-      ).then(
-        (logs) => {
-          for (const { vault, resolve } of part) {
-            resolve("refused" in logs ? logs : logs.filter((log) => log.vault === vault));
-          }
-        },
-        (error) => {
-          for (const { reject } of part) reject(error);
-        },
+  const ask = together<Wanted, VaultEvent[] | Refused>(
+    async (wanted) => {
+      const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
+      const filters = [...Map.groupBy(wanted, rangeOf).values()].flatMap(inFilters);
+      const answers = new Map<Wanted, VaultEvent[] | Refused | Error>();
+      await Promise.all(
+        filters.map(async (part) => {
+          const vaults = part.map(({ vault }) => vault);
+          const logs = await readLogs(chain, vaults, part[0]!.range).catch(asError);
+          for (const each of part)
+            answers.set(each, Array.isArray(logs) ? ofVault(logs, each) : logs);
+        }),
       );
-    }
-  };
-  return (vault, range) =>
-    new Promise((resolve, reject) => {
-      const key = `${range.from}-${range.to}`;
-      const waiting = queues.get(key);
-      if (waiting) waiting.push({ vault, resolve, reject });
-      else {
-        queues.set(key, [{ vault, resolve, reject }]);
-        setImmediate(() => flush(key, range));
-      }
-    });
+      return wanted.map((each) => answers.get(each)!);
+    },
+    { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
+  );
+  return (vault, range) => ask({ vault, range });
 }
+
+function inFilters(wanted: Wanted[]): Wanted[][] {
+  const count = Math.ceil(wanted.length / vaultsPerFilter);
+  return Array.from({ length: count }, (_, i) =>
+    wanted.slice(i * vaultsPerFilter, (i + 1) * vaultsPerFilter),
+  );
+}
+
+const ofVault = (logs: VaultEvent[], { vault }: Wanted) =>
+  logs.filter((log) => log.vault === vault.toLowerCase());
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));

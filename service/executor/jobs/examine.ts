@@ -8,8 +8,9 @@ import {
   InvalidError,
   toHex,
 } from "executable-address";
+import type { Holding } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { type Holding, holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import { nativeCoin } from "./calldata.ts";

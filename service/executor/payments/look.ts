@@ -9,7 +9,7 @@
 
 import type { Hex } from "executable-address";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import { type Holder, holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
 import { type Created, type Place, startPlace } from "../../store/created.ts";
 import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass, Walk } from "../parts.ts";
@@ -113,10 +113,8 @@ function remember({ looked }: Looks, fresh: readonly Created[]): void {
   for (const { address, createdAt } of fresh) looked.set(address, createdAt);
 }
 
-type Subject = { vault: Hex; token: Hex };
-
 /** Those of this chain. A record is believed for its look alone: `examine` verifies it. */
-async function subjectsOf({ parts }: Pass, fresh: readonly Created[]): Promise<Subject[]> {
+async function subjectsOf({ parts }: Pass, fresh: readonly Created[]): Promise<Holder[]> {
   const heads = await parts.ledger.findTermsHeads(fresh.map(({ address }) => address));
   return heads.flatMap(({ address, head }) => {
     const words = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString("hex");
@@ -129,7 +127,7 @@ async function subjectsOf({ parts }: Pass, fresh: readonly Created[]): Promise<S
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /** @returns undefined where it was too much for the endpoints: the next step asks for less */
-async function probe(pass: Pass, subjects: readonly Subject[]): Promise<Probed | undefined> {
+async function probe(pass: Pass, subjects: readonly Holder[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
@@ -149,7 +147,7 @@ async function probe(pass: Pass, subjects: readonly Subject[]): Promise<Probed |
 }
 
 /** Money that any of several endpoints shows is enough for a hint. */
-async function probePart(pass: Pass, subjects: readonly Subject[]) {
+async function probePart(pass: Pass, subjects: readonly Holder[]) {
   const { parts, memory, view } = pass;
   const { head } = view;
   const wanted = {

@@ -1,0 +1,10 @@
+// What is asked of a token, and the address that stands where there is none.
+
+import type { Hex } from "../intent/intent.ts";
+
+/** No contract and nobody's account. Beside tokens it stands for the chain's native coin. */
+export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";
+
+/** Calldata of `balanceOf(address)` (ERC-20), lower case. @param owner 20 bytes, in any case */
+export const encodeBalanceOf = (owner: Hex): Hex =>
+  `0x70a08231${owner.slice(2).toLowerCase().padStart(64, "0")}`;
