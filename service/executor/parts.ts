@@ -3,7 +3,9 @@
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
-import type { Network, NetworkEvent, View } from "../chain/rpc/network.ts";
+import type { NetworkEvent } from "../chain/rpc/known.ts";
+import type { Network } from "../chain/rpc/network.ts";
+import type { View } from "../chain/rpc/view.ts";
 import type { Place, Span } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
