@@ -5,6 +5,7 @@ import * as library from "./index.ts";
 test("exports are these and no others", () => {
   assert.deepEqual(Object.keys(library), [
     "InvalidError",
+    "batchCalldata",
     "batchSelector",
     "decodeExecutions",
     "decodeTerms",
@@ -15,6 +16,7 @@ test("exports are these and no others", () => {
     "encodeExecution",
     "encodeNewIntent",
     "encodeTerms",
+    "executeCalldata",
     "executeSelector",
     "factoryAddress",
     "findCautions",
@@ -26,6 +28,7 @@ test("exports are these and no others", () => {
     "parseAddress",
     "parseIntent",
     "parseJson",
+    "recoverCalldata",
     "recoverSelector",
     "rescueSelector",
     "termsBytesMax",

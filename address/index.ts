@@ -2,19 +2,24 @@ export { formatAddress, parseAddress } from "./abi/checksum.ts";
 export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
 export { encodeBalanceOf, zeroAddress } from "./abi/token.ts";
 export { termsBytesMax } from "./abi/type.ts";
-export { factoryAddress, initCodePrefix, vaultCodeBytes } from "./deployment.ts";
-export { deriveAddress } from "./derive.ts";
-export { InvalidError, type Issue, type Path } from "./errors.ts";
 export {
+  batchCalldata,
   batchSelector,
+  executeCalldata,
+  executeSelector,
+  recoverCalldata,
+  recoverSelector,
+  rescueSelector,
+} from "./calldata/calldata.ts";
+export {
   type DecodedCall,
   decodeExecutions,
   encodeCall,
   encodeExecution,
-  executeSelector,
-  recoverSelector,
-  rescueSelector,
-} from "./execution.ts";
+} from "./calldata/execution.ts";
+export { factoryAddress, initCodePrefix, vaultCodeBytes } from "./deployment.ts";
+export { deriveAddress } from "./derive.ts";
+export { InvalidError, type Issue, type Path } from "./errors.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
 export { parseJson } from "./intent/json.ts";
 export {

@@ -1,6 +1,7 @@
 // The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
 // stdout; what one command gives another takes. All but create and lookup work offline.
 
+import { decodeExecutions } from "../calldata/execution.ts";
 import {
   type AddressQuery,
   type Client,
@@ -11,7 +12,6 @@ import {
 import { UnprovenError } from "../client/errors.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError, type Issue, lineOf } from "../errors.ts";
-import { decodeExecutions } from "../execution.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";

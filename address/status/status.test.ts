@@ -8,9 +8,9 @@ import { describe, test } from "node:test";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { getAbiItem, toEventSelector } from "viem";
 import { makeRecord } from "../record.ts";
+import { executedTopic, recoveredTopic } from "./factory-event.ts";
 import * as status from "./status.ts";
 import { httpRpc, readStatus } from "./status.ts";
-import { executedTopic, recoveredTopic } from "./vault-events.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -83,6 +83,7 @@ describe("executable-address/status", () => {
       "RpcError",
       "StatusError",
       "addEvents",
+      "decodeFactoryEvent",
       "httpRpc",
       "noPast",
       "parseVaultEvents",

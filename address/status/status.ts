@@ -19,6 +19,7 @@ import {
 import { addEvents, type Holding, noPast, type Past, statusOf } from "./rule.ts";
 import type { AddressStatus, BlockReference } from "./shape.ts";
 
+export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
 export { httpRpc, type Rpc, RpcError, StatusError, type StatusErrorCode } from "./rpc.ts";
 export {
   addEvents,

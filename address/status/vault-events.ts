@@ -2,15 +2,9 @@
 // that was not asked for, or has another form, is an error: a node may be wrong, or lie.
 
 import type { Hex } from "../intent/intent.ts";
-import { countOf, hexOf, inconsistent, quantityOf, toQuantity } from "./rpc.ts";
+import { decodeFactoryEvent, executedTopic, recoveredTopic } from "./factory-event.ts";
+import { countOf, hexOf, inconsistent, toQuantity } from "./rpc.ts";
 import type { EventReference } from "./shape.ts";
-
-/** `Executed(address indexed vault, address indexed token, uint256 held, uint256 left)` */
-export const executedTopic: Hex =
-  "0xe953ae62f4f69be1c6d943cb68d93d288f23ffae7332b84196d46e9e778b23b2";
-/** `Recovered(address indexed vault, address indexed token, uint256 amount)` */
-export const recoveredTopic: Hex =
-  "0xfff3b3844276f57024e0b42afec1a37f75db36511e43819a4f2a63ab7862b648";
 
 /**
  * One event of a vault. `vault` and `token` are lower case; `values` are the uint256 of its data,
@@ -55,21 +49,18 @@ export function parseVaultEvents(logs: unknown, search: VaultEventSearch): Vault
 
 /** @throws {StatusError} `rpc_inconsistent` unless `log` is one of these events, of `factory` */
 function parseVaultEvent(log: Record<string, unknown>, factory: Hex): VaultEvent {
-  const topics = Array.isArray(log.topics) ? log.topics.map((t) => hexOf(t, "topic", 32)) : [];
-  const isExecuted = topics[0] === executedTopic;
   const blockNumber = countOf(log.blockNumber, "log's block number");
   const isOurs =
-    (isExecuted || topics[0] === recoveredTopic) &&
-    topics.length === 3 &&
-    hexOf(log.address, "log's address", 20) === factory.toLowerCase() &&
-    log.removed !== true;
-  if (!isOurs) throw notAskedFor(blockNumber);
-  const data = hexOf(log.data, "log data", isExecuted ? 64 : 32);
+    hexOf(log.address, "log's address", 20) === factory.toLowerCase() && log.removed !== true;
+  const event = decodeFactoryEvent({ topics: log.topics, data: log.data });
+  const isWanted = event?.name === "Executed" || event?.name === "Recovered";
+  if (!isOurs || !isWanted) throw notAskedFor(blockNumber);
+  const { name, vault, token } = event;
   return {
-    name: isExecuted ? "Executed" : "Recovered",
-    vault: `0x${topics[1]!.slice(26)}`,
-    token: `0x${topics[2]!.slice(26)}`,
-    values: isExecuted ? [wordAt(data, 0), wordAt(data, 1)] : [wordAt(data, 0)],
+    name,
+    vault,
+    token,
+    values: name === "Executed" ? [event.held, event.left] : [event.amount],
     transactionHash: hexOf(log.transactionHash, "transaction hash", 32),
     blockNumber,
     blockHash: hexOf(log.blockHash, "log's block hash", 32),
@@ -81,6 +72,3 @@ const notAskedFor = (blockNumber: number) =>
   inconsistent(`eth_getLogs: a log of block ${blockNumber} not asked for`);
 
 const word = (address: Hex): Hex => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
-
-const wordAt = (data: Hex, index: number) =>
-  quantityOf(`0x${data.slice(2 + 64 * index, 66 + 64 * index)}`, "log data");

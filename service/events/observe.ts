@@ -1,9 +1,10 @@
 // One pass over one chain: reads what is due at the depth its account asks for, and keeps what is
 // new as events. Whoever runs it, and however often: of two at once only one is kept.
 
-import { decodeTerms, deriveAddress, formatAddress, type Hex } from "executable-address";
+import { formatAddress, type Hex } from "executable-address";
 import type { AddressStatus, BlockReference } from "executable-address/status";
 import type { Subject } from "../chain/status/status.ts";
+import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { checkAnchors, keepAnchors } from "./anchors.ts";
 import {
@@ -110,9 +111,8 @@ function byDepth(watches: Watch[]): Map<number, Watch[]> {
 }
 
 function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts): Subject {
-  const derived = deriveAddress(terms, { factory, keccak });
-  if (!address.equals(derived)) throw new Error("the record does not derive its address");
-  return { address: formatAddress(address, keccak), intent: decodeTerms(terms, { keccak }) };
+  const intent = decodeRecord(address, terms, { factory, keccak });
+  return { address: formatAddress(address, keccak), intent };
 }
 
 /**

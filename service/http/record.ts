@@ -1,6 +1,7 @@
 // The one body that create and look-up share, byte for byte: an address record, as JSON.
 
 import { formatAddress, type Intent } from "executable-address";
+import { decodeRecord } from "../store/record.ts";
 import type { Parts } from "./parts.ts";
 
 /**
@@ -18,6 +19,15 @@ export function recordJson(
   // Put together here: JSON.stringify would read the hex, most of the body, for what to escape.
   const head = `{"address":"${formatAddress(address, keccak)}","factory":"${factory}"`;
   return `${head},"intent":${intentJson(intent)},"terms":"0x${hex}"}`;
+}
+
+/** The same of terms as they are held. @throws {CorruptError} as {@link decodeRecord} */
+export function heldRecordJson(
+  address: Uint8Array,
+  terms: Uint8Array,
+  parts: Pick<Parts, "factory" | "keccak">,
+): string {
+  return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
 
 /**

@@ -6,9 +6,9 @@ import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
-import { verifiedIntent } from "../http/lookup/verified.ts";
 import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
+import { decodeRecord } from "../store/record.ts";
 import { becomeServerOf } from "../store/server-lock.ts";
 import { exportRecords, importRecords } from "./export.ts";
 
@@ -78,7 +78,7 @@ export const recordCommands: Command[] = [
       try {
         const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
         return await copyToPostgres(file, store, (address, terms) => {
-          verifiedIntent(address, terms, parts);
+          decodeRecord(address, terms, parts);
         });
       } finally {
         leave();

@@ -4,7 +4,7 @@
 import { fromHex, verifyRecord } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
-import { verifiedText } from "../http/lookup/verified.ts";
+import { heldRecordJson } from "../http/record.ts";
 import { findCreated, readClock, startPlace } from "../store/created.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
@@ -38,7 +38,7 @@ export async function* exportRecords(
     let piece = "";
     addresses.forEach((address, index) => {
       try {
-        piece += `${verifiedText(address, terms[index] ?? Buffer.alloc(0), parts)}\n`;
+        piece += `${heldRecordJson(address, terms[index] ?? Buffer.alloc(0), parts)}\n`;
         counts.exported += 1;
       } catch (error) {
         if (!(error instanceof CorruptError)) throw error;

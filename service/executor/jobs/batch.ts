@@ -3,7 +3,6 @@
 import type { Hex } from "executable-address";
 import type { Share } from "../ledger/purposes.ts";
 import type { Tuning } from "../parts.ts";
-import { byteLength } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
 
 /**
@@ -48,13 +47,15 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
 }
 
 function fits(items: readonly Ready[], limits: BatchLimits): boolean {
-  const bytes = items.reduce((sum, { item }) => sum + byteLength(item.job.terms), 0);
+  const bytes = items.reduce((sum, { item }) => sum + bytesOf(item.job.terms), 0);
   return (
     items.length <= limits.batchItemsMax &&
     gasOf(items) <= limits.batchGasMax &&
     bytes <= limits.batchBytesMax
   );
 }
+
+const bytesOf = (terms: Hex) => (terms.length - 2) / 2;
 
 /** @param items in ascending order of gas */
 export function gasOf(items: readonly Ready[]): number {
@@ -81,6 +82,6 @@ const calldataByteGas = 40;
 
 /** A recovery's own estimate would be what suffices to fail quietly, so it is put together. */
 export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
-  const calldata = byteLength(item.job.terms) * calldataByteGas;
+  const calldata = bytesOf(item.job.terms) * calldataByteGas;
   return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
 }

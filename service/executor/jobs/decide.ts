@@ -1,9 +1,8 @@
 // What to do with an address now. Pure: the same facts give the same decision, and every reason an
 // operator may read is named here or in budgets.ts.
 
-import type { Hex } from "executable-address";
+import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
-import { nativeCoin } from "./calldata.ts";
 
 /** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -119,12 +118,12 @@ function tokensWorthIt(
 ): Hex[] {
   const cost = perGas * recoveryGas;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
-    token !== nativeCoin &&
+    token !== zeroAddress &&
     amount >= (recoverMin.get(token) ?? 1n) &&
     (weiOf(token, amount) ?? cost) >= cost;
   const nativeMin = held.some(isWorthIt) ? 1n : cost;
   return held
-    .filter((each) => isWorthIt(each) || (each[0] === nativeCoin && each[1] >= nativeMin))
+    .filter((each) => isWorthIt(each) || (each[0] === zeroAddress && each[1] >= nativeMin))
     .map(([token]) => token);
 }
 

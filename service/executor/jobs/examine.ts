@@ -1,25 +1,19 @@
 // What a vault looks like now, for the decision about it.
 
-import {
-  decodeTerms,
-  deriveAddress,
-  fromHex,
-  type Hex,
-  InvalidError,
-  toHex,
-} from "executable-address";
+import { fromHex, type Hex, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import { decodeRecord } from "../../store/record.ts";
+import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
-import { nativeCoin } from "./calldata.ts";
 import type { Vault, Wanted } from "./decide.ts";
 import { type Tip, tipsIn } from "./tips.ts";
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose record does not derive its address, and how that was seen. */
+/** A job whose record does not prove itself, and why. */
 export type Corrupt = { job: Job; cause: string };
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
@@ -71,7 +65,7 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
     const { codeBytes, native } = mine[0]!;
-    const balances = new Map<Hex, bigint>([[nativeCoin, native]]);
+    const balances = new Map<Hex, bigint>([[zeroAddress, native]]);
     // Zero for a token that does not answer: it can neither pay nor return.
     mine.forEach(({ balance }, index) => {
       balances.set(tokens[index]!, balance ?? 0n);
@@ -120,14 +114,10 @@ function isReadable(answer: Answer, read: (answer: Answer) => unknown): boolean 
   }
 }
 
-/** As a look-up proves a record: strict terms that derive the address asked for. */
 function verify({ parts }: Pass, job: Job): Verified | Corrupt {
   const { factory, chain } = parts;
   try {
-    const bytes = fromHex(job.terms);
-    const derived = toHex(deriveAddress(bytes, { factory }));
-    if (derived !== job.address) return { job, cause: `its terms derive ${derived}` };
-    const intent = decodeTerms(bytes);
+    const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), { factory });
     const token = intent.token.toLowerCase() as Hex;
     const wanted: Wanted = {
       chainId: intent.chainId,
@@ -139,7 +129,10 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
     const tokens = [...new Set([...chain.tokens, ...own])];
     return { job, wanted, recovery: intent.recovery, tips: tipsIn(intent, chain.tip), tokens };
   } catch (error) {
-    if (error instanceof InvalidError) return { job, cause: error.message };
+    if (error instanceof CorruptError) return { job, cause: causeOf(error) };
     throw error;
   }
 }
+
+const causeOf = ({ cause, message }: CorruptError) =>
+  cause instanceof Error ? cause.message : message;

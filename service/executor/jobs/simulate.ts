@@ -3,7 +3,7 @@
 // takes too long is halved until the one to blame is found, and a pass gives all of it a bounded
 // time.
 
-import type { Hex } from "executable-address";
+import { encodeCall, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import {
   type Answer,
   type Call,
@@ -14,7 +14,6 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
-import { executeCalldata, nativeCoin, transferCalldata } from "./calldata.ts";
 import type { Examined } from "./examine.ts";
 
 /** `unknown`: the node could not say, which is nobody's failure. */
@@ -39,7 +38,7 @@ export async function simulateExecutions(
   const { parts } = pass;
   const gas = toQuantity(parts.tuning.intentGasMax);
   const calls = items.map(({ job }) => {
-    const data = executeCalldata(job.terms);
+    const data = toHex(executeCalldata(job.terms));
     const call = { from: parts.signer.address, to: parts.factory, data, gas };
     return { method: "eth_estimateGas", params: [call, "latest"] };
   });
@@ -63,9 +62,9 @@ export async function simulateRecoveries(
     tokens.map((token) => {
       const amount = vault.balances.get(token) ?? 0n;
       const call =
-        token === nativeCoin
+        token === zeroAddress
           ? { from: job.address, to: recovery, value: toQuantity(amount) }
-          : { from: job.address, to: token, data: transferCalldata(recovery, amount) };
+          : { from: job.address, to: token, data: transferOf(token, recovery, amount) };
       return { method: "eth_estimateGas", params: [{ ...call, gas, gasPrice: "0x0" }, "latest"] };
     }),
   );
@@ -76,6 +75,12 @@ export async function simulateRecoveries(
     at += tokens.length;
     return mine.includes(undefined) ? undefined : sumOf(tokens, mine as Simulation[]);
   });
+}
+
+function transferOf(token: Hex, recovery: Hex, amount: bigint): Hex {
+  const args = [recovery, String(amount)];
+  const call = { target: token, function: "transfer(address to, uint256 amount)", args };
+  return toHex(encodeCall(call));
 }
 
 function sumOf(tokens: readonly Hex[], simulations: Simulation[]): SimulatedRecovery {

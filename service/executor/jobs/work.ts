@@ -1,6 +1,7 @@
 // From due jobs to transactions: look, decide, try out, put together, send. An address that fails
 // is set aside with a time of its own, so it takes nothing from the others but its look.
 
+import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
@@ -18,7 +19,6 @@ import { admit } from "./admit.ts";
 import { backoffSeconds } from "./backoff.ts";
 import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
-import { batchCalldata, executeCalldata, recoverCalldata } from "./calldata.ts";
 import { type Decision, decide } from "./decide.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { simulateExecutions, simulateRecoveries } from "./simulate.ts";
@@ -225,9 +225,10 @@ function orderOf(batch: Batch, nonce: number): Order {
   const terms = ready.map(({ item }) => item.job.terms);
   const shares = sharesOf(batch);
   if (tokens) {
-    return { kind: "recover", nonce, data: recoverCalldata(terms[0]!, tokens), gas, shares };
+    const data = toHex(recoverCalldata(terms[0]!, tokens));
+    return { kind: "recover", nonce, data, gas, shares };
   }
   const isAlone = terms.length === 1;
   const data = isAlone ? executeCalldata(terms[0]!) : batchCalldata(terms.map(executeCalldata));
-  return { kind: "execute", nonce, data, gas, shares };
+  return { kind: "execute", nonce, data: toHex(data), gas, shares };
 }

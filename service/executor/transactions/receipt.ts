@@ -1,8 +1,7 @@
 // What a receipt says happened to vaults, by the factory's events alone.
 
 import type { Hex } from "executable-address";
-import { paymentFactoryAbi } from "executable-address-contracts";
-import { decodeEventLog, toEventSelector } from "viem";
+import { decodeFactoryEvent } from "executable-address/status";
 import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 
@@ -24,12 +23,6 @@ export type Outcome =
   | { kind: "recovered"; vault: Hex; token: Hex; amount: bigint }
   | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
   | { kind: "failed"; vault: Hex; reason: string };
-
-const known = new Set(
-  paymentFactoryAbi
-    .filter((item) => item.type === "event")
-    .map((event) => toEventSelector(event) as Hex),
-);
 
 /** @throws {ChainUnavailable} when it is not a receipt; null is undefined: not mined there */
 export function receiptOf(value: unknown): Receipt | undefined {
@@ -61,26 +54,22 @@ export type Sent = { sender: Hex; vaults: readonly Hex[] };
  */
 export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): Outcome[] {
   return receipt.logs
-    .filter((log) => log.address === factory && known.has(log.topics[0] as Hex))
+    .filter((log) => log.address === factory)
     .flatMap((log) => outcomeOf(log, sent) ?? []);
 }
 
 function outcomeOf(log: Log, { sender, vaults }: Sent): Outcome | undefined {
-  const { eventName, args } = decodeEventLog({
-    abi: paymentFactoryAbi,
-    topics: log.topics as [Hex, ...Hex[]],
-    data: log.data,
-  });
-  if (eventName === "ItemFailed") {
-    const vault = vaults[Number(args.index)];
-    if (args.caller.toLowerCase() !== sender || !vault) return undefined;
-    return { kind: "failed", vault, reason: explainRevert(args.reason) };
+  const event = decodeFactoryEvent(log);
+  if (!event) return undefined;
+  if (event.name === "ItemFailed") {
+    const vault = vaults[event.index];
+    if (event.caller !== sender || !vault) return undefined;
+    return { kind: "failed", vault, reason: explainRevert(event.reason) };
   }
-  const vault = args.vault.toLowerCase() as Hex;
-  const token = args.token.toLowerCase() as Hex;
-  if (eventName === "Executed") {
-    return { kind: "executed", vault, token, amount: args.held, left: args.left };
+  const { vault, token } = event;
+  if (event.name === "Executed") {
+    return { kind: "executed", vault, token, amount: event.held, left: event.left };
   }
-  if (eventName === "Recovered") return { kind: "recovered", vault, token, amount: args.amount };
-  return { kind: "recovery_failed", vault, token, reason: explainRevert(args.reason) };
+  if (event.name === "Recovered") return { kind: "recovered", vault, token, amount: event.amount };
+  return { kind: "recovery_failed", vault, token, reason: explainRevert(event.reason) };
 }

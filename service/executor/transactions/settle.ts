@@ -2,10 +2,9 @@
 // endpoints, deep enough, in a block that still stands, and borne out by the chain's state. Who
 // took a nonce is never guessed: only another transaction found in its place settles that.
 
-import { deriveAddress, fromHex, type Hex, toHex } from "executable-address";
+import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
-import { termsOfBatch } from "../jobs/calldata.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
@@ -121,7 +120,11 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
 
 /** The vaults that the items of a batch are about, lower case; none where `data` is no batch. */
 function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
-  return termsOfBatch(data).map((terms) => toHex(deriveAddress(fromHex(terms), { factory })));
+  if (!data.startsWith(batchSelector)) return [];
+  return decodeExecutions(data).map((item) => {
+    if ("error" in item) throw item.error;
+    return makeRecord(item.intent, { factory }).address.toLowerCase() as Hex;
+  });
 }
 
 /** The receipt's block stands, and a vault that executed or closed has its code now. */

@@ -5,8 +5,8 @@ import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
+import { heldRecordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
-import { verifiedText } from "./verified.ts";
 
 export function lookup(parts: Parts): Route {
   const { store, limits, metrics } = parts;
@@ -16,7 +16,7 @@ export function lookup(parts: Parts): Route {
     const address = Buffer.from(digits, "hex");
     const terms = await store.findTerms(address);
     if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    const text = verifiedText(address, terms, parts);
+    const text = heldRecordJson(address, terms, parts);
     recent?.set(digits, text);
     return text;
   };

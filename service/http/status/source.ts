@@ -7,9 +7,9 @@ import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
 import type { Subject } from "../../chain/status/status.ts";
+import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
-import { verifiedIntent } from "../lookup/verified.ts";
 import type { Parts } from "../parts.ts";
 import { openBlockTimes } from "./block-times.ts";
 
@@ -39,7 +39,7 @@ export function openStatuses(parts: Parts): Statuses {
       const address = Buffer.from(digits, "hex");
       const terms = await store.findTerms(address);
       if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-      const intent = verifiedIntent(address, terms, parts);
+      const intent = decodeRecord(address, terms, parts);
       return { address: formatAddress(address, keccak), intent };
     },
     async read(subject) {

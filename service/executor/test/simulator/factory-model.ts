@@ -1,6 +1,6 @@
 // The factory as its interface promises it, on a state of plain maps: what calldata does.
 
-import type { Hex } from "executable-address";
+import { type Hex, zeroAddress } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import {
   decodeFunctionData,
@@ -9,7 +9,6 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import { nativeCoin } from "../../jobs/calldata.ts";
 import type { Log } from "../../transactions/receipt.ts";
 
 /** How the calls of an intent behave: `poison` passes every simulation and fails on chain. */
@@ -140,7 +139,7 @@ export function recover(state: State, vault: VaultModel, tokens: Hex[], env: Env
   if (!state.code.has(vault.address)) state.code.set(vault.address, "closed");
   return tokens.flatMap((token) => {
     const held = balanceOf(state, token, vault.address);
-    if (held === 0n || token === nativeCoin) return [];
+    if (held === 0n || token === zeroAddress) return [];
     move(state, token, vault.address, vault.recovery, held);
     return [eventOf(env, "Recovered", { vault: vault.address, token }, [held])];
   });

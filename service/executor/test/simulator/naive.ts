@@ -2,11 +2,16 @@
 // in memory, takes its nonce from the chain, and when a receipt does not come sends once more. The
 // same histories that the real core comes through must show what is wrong with it.
 
-import type { Hex } from "executable-address";
+import {
+  encodeBalanceOf,
+  executeCalldata,
+  type Hex,
+  recoverCalldata,
+  toHex,
+} from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { quantity, resultOf } from "../../../chain/rpc/json-rpc.ts";
-import { balanceOfCalldata, executeCalldata, recoverCalldata } from "../../jobs/calldata.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { VaultModel } from "./factory-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -46,12 +51,12 @@ export function keepRunningNaively(
 
   const attend = async (vault: VaultModel, now: number) => {
     const { address, terms, token } = vault;
-    const call = { to: token, data: balanceOfCalldata(address) };
+    const call = { to: token, data: encodeBalanceOf(address) };
     const held = BigInt((await ask("eth_call", call, "latest")) as Hex);
     if (held === 0n || done.has(address)) return;
     const isOver = now > vault.expirationSeconds || vault.chainId !== chainId;
     if (!isOver && held < vault.amount) return;
-    const data = isOver ? recoverCalldata(terms, [token]) : executeCalldata(terms);
+    const data = toHex(isOver ? recoverCalldata(terms, [token]) : executeCalldata(terms));
     await ask("eth_estimateGas", { from: sender, to: factory, data }, "latest");
     if (await send(data)) done.add(address);
   };

@@ -4,8 +4,8 @@
 import { formatAddress } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
+import { decodeRecord } from "../../../store/record.ts";
 import { addressDigits } from "../../lookup/lookup.ts";
-import { verifiedIntent } from "../../lookup/verified.ts";
 import type { Parts } from "../../parts.ts";
 import type { Statuses } from "../../status/source.ts";
 import { askerOf, labelsOf } from "./labels.ts";
@@ -41,7 +41,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const address = Buffer.from(addressDigits(text), "hex");
     const terms = await store.findTerms(address);
     if (!terms) return undefined;
-    const intent = verifiedIntent(address, terms, parts);
+    const intent = decodeRecord(address, terms, parts);
     const chain = chains.find(intent.chainId);
     const token = chain?.tokens.find((token) => token.address === intent.token);
     const amount = token

@@ -1,9 +1,9 @@
-// What the factory's calldata looks like: `execute(Intent)` is called with the terms, `recover`
-// and `rescue` with the same intent and more, `batch` with calldata of these; and each call's own.
+// What calldata of the factory asks for: `execute(Intent)` is called with the terms, `recover` and
+// `rescue` with the same intent and more, `batch` with calldata of these. And each call's own.
 
-import { type Bytes, fromHex, parseBytes } from "./abi/hex.ts";
-import { memoryOf } from "./abi/memory.ts";
-import { readSmall } from "./abi/number.ts";
+import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
+import { memoryOf } from "../abi/memory.ts";
+import { readSmall } from "../abi/number.ts";
 import {
   malformed,
   newReader,
@@ -14,25 +14,23 @@ import {
   takeLength,
   takeOffset,
   takeZeros,
-} from "./abi/reader.ts";
-import { withWriter } from "./abi/writer.ts";
-import { gather, InvalidError, noFaults, throwFaults } from "./errors.ts";
-import { readFunction } from "./function/function.ts";
-import { readCall } from "./intent/fields.ts";
-import type { Call, Hex, Intent } from "./intent/intent.ts";
-import type { TermsOptions } from "./intent/parse.ts";
-import { decodeTerms, encodeTerms } from "./intent/terms.ts";
-import { callPlaces, orTooLong, writeCall } from "./intent/write.ts";
-import { type Keccak, keccakOf } from "./keccak/keccak.ts";
-
-/** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
-export const executeSelector: Hex = "0x184bb814";
-/** The same of `recover(Intent, address[])`. */
-export const recoverSelector: Hex = "0x8f924bd4";
-/** The same of `rescue(Intent, address, uint256, bytes)`. */
-export const rescueSelector: Hex = "0x48349a2f";
-/** The same of `batch(bytes[])`. */
-export const batchSelector: Hex = "0x1e897afb";
+} from "../abi/reader.ts";
+import { withWriter } from "../abi/writer.ts";
+import { gather, InvalidError, noFaults, throwFaults } from "../errors.ts";
+import { readFunction } from "../function/function.ts";
+import { readCall } from "../intent/fields.ts";
+import type { Call, Intent } from "../intent/intent.ts";
+import type { TermsOptions } from "../intent/parse.ts";
+import { decodeTerms, encodeTerms } from "../intent/terms.ts";
+import { callPlaces, orTooLong, writeCall } from "../intent/write.ts";
+import { type Keccak, keccakOf } from "../keccak/keccak.ts";
+import {
+  batchSelector,
+  executeCalldata,
+  executeSelector,
+  recoverSelector,
+  rescueSelector,
+} from "./calldata.ts";
 
 const execute = fromHex(executeSelector);
 const recover = fromHex(recoverSelector);
@@ -45,11 +43,7 @@ const batch = fromHex(batchSelector);
  * @throws {InvalidError} with every fault of the intent
  */
 export function encodeExecution(intent: Intent, options: TermsOptions = {}): Uint8Array {
-  const terms = encodeTerms(intent, options);
-  const calldata = new Uint8Array(execute.length + terms.length);
-  calldata.set(execute);
-  calldata.set(terms, execute.length);
-  return calldata;
+  return executeCalldata(encodeTerms(intent, options));
 }
 
 /** One call of the factory: which, and for what; or what is wrong with it. */

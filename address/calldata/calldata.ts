@@ -1,0 +1,84 @@
+// Calldata of the factory, put together from terms as they are. Terms begin with the offset 0x20
+// and go on with the tuple of the intent: they are the arguments of `execute`. A recovery has the
+// same tuple at another offset, a batch has the calldata of both. Nothing is encoded again.
+
+import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
+import { padded } from "../abi/writer.ts";
+import type { Hex } from "../intent/intent.ts";
+
+/** First 4 bytes of the calldata of `execute(Intent)`, the intent as a tuple. */
+export const executeSelector: Hex = "0x184bb814";
+/** The same of `recover(Intent, address[])`. */
+export const recoverSelector: Hex = "0x8f924bd4";
+/** The same of `rescue(Intent, address, uint256, bytes)`. */
+export const rescueSelector: Hex = "0x48349a2f";
+/** The same of `batch(bytes[])`. */
+export const batchSelector: Hex = "0x1e897afb";
+
+/**
+ * Calldata of `PaymentFactory.execute`: the selector, then the terms.
+ *
+ * @param terms as `encodeTerms` gives them; they are not decoded here
+ * @throws {InvalidError} on malformed hex
+ */
+export function executeCalldata(terms: Bytes): Uint8Array {
+  return joined([fromHex(executeSelector), parseBytes(terms, ["terms"])]);
+}
+
+/**
+ * Calldata of `PaymentFactory.recover`.
+ *
+ * @param terms as `encodeTerms` gives them; they are not decoded here
+ * @param tokens 20 bytes each, in any letter case; the zero address stands for the native coin
+ * @throws {InvalidError} on malformed hex
+ */
+export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Array {
+  const tuple = parseBytes(terms, ["terms"]).subarray(32);
+  const addresses = tokens.map((token, index) => word(fromHex(token, ["tokens", index])));
+  return joined([
+    fromHex(recoverSelector),
+    word(64),
+    word(64 + tuple.length),
+    tuple,
+    word(tokens.length),
+    ...addresses,
+  ]);
+}
+
+/**
+ * Calldata of `PaymentFactory.batch`.
+ *
+ * @param items calldata of `execute` or `recover`
+ * @throws {InvalidError} on malformed hex
+ */
+export function batchCalldata(items: readonly Bytes[]): Uint8Array {
+  const parts = items.map((item, index) => parseBytes(item, ["items", index]));
+  const offsets: Uint8Array[] = [];
+  const tails: Uint8Array[] = [];
+  let offset = 32 * parts.length;
+  for (const item of parts) {
+    const length = padded(item.length);
+    offsets.push(word(offset));
+    tails.push(word(item.length), item, new Uint8Array(length - item.length));
+    offset += 32 + length;
+  }
+  return joined([fromHex(batchSelector), word(32), word(parts.length), ...offsets, ...tails]);
+}
+
+/** 32 bytes: a number below 2^32, or an address behind zeros. */
+function word(value: number | Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(32);
+  if (typeof value === "number") new DataView(bytes.buffer).setUint32(28, value);
+  else bytes.set(value, 32 - value.length);
+  return bytes;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

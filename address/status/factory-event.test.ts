@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { encodeAbiParameters, encodeEventTopics } from "viem";
+import type { Hex } from "../intent/intent.ts";
+import { decodeFactoryEvent } from "./factory-event.ts";
+
+const vault: Hex = `0x${"0a".repeat(20)}`;
+const token: Hex = `0x${"0b".repeat(20)}`;
+
+const topicsOf = (eventName: string, args: object) =>
+  encodeEventTopics({ abi: paymentFactoryAbi, eventName, args } as never) as Hex[];
+
+const amounts = (...values: bigint[]) =>
+  encodeAbiParameters(
+    values.map(() => ({ type: "uint256" })),
+    values,
+  );
+const bytes = (value: Hex) => encodeAbiParameters([{ type: "bytes" }], [value]);
+
+describe("decodeFactoryEvent, against viem's encoder", () => {
+  test("another event is undefined; a topic or data that is not the event's is refused", () => {
+    assert.equal(decodeFactoryEvent({ topics: [`0x${"00".repeat(32)}`], data: "0x" }), undefined);
+    assert.equal(decodeFactoryEvent({ topics: [], data: "0x" }), undefined);
+    const executed = topicsOf("Executed", { vault, token });
+    const failed = topicsOf("ItemFailed", { caller: vault, index: 1n });
+    const tooLong = bytes("0x01").replace(/01(0*)$/, "ff$1") as Hex;
+    for (const log of [
+      { topics: executed, data: amounts(1n) },
+      { topics: executed.slice(0, 2), data: amounts(1n, 2n) },
+      { topics: [executed[0], `0x${"ff".repeat(32)}`, executed[2]], data: amounts(1n, 2n) },
+      { topics: executed, data: "not hex" },
+      { topics: failed, data: "0x" },
+      { topics: failed, data: `${amounts(32n, 2n ** 40n)}` },
+      { topics: failed, data: tooLong.slice(0, 2 + 128) },
+    ]) {
+      assert.throws(() => decodeFactoryEvent(log), { code: "rpc_inconsistent" });
+    }
+  });
+
+  test("each event with its addresses, amounts and reason", () => {
+    const reason: Hex = `0x${"5a".repeat(37)}`;
+    const cases = [
+      [
+        "Executed",
+        { vault, token },
+        amounts(5n, 2n ** 256n - 1n),
+        { held: 5n, left: 2n ** 256n - 1n },
+      ],
+      ["Recovered", { vault, token }, amounts(7n), { amount: 7n }],
+      ["RecoveryFailed", { vault, token }, bytes(reason), { reason }],
+      ["RecoveryFailed", { vault, token }, bytes("0x"), { reason: "0x" }],
+    ] as const;
+    for (const [name, args, data, rest] of cases) {
+      const log = { topics: topicsOf(name, args), data };
+      assert.deepEqual(decodeFactoryEvent(log), { name, ...args, ...rest });
+    }
+    const topics = topicsOf("ItemFailed", { caller: vault, index: 49n });
+    const found = decodeFactoryEvent({ topics, data: bytes(reason) });
+    assert.deepEqual(found, { name: "ItemFailed", caller: vault, index: 49, reason });
+  });
+});
