@@ -37,7 +37,7 @@ export function runForge(
 
 /** Compiles the deployed contracts into `out`, from nothing. */
 export function build(out: string): void {
-  const args = ["build", "--force", "--out", out, "src", "demo", "tip"];
+  const args = ["build", "--force", "--out", out, "src", "demo", "tip", "reading"];
   const { exitCode, output } = runForge("default", args);
   if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
 }

@@ -13,7 +13,7 @@ describe("the build", () => {
   test("twice gives identical bytes", () => {
     build("out/first");
     build("out/second");
-    for (const name of ["PaymentFactory", "DemoToken", "DemoShop", "Tip"]) {
+    for (const name of ["PaymentFactory", "DemoToken", "DemoShop", "Tip", "Probe", "Meter"]) {
       assert.deepEqual(readArtifact("out/first", name), readArtifact("out/second", name));
     }
   });
@@ -32,7 +32,7 @@ describe("the build", () => {
 });
 
 describe("index.ts", () => {
-  test("exports the factory, its deployer and the demo contracts", () => {
+  test("exports the factory, its deployer, what reads balances, and the demo contracts", () => {
     assert.deepEqual(Object.keys(contracts), [
       "demoShop",
       "demoToken",
@@ -42,7 +42,9 @@ describe("index.ts", () => {
       "factoryCreationCode",
       "factorySalt",
       "initCodePrefix",
+      "meter",
       "paymentFactoryAbi",
+      "probe",
       "tip",
       "vaultCodeBytes",
     ]);

@@ -1,6 +1,6 @@
 // Compiles the contracts and writes what the rest of the project takes from them into snapshots/.
 // A change of `prefix` or `creationCode` moves every address: snapshot.test.ts compares them.
-// Run as `npm run snapshot -w contracts`.
+// Run as `npm run snapshot -w contracts`: scripts/run.js starts it, so that it is not "main".
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { type Hex, keccak256, size } from "viem";
@@ -17,6 +17,9 @@ export function snapshotFiles(out: string): Record<string, string> {
     "payment-factory.ts": constant("paymentFactoryAbi", abi),
     "demo-token.ts": constant("demoToken", code(readArtifact(out, "DemoToken"))),
     "demo-shop.ts": constant("demoShop", code(readArtifact(out, "DemoShop"))),
+    "reading.ts": ["Probe", "Meter"]
+      .map((name) => constant(name.toLowerCase(), code(readArtifact(out, name))))
+      .join(""),
     "tip.ts": constant("tip", tip(readArtifact(out, "Tip"))),
     "standard-input.json": `${JSON.stringify(standardInput(readSources()), null, 2)}\n`,
     "deployment.json": `${JSON.stringify(deployment(factory), null, 2)}\n`,
@@ -65,7 +68,7 @@ function findPrefix(runtime: Hex): Hex {
 const constant = (name: string, value: unknown) =>
   `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`;
 
-if (import.meta.main) {
+if (process.argv[1] === import.meta.filename) {
   build("out/deployed");
   const directory = `${import.meta.dirname}/snapshots`;
   mkdirSync(directory, { recursive: true });

@@ -3,7 +3,7 @@
 // step leaves the ledger such that being killed after it loses nothing.
 
 import { openNetwork } from "../chain/rpc/network.ts";
-import { subjectsMax } from "../chain/status/probe.ts";
+import { holdersMax } from "../chain/status/probe.ts";
 import { holdLease } from "./hold-lease.ts";
 import { type Budgets, openBudgets, shareOut } from "./jobs/budgets.ts";
 import { work } from "./jobs/work.ts";
@@ -26,7 +26,7 @@ export function freshMemory(parts: Parts): Memory {
     sweepTurn: 0,
     examineTurn: 0,
     simulateTurn: 0,
-    probeMax: subjectsMax,
+    probeMax: holdersMax,
     nonce: undefined,
     sweptHead: undefined,
     isFactoryThere: false,

@@ -14,7 +14,7 @@ import type { ChainAccess } from "../status/logs.ts";
 import { probeHoldings } from "../status/probe.ts";
 import type { Subject } from "../status/status.ts";
 import { discover } from "./discover.ts";
-import { callGas, type Measured, meterCode, readMeter } from "./meter.ts";
+import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
 import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
 import { failureOf } from "./revert.ts";
 
@@ -90,7 +90,7 @@ async function measure(
     if (isRefusal(error)) return undefined;
     throw error;
   }
-  const measured = readMeter(answered, pairs.length);
+  const measured = parseMeter(answered, pairs.length);
   if (measured.chainId !== chainId || measured.timestamp !== block.timestamp) {
     const { chainId: of, timestamp } = measured;
     throw new ChainUnavailable(`the meter ran on chain ${of} at time ${timestamp}`);

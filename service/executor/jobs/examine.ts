@@ -3,7 +3,7 @@
 import { fromHex, type Hex, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import { holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
@@ -101,7 +101,7 @@ async function readHoldings(
     }
     at += part.length;
   }
-  memory.probeMax = Math.min(subjectsMax, memory.probeMax * 2);
+  memory.probeMax = Math.min(holdersMax, memory.probeMax * 2);
   return holdings;
 }
 

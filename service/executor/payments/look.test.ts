@@ -14,7 +14,7 @@ import { isAtRest, prepare, startCore } from "../test/faults/executor-for-tests.
 const { world, store: sqlite } = await prepare({ tickMs: 100 });
 const postgres = await startPostgres();
 after(postgres.stop);
-const subjectChars = 80;
+const holderChars = 128;
 
 type Tamper = (subjects: Hex[], honest: Answer) => Answer;
 
@@ -24,26 +24,26 @@ const tampered = (rpc: Endpoint, tamper: Tamper): Endpoint => ({
   async ask(calls) {
     const answers = await rpc.ask(calls);
     return answers.map((answer, index) => {
-      const vaults = subjectsOf(calls[index]!);
+      const vaults = vaultsOf(calls[index]!);
       return vaults ? tamper(vaults, answer) : answer;
     });
   },
 });
 
 /** The vaults a probe asks for; undefined for any other call. */
-function subjectsOf({ method, params }: Call): Hex[] | undefined {
+function vaultsOf({ method, params }: Call): Hex[] | undefined {
   const { to, data } = (params[0] ?? {}) as { to?: Hex; data?: Hex };
   if (method !== "eth_call" || to || !data) return undefined;
   const chars = data.slice(probeData([]).length);
-  return Array.from({ length: chars.length / subjectChars }, (_, index): Hex => {
-    const at = index * subjectChars;
-    return `0x${chars.slice(at, at + 40)}`;
+  return Array.from({ length: chars.length / holderChars }, (_, index): Hex => {
+    const at = index * holderChars;
+    return `0x${chars.slice(at + 24, at + 64)}`;
   });
 }
 
 const zeroes = ({ length }: Hex[], honest: Answer): Answer => {
   if (!("result" in honest)) return honest;
-  const head = (honest.result as string).slice(0, 2 + 128);
+  const head = (honest.result as string).slice(0, 2 + 256);
   return { result: head + `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`.repeat(length) };
 };
 

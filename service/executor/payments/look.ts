@@ -9,7 +9,7 @@
 
 import type { Hex } from "executable-address";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { type Holder, holdingsIn, probeData, subjectsMax } from "../../chain/status/probe.ts";
+import { type Holder, holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
 import { type Created, type Place, startPlace } from "../../store/created.ts";
 import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass, Walk } from "../parts.ts";
@@ -37,7 +37,7 @@ export const freshLooks = (): Looks => ({
   since: undefined,
   looked: new Map(),
   turn: 0,
-  stepMax: subjectsMax,
+  stepMax: holdersMax,
 });
 
 /** One step of a walk: at most `tuning.looksPerPass` records that were not looked at yet. */
@@ -131,8 +131,8 @@ async function probe(pass: Pass, subjects: readonly Holder[]): Promise<Probed | 
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
-    for (let at = 0; at < subjects.length; at += subjectsMax) {
-      const { paid, isCorroborated } = await probePart(pass, subjects.slice(at, at + subjectsMax));
+    for (let at = 0; at < subjects.length; at += holdersMax) {
+      const { paid, isCorroborated } = await probePart(pass, subjects.slice(at, at + holdersMax));
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }

@@ -113,15 +113,16 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   return `0x${word(balanceOf(block.state, to, owner))}`;
 }
 
-/** What the program of status-probe.ts answers. There is no native coin in this world. */
+/** What contracts/reading/Probe.sol answers. There is no native coin in this world. */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
-  const subjects = data.slice(probeData([]).length).match(/.{80}/g) ?? [];
-  const holdings = subjects.map((subject) => {
-    const [vault, token]: [Hex, Hex] = [`0x${subject.slice(0, 40)}`, `0x${subject.slice(40)}`];
+  const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
+  const holdings = holders.map((holder) => {
+    const [vault, token]: [Hex, Hex] = [`0x${holder.slice(24, 64)}`, `0x${holder.slice(88)}`];
     const codeBytes = state.code.has(vault) ? 1 : 0;
     return [codeBytes, 0, 1, balanceOf(state, token, vault)].map(word).join("");
   });
-  return `0x${word(chainId)}${word(timestamp)}${holdings.join("")}`;
+  const head = [chainId, timestamp, 96, holders.length].map(word).join("");
+  return `0x${head}${holdings.join("")}`;
 }
 
 /** On a copy of the newest state, a second later. */

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { measure } from "./bench/scenarios.ts";
-import committed from "./snapshots/gas.json" with { type: "json" };
+import committed from "../snapshots/gas.json" with { type: "json" };
+import { measure } from "./scenarios.ts";
 
 describe("gas", () => {
   test("is what the snapshot says, to the unit", async () => {

@@ -4,13 +4,13 @@
 // `-- --write` to commit the figures to snapshots/gas.json, which bench.test.ts compares.
 
 import { writeFileSync } from "node:fs";
-import { measure } from "./bench/scenarios.ts";
+import { measure } from "./scenarios.ts";
 
 const { figures, parts } = await measure();
 console.table(figures);
 console.log("Where one call of the proxied token goes:");
 console.table(parts);
 if (process.argv.includes("--write")) {
-  const file = `${import.meta.dirname}/snapshots/gas.json`;
+  const file = `${import.meta.dirname}/../snapshots/gas.json`;
   writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
 }
