@@ -242,10 +242,11 @@ describe("what is known, and since when", () => {
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Waiting for payment").waitFor();
     assert.equal(await page.getByText("No news since").count(), 0);
-    await page.route("**/status", (route) => route.abort());
+    const asked = /\/v1\/address\/0x\w+\/(status|events)$/;
+    await page.route(asked, (route) => route.abort());
     await page.clock.runFor(30_000);
     await page.getByText(/No news since \d+:\d\d:\d\d/).waitFor();
-    await page.unroute("**/status");
+    await page.unroute(asked);
     await page.clock.runFor(6_000);
     await page.getByText("No news since").waitFor({ state: "detached" });
     await page.context().close();

@@ -8,9 +8,7 @@ import { encodeNewIntent } from "../intent/parse.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import {
   type ChainList,
-  proveAddressPage,
   proveChains,
-  proveEventPage,
   proveRecord,
   proveSimulation,
   proveStatus,
@@ -21,6 +19,8 @@ import {
   type AddressQuery,
   type EventPage,
   type EventQuery,
+  proveAddressPage,
+  proveEventPage,
   queryOf,
 } from "./lists.ts";
 import { type ClientOptions, parseOptions } from "./options.ts";

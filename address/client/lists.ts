@@ -3,6 +3,23 @@
 
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
+import { addressStatus } from "./answers.ts";
+import {
+  address,
+  amount,
+  block,
+  count,
+  hash,
+  integer,
+  list,
+  matching,
+  object,
+  orNull,
+  type Shape,
+  shaped,
+  state,
+  text,
+} from "./shape.ts";
 
 /** Times are ISO 8601: `From` inclusive, `Until` exclusive. */
 export type AddressQuery = {
@@ -78,3 +95,53 @@ export function queryOf(query: Readonly<Record<string, string | number | undefin
   );
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
+
+const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
+
+const addressPage = object({
+  items: list(
+    object({
+      address,
+      recordUrl: text,
+      reference: orNull(text),
+      createdAt: time,
+      chainId: integer(1),
+      token: address,
+      amount,
+      state,
+      block: orNull(block),
+      transactionHash: orNull(hash),
+      settledAt: orNull(time),
+    } satisfies Record<keyof ListedAddress, Shape>),
+  ),
+  next: orNull(text),
+} satisfies Record<keyof AddressPage, Shape>);
+
+const eventPage = object({
+  items: list(
+    object({
+      id: text,
+      type: matching(/^address\.[a-z_]+$/),
+      timestamp: time,
+      data: object({
+        address,
+        reference: orNull(text),
+        sequence: integer(1),
+        recordUrl: text,
+        transactionHash: orNull(hash),
+        status: object(addressStatus),
+        recoveriesOmitted: count,
+      } satisfies Record<keyof ServiceEvent["data"], Shape>),
+    } satisfies Record<keyof ServiceEvent, Shape>),
+  ),
+  next: text,
+  hasMore: (value) => typeof value === "boolean",
+} satisfies Record<keyof EventPage, Shape>);
+
+/** @throws {UnprovenError} */
+export const proveAddressPage = (answer: unknown): AddressPage =>
+  shaped(answer, addressPage, "page of addresses");
+
+/** @throws {UnprovenError} */
+export const proveEventPage = (answer: unknown): EventPage =>
+  shaped(answer, eventPage, "page of events");

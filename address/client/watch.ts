@@ -3,10 +3,11 @@
 
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
-import { proveStatus, states } from "./answers.ts";
+import { proveStatus } from "./answers.ts";
 import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 import { parseCount } from "./options.ts";
 import { backoffMs, parseJson, send, sleep, type Transport } from "./request.ts";
+import { states } from "./shape.ts";
 import { readEvents } from "./stream.ts";
 
 export type WatchOptions = {
@@ -20,42 +21,49 @@ export type WaitOptions = WatchOptions & {
   readonly timeoutMs?: number;
 };
 
-/** The service writes something every 15 s. */
-const silenceMs = 60_000;
+/**
+ * What is heard of an address: its status, that the server is there and what its chain's newest
+ * block is (`timestamp` in Unix seconds; undefined while none is known), or that its chain cannot
+ * be read.
+ */
+export type Heard =
+  | { readonly kind: "status"; readonly status: ServiceStatus }
+  | { readonly kind: "ping"; readonly timestamp: number | undefined }
+  | { readonly kind: "unavailable" };
+
+export type HearOptions = {
+  readonly signal: AbortSignal | undefined;
+  readonly pollMs: number;
+  /** So long without a byte, and a stream counts as lost. The service pings every 15 s. */
+  readonly silenceMs: number;
+};
+
 /** After a stream that failed the status is asked for so often before a stream is tried again. */
 const pollsBetween = 12;
 
 /**
- * The present status, then each change but of the block alone, until the caller stops reading.
+ * Whatever the service says of an address, as it comes, until the caller stops reading.
  *
  * @param address EIP-55
  * @throws {ServiceError} `not_found` where the service has no intent for it, {UnprovenError}, what
  *   asking for a status throws after its retries, or the signal's reason
  */
-export async function* watchStatus(
+export async function* hear(
   transport: Transport,
   address: Hex,
-  { signal, ...options }: WatchOptions,
-): AsyncGenerator<ServiceStatus, void, undefined> {
-  const pollMs = parseCount(options, "pollMs", 5_000, 1, 86_400_000);
+  { signal, pollMs, silenceMs }: HearOptions,
+): AsyncGenerator<Heard, void, undefined> {
   const path = `/address/${address}`;
-  let last: string | undefined;
   let lastId: string | undefined;
-  const isNews = (status: ServiceStatus): boolean => {
-    const { block, ...rest } = status;
-    const before = last;
-    last = JSON.stringify(rest);
-    return last !== before;
-  };
   for (let streams = 0; ; streams++) {
     try {
       const request = { path: `${path}/events`, lastId, silenceMs, signal };
       for await (const { name, data, id } of readEvents(transport, request)) {
-        if (name !== "status") continue;
-        const status = proveStatus(parseJson(data), address);
-        if (/^[!-~]{1,200}$/.test(id)) lastId = id;
+        const heard = parseHeard(name, data, address);
+        if (!heard) continue;
+        if (heard.kind === "status" && /^[!-~]{1,200}$/.test(id)) lastId = id;
         streams = 0;
-        if (isNews(status)) yield status;
+        yield heard;
       }
       await sleep(backoffMs(streams + 2), signal);
       if (streams === 0) continue;
@@ -63,13 +71,46 @@ export async function* watchStatus(
       if (!isWorthAsking(error)) throw error;
     }
     for (let polls = 0; polls < pollsBetween; polls++) {
-      const status = proveStatus(
-        await send(transport, { method: "GET", path: `${path}/status`, signal }),
-        address,
-      );
-      if (isNews(status)) yield status;
+      const answer = await send(transport, { method: "GET", path: `${path}/status`, signal });
+      yield { kind: "status", status: proveStatus(answer, address) };
       await sleep(pollMs, signal);
     }
+  }
+}
+
+/** @throws {UnprovenError} for a status that is not the address's */
+function parseHeard(name: string, data: string, address: Hex): Heard | undefined {
+  if (name === "unavailable") return { kind: "unavailable" };
+  const value = parseJson(data);
+  if (name === "status") return { kind: "status", status: proveStatus(value, address) };
+  if (name !== "ping") return undefined;
+  const { timestamp } = (value as { block?: { timestamp?: unknown } } | null)?.block ?? {};
+  const isTime = Number.isSafeInteger(timestamp) && (timestamp as number) > 0;
+  return { kind: "ping", timestamp: isTime ? (timestamp as number) : undefined };
+}
+
+/** A program that follows an address is in no hurry to give a stream up. */
+const silenceMs = 60_000;
+
+/**
+ * The present status, then each change but of the block alone, until the caller stops reading.
+ *
+ * @param address EIP-55
+ * @throws as {@link hear}
+ */
+export async function* watchStatus(
+  transport: Transport,
+  address: Hex,
+  { signal, ...options }: WatchOptions,
+): AsyncGenerator<ServiceStatus, void, undefined> {
+  const pollMs = parseCount(options, "pollMs", 5_000, 1, 86_400_000);
+  let last: string | undefined;
+  for await (const heard of hear(transport, address, { signal, pollMs, silenceMs })) {
+    if (heard.kind !== "status") continue;
+    const { block, ...rest } = heard.status;
+    const text = JSON.stringify(rest);
+    if (text !== last) yield heard.status;
+    last = text;
   }
 }
 

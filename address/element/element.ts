@@ -7,25 +7,18 @@ import { parseAddress } from "../abi/checksum.ts";
 import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
-import { followStatus, type News } from "./follow.ts";
+import { followStatus, type News, noNews } from "./follow.ts";
 import { addressGroups, drawQr, formatUnits, shortAddress } from "./payment.ts";
+import { findSimulation } from "./simulation.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import { style } from "./style.ts";
-import { findSimulation, findSubject, type Subject } from "./subject.ts";
+import { findSubject, type Subject } from "./subject.ts";
 import { type ElementWords, elementWords } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
 /** `detail` of the events `paid`, `executed` and `expired`, each of which comes once. */
 export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
-
-const quiet: News = {
-  status: undefined,
-  heardAtMs: undefined,
-  isSilent: false,
-  isUnknown: false,
-  chainSeconds: () => undefined,
-};
 
 // A server that renders pages may import this too; there it defines nothing.
 const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
@@ -35,7 +28,7 @@ export class ExecutableAddressElement extends Base {
 
   #stop = () => {};
   #subject: Subject = { kind: "loading" };
-  #news = quiet;
+  #news = noNews;
   #simulation: Simulation | undefined;
   #told = new Set<string>();
   #words: ElementWords = elementWords;
@@ -68,7 +61,7 @@ export class ExecutableAddressElement extends Base {
   #start() {
     this.#stop();
     this.#subject = { kind: "loading" };
-    this.#news = quiet;
+    this.#news = noNews;
     this.#simulation = undefined;
     this.#told.clear();
     this.#draw();
@@ -86,9 +79,9 @@ export class ExecutableAddressElement extends Base {
     void findSubject(baseUrl, address, stopping.signal).then((subject) => {
       if (!stopping.signal.aborted) this.#show(subject);
     });
-    void findSimulation(baseUrl, address, stopping.signal).then((simulation) => {
+    void findSimulation(baseUrl, address, stopping.signal).then((found) => {
       if (stopping.signal.aborted) return;
-      this.#simulation = simulation;
+      this.#simulation = found.kind === "done" ? found.simulation : undefined;
       this.#draw();
     });
   }

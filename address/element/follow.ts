@@ -1,10 +1,14 @@
-// `executable-address/follow`: the status of an address as a page follows it. Server-sent events,
-// and polling behind them: a stream that breaks or goes quiet is noticed, and so is a server that
-// is gone.
+// `executable-address/follow`: what is known of an address, as a page shows it. The client's watch
+// hears what the service says; here stands since when nothing was heard, and the chain's clock.
+// What executing would do changes with the status, and is asked for here too.
 
-import { proveStatus } from "../client/answers.ts";
+import { ServiceError } from "../client/errors.ts";
+import { sleep, type Transport } from "../client/request.ts";
+import { type Heard, hear } from "../client/watch.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
+
+export { type FoundSimulation, findSimulation } from "./simulation.ts";
 
 /** What is known, and since when. */
 export type News = {
@@ -20,6 +24,15 @@ export type News = {
   chainSeconds(): number | undefined;
 };
 
+/** Before anything is known. */
+export const noNews: News = {
+  status: undefined,
+  heardAtMs: undefined,
+  isSilent: false,
+  isUnknown: false,
+  chainSeconds: () => undefined,
+};
+
 export type FollowOptions = {
   readonly address: Hex;
   /** With the version, as in `https://pay.example/v1`; `/v1` on a page of the service itself. */
@@ -29,9 +42,9 @@ export type FollowOptions = {
 
 /** The server sends a ping every 15 s. Whoever looks learns of silence within 30. */
 const silentAfterMs = 25_000;
-const pollAfterMs = 18_000;
-const pollEveryMs = 5_000;
-const pollTimeoutMs = 5_000;
+const streamSilenceMs = 18_000;
+const pollMs = 5_000;
+const timeoutMs = 5_000;
 const tickMs = 1_000;
 
 /**
@@ -39,103 +52,62 @@ const tickMs = 1_000;
  * whenever silence begins or ends.
  */
 export function followStatus({ address, baseUrl, tell }: FollowOptions): () => void {
-  const path = `${baseUrl}/address/${address}`;
   const stopping = new AbortController();
-  let status: ServiceStatus | undefined;
-  let heard: { atMs: number; tick: number } | undefined;
+  const { signal } = stopping;
+  let news = noNews;
+  let heardTick = performance.now();
   let block: { timestamp: number; tick: number } | undefined;
-  let isSilent = false;
-  let isUnknown = false;
-  let isPolling = false;
-  let polledTick = -pollEveryMs;
-  const startedTick = performance.now();
-  let events: EventSource | undefined;
 
   const chainSeconds = () =>
     block && block.timestamp + Math.floor((performance.now() - block.tick) / 1000);
-  const say = () => tell({ status, heardAtMs: heard?.atMs, isSilent, isUnknown, chainSeconds });
-  const hear = (next: ServiceStatus | undefined, timestamp: number | undefined) => {
-    const tick = performance.now();
-    status = next ?? status;
-    heard = { atMs: Date.now(), tick };
-    if (timestamp !== undefined && timestamp >= (block?.timestamp ?? 0))
-      block = { timestamp, tick };
-    isSilent = false;
-    say();
+  const say = (change: Partial<News>) => {
+    news = { ...news, ...change, chainSeconds };
+    tell(news);
   };
   const hush = () => {
-    if (isSilent) return;
-    isSilent = true;
-    say();
+    if (!news.isSilent) say({ isSilent: true });
+  };
+  const take = (heard: Heard) => {
+    if (heard.kind === "unavailable") return hush();
+    const timestamp = heard.kind === "status" ? heard.status.block.timestamp : heard.timestamp;
+    // Of a server whose chain does not answer there is no block, and nothing is known to be so.
+    if (timestamp === undefined) return;
+    heardTick = performance.now();
+    if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, tick: heardTick };
+    const status = heard.kind === "status" ? heard.status : news.status;
+    say({ status, heardAtMs: Date.now(), isSilent: false });
   };
 
-  const poll = async () => {
-    isPolling = true;
-    polledTick = performance.now();
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(pollTimeoutMs)]);
-    const answer = await fetch(`${path}/status`, { signal }).catch(() => undefined);
-    const found = answer?.ok ? readStatus(await answer.text().catch(() => ""), address) : undefined;
-    isPolling = false;
-    if (stopping.signal.aborted) return;
-    if (found) hear(found, found.block.timestamp);
-    if (answer?.status !== 404) return;
-    isUnknown = true;
-    stop();
-    say();
-  };
-
-  const tick = () => {
-    const now = performance.now();
-    const quietMs = now - (heard?.tick ?? startedTick);
-    const isBroken = !events || events.readyState === EventSource.CLOSED;
-    const isDue = isBroken || quietMs > pollAfterMs;
-    if (isDue && !isPolling && now - polledTick > pollEveryMs) void poll();
-    if (quietMs > silentAfterMs) hush();
-  };
-
-  const open = () => {
-    events = new EventSource(`${path}/events`);
-    events.addEventListener("status", (event) => {
-      const found = readStatus(dataOf(event), address);
-      if (found) hear(found, found.block.timestamp);
-    });
-    events.addEventListener("ping", (event) => {
-      // Of a server whose chain does not answer there is no block, and nothing is known to be so.
-      const timestamp = readPing(dataOf(event));
-      if (timestamp !== undefined) hear(undefined, timestamp);
-    });
-    events.addEventListener("unavailable", hush);
-    // A browser comes back by itself after a lost connection, but not after a refusal.
-    events.addEventListener("error", tick);
-  };
-
-  const timer = setInterval(tick, tickMs);
+  const timer = setInterval(() => {
+    if (performance.now() - heardTick > silentAfterMs) hush();
+  }, tickMs);
   const stop = () => {
     stopping.abort();
     clearInterval(timer);
-    events?.close();
   };
-  open();
+
+  const transport: Transport = {
+    baseUrl,
+    fetch: (input, init) => fetch(input, init),
+    retriesMax: 0,
+    waitSecondsMax: 0,
+    timeoutMs,
+  };
+  const follow = async () => {
+    while (!signal.aborted) {
+      try {
+        const options = { signal, pollMs, silenceMs: streamSilenceMs };
+        for await (const heard of hear(transport, address, options)) take(heard);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ServiceError && error.code === "not_found") {
+          stop();
+          return say({ isUnknown: true });
+        }
+      }
+      await sleep(pollMs, signal).catch(() => {});
+    }
+  };
+  void follow();
   return stop;
-}
-
-const dataOf = (event: Event): string => String((event as MessageEvent).data);
-
-/** `{"block": {"number": 7, "timestamp": 1795255786}}`; the timestamp of it. */
-function readPing(text: string): number | undefined {
-  try {
-    const timestamp = JSON.parse(text)?.block?.timestamp;
-    return Number.isSafeInteger(timestamp) && timestamp > 0 ? timestamp : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Undefined for another address's status, and for anything that is none. */
-function readStatus(text: string, address: Hex): ServiceStatus | undefined {
-  try {
-    return proveStatus(JSON.parse(text), address);
-  } catch {
-    return undefined;
-  }
 }

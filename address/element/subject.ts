@@ -1,7 +1,5 @@
 // What an element shows, fetched and proved: the record is the address's own or it is none.
 
-import { proveSimulation } from "../client/answers.ts";
-import type { Simulation } from "../client/simulation.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
@@ -61,18 +59,4 @@ function named({ intent }: AddressRecord, list: unknown) {
     chainName: isName(chain?.name) ? chain.name : undefined,
     token: isWhole ? { symbol, decimals: Number(decimals) } : undefined,
   };
-}
-
-/** Undefined where the server does not tell. */
-export async function findSimulation(
-  baseUrl: string,
-  address: Hex,
-  signal: AbortSignal,
-): Promise<Simulation | undefined> {
-  try {
-    const answer = await fetch(`${baseUrl}/address/${address}/simulation`, { signal });
-    return answer.ok ? proveSimulation(await answer.json(), address) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,11 +1,10 @@
 import { type FormEvent, useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
 import { api, type EntryVerdict, type Origins } from "./api.ts";
 import { sayProblem } from "./problems.ts";
 import { useOriginChange, useVerdict } from "./queries.ts";
+import { UrlEntry } from "./url-entry.tsx";
 
 /** The verdict comes from the server's own rules as one types: they have no second home here. */
 export function AddOrigin({ list }: { list: Origins }) {
@@ -30,30 +29,21 @@ export function AddOrigin({ list }: { list: Origins }) {
 
   return (
     <form onSubmit={submit} className="card p-5" aria-label="Add an origin">
-      <div className="flex flex-wrap items-start gap-3">
-        <Field
-          label="Origin"
-          className="min-w-0 flex-1 basis-64"
-          name="origin"
-          value={entry}
-          onChange={(event) => type(event.target.value)}
-          placeholder="https://app.example.com"
-          inputMode="url"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          error={addition.isError ? sayProblem(addition.error) : undefined}
-          hint={
-            full
-              ? `The list is full: ${list.max} origins at most. Remove one first.`
-              : "As in the address bar, without a path. A wildcard: https://*.example.com"
-          }
-        />
-        <Button type="submit" look="primary" busy={addition.isPending} className="sm:mt-7">
-          Add origin
-        </Button>
-      </div>
+      <UrlEntry
+        label="Origin"
+        name="origin"
+        value={entry}
+        onType={type}
+        placeholder="https://app.example.com"
+        error={addition.isError ? sayProblem(addition.error) : undefined}
+        hint={
+          full
+            ? `The list is full: ${list.max} origins at most. Remove one first.`
+            : "As in the address bar, without a path. A wildcard: https://*.example.com"
+        }
+        action="Add origin"
+        busy={addition.isPending}
+      />
       <div aria-live="polite">{judged && <Verdict verdict={judged} />}</div>
     </form>
   );

@@ -19,7 +19,7 @@ const barName = new Intl.DateTimeFormat("en", {
   day: "numeric",
   hour: "numeric",
 });
-const hourMilliseconds = 3_600_000;
+const hourMs = 3_600_000;
 
 /** The server tells only of hours in which something happened; the chart shows all of them. */
 export function barsOf(
@@ -27,14 +27,14 @@ export function barsOf(
   span: { hours: number; hoursPerBar: number },
   now = Date.now(),
 ): Bar[] {
-  const barMilliseconds = span.hoursPerBar * hourMilliseconds;
-  const end = (Math.floor(now / hourMilliseconds) + 1) * hourMilliseconds;
+  const barMs = span.hoursPerBar * hourMs;
+  const end = (Math.floor(now / hourMs) + 1) * hourMs;
   const count = span.hours / span.hoursPerBar;
   return Array.from({ length: count }, (_, index) => {
-    const from = end - (count - index) * barMilliseconds;
+    const from = end - (count - index) * barMs;
     const within = hours.filter(({ hour }) => {
       const at = Date.parse(hour);
-      return at >= from && at < from + barMilliseconds;
+      return at >= from && at < from + barMs;
     });
     return { label: barName.format(from), ...sum(within) };
   });

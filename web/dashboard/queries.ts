@@ -133,11 +133,11 @@ export function useVerdict<Answer>(
 }
 
 /** `value`, once it has stayed the same for a moment: typing asks the server once, not per key. */
-export function useSettled<Value>(value: Value, milliseconds = 150): Value {
+export function useSettled<Value>(value: Value, ms = 150): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), milliseconds);
+    const timer = setTimeout(() => setSettled(value), ms);
     return () => clearTimeout(timer);
-  }, [value, milliseconds]);
+  }, [value, ms]);
   return settled;
 }

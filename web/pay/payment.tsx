@@ -1,3 +1,4 @@
+import type { News } from "executable-address/follow";
 import { type Standing, standingOf } from "executable-address/standing";
 import { type ReactNode, useEffect, useState } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
@@ -7,11 +8,11 @@ import { Ask, FromAnExchange } from "./ask.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
 import { Calls } from "./intent/calls.tsx";
-import { hazardsOf } from "./intent/hazards.ts";
+import { type Hazard, hazardsOf } from "./intent/hazards.ts";
 import { Evidence, Otherwise } from "./intent/small-print.tsx";
 import { useNews, useTick } from "./live/news.ts";
 import { sayMoment } from "./live/say-when.ts";
-import { useSimulation } from "./live/simulation.ts";
+import { type Simulated, useSimulation } from "./live/simulation.ts";
 import { WouldHappen } from "./live/simulation-card.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
@@ -21,14 +22,14 @@ import { usePayment } from "./wallet/use-payment.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /** A code that is taken away again a moment later would be scanned: so long it is waited. */
-const patienceMilliseconds = 3_000;
-const tickMilliseconds = 1_000;
+const patienceMs = 3_000;
+const tickMs = 1_000;
 
 /** A verified record: one card to pay by, and folded below it everything else. */
 export function Payment() {
   const { record, intent, chains, facts, chainName } = useAbout();
   const { say } = useSpeech();
-  useTick(tickMilliseconds);
+  useTick(tickMs);
   const news = useNews(record.address);
   const { simulated, again } = useSimulation(record.address, news.status);
   const isPatient = usePatience();
@@ -67,6 +68,28 @@ export function Payment() {
         )}
       </section>
       <ReturnTo isFinal={isFinal} />
+      <Below {...{ standing, news, simulated, isFinal, hazards, ask }} onRetry={again} />
+    </div>
+  );
+}
+
+type BelowProps = {
+  standing: Standing;
+  news: News;
+  simulated: Simulated;
+  isFinal: boolean;
+  hazards: readonly Hazard[];
+  ask: ReactNode;
+  onRetry: () => void;
+};
+
+/** What stands below the card, each part opened where it is what the reader came for. */
+function Below({ standing, news, simulated, isFinal, hazards, ask, onRetry }: BelowProps) {
+  const { say } = useSpeech();
+  const { owed } = standing;
+  const fails = simulated.kind === "done" && simulated.simulation.outcome === "fails";
+  return (
+    <>
       {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
         <Folded title={say("otherMoney")} isOpen>
           <OtherMoney status={news.status} />
@@ -81,11 +104,11 @@ export function Payment() {
         <Calls />
       </Folded>
       {!isFinal && simulated.kind !== "not_held" && (
-        <Folded title={say("wouldTitle")} isOpen={simulation?.outcome === "fails"}>
-          <WouldHappen simulated={simulated} onRetry={again} />
+        <Folded title={say("wouldTitle")} isOpen={fails}>
+          <WouldHappen simulated={simulated} onRetry={onRetry} />
         </Folded>
       )}
-      {!isFinal && standing.owed !== "0" && (
+      {!isFinal && owed !== "0" && (
         <Folded title={say("exchangeTitle")}>
           <FromAnExchange owed={owed} />
         </Folded>
@@ -104,7 +127,7 @@ export function Payment() {
       <Folded title={say("checkedTitle")}>
         <Evidence />
       </Folded>
-    </div>
+    </>
   );
 }
 
@@ -156,7 +179,7 @@ function Folded({ title, isOpen = false, aside, children }: FoldedProps) {
 function usePatience(): boolean {
   const [isPatient, setPatient] = useState(true);
   useEffect(() => {
-    const timer = setTimeout(() => setPatient(false), patienceMilliseconds);
+    const timer = setTimeout(() => setPatient(false), patienceMs);
     return () => clearTimeout(timer);
   }, []);
   return isPatient;

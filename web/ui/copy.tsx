@@ -5,7 +5,7 @@ import { useUiWords } from "./words.ts";
 
 type CopyProps = ButtonProps & { text: string; what: string };
 type Outcome = "copied" | "refused";
-const shownMilliseconds = 2500;
+const shownMs = 2500;
 
 /**
  * Copies `text`; `what` names it: "API key". It tells of the outcome by itself and not by a toast:
@@ -26,7 +26,7 @@ export function CopyButton({ text, what, children, ...button }: CopyProps) {
       );
     setOutcome(done);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setOutcome(undefined), shownMilliseconds);
+    timer.current = setTimeout(() => setOutcome(undefined), shownMs);
   };
 
   return (

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-const shownMilliseconds = 5000;
+const shownMs = 5000;
 let present = "";
 const listeners = new Set<() => void>();
 
@@ -14,7 +14,7 @@ export function toast(text: string) {
   show(text);
   setTimeout(() => {
     if (present === text) show("");
-  }, shownMilliseconds);
+  }, shownMs);
 }
 
 const subscribe = (listener: () => void) => {

@@ -3,10 +3,10 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Field } from "../../ui/field.tsx";
 import { Empty, Failed, Loading } from "../../ui/states.tsx";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
+import { UrlEntry } from "../url-entry.tsx";
 import { type Webhooks, webhooks } from "./api.ts";
 import { EndpointCard } from "./endpoint.tsx";
 
@@ -100,26 +100,17 @@ function AddEndpoint({ list, onSecret }: AddProps) {
 
   return (
     <form onSubmit={submit} className="card p-5" aria-label="Add an endpoint">
-      <div className="flex flex-wrap items-start gap-3">
-        <Field
-          label="URL"
-          className="min-w-0 flex-1 basis-64"
-          name="url"
-          value={url}
-          onChange={(event) => setUrl(event.target.value)}
-          placeholder="https://shop.example.com/webhooks"
-          inputMode="url"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          error={addition.isError ? sayProblem(addition.error) : undefined}
-          hint={`https, on the public Internet; ${list.endpoints.length} of ${list.max} in use`}
-        />
-        <Button type="submit" look="primary" busy={addition.isPending} className="sm:mt-7">
-          Add endpoint
-        </Button>
-      </div>
+      <UrlEntry
+        label="URL"
+        name="url"
+        value={url}
+        onType={setUrl}
+        placeholder="https://shop.example.com/webhooks"
+        error={addition.isError ? sayProblem(addition.error) : undefined}
+        hint={`https, on the public Internet; ${list.endpoints.length} of ${list.max} in use`}
+        action="Add endpoint"
+        busy={addition.isPending}
+      />
       <fieldset className="mt-4">
         <legend className="text-sm text-soft">Events; none chosen means all</legend>
         <div className="mt-2 flex flex-wrap gap-x-5 gap-y-2">

@@ -1,27 +1,19 @@
 import type { Hex } from "executable-address";
-import { followStatus, type News } from "executable-address/follow";
+import { followStatus, type News, noNews } from "executable-address/follow";
 import { useEffect, useState } from "react";
-
-const nothing: News = {
-  status: undefined,
-  heardAtMs: undefined,
-  isSilent: false,
-  isUnknown: false,
-  chainSeconds: () => undefined,
-};
 
 /** What is known of `address`, followed while the page is open. */
 export function useNews(address: Hex): News {
-  const [news, setNews] = useState(nothing);
+  const [news, setNews] = useState(noNews);
   useEffect(() => followStatus({ address, baseUrl: "/v1", tell: setNews }), [address]);
   return news;
 }
 
-/** Draws again every `milliseconds`, for what depends on the time. */
-export function useTick(milliseconds: number): void {
+/** Draws again every `ms`, for what depends on the time. */
+export function useTick(ms: number): void {
   const [, setCount] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => setCount((count) => count + 1), milliseconds);
+    const timer = setInterval(() => setCount((count) => count + 1), ms);
     return () => clearInterval(timer);
-  }, [milliseconds]);
+  }, [ms]);
 }

@@ -31,5 +31,5 @@ export const sayMoment = (seconds: number, language: Language): string =>
 export const sayMomentInFull = (seconds: number, language: Language): string =>
   formatter(language, { dateStyle: "long", timeStyle: "long" }).format(seconds * 1000);
 
-export const sayClock = (milliseconds: number, language: Language): string =>
-  formatter(language, { timeStyle: "medium" }).format(milliseconds);
+export const sayClock = (ms: number, language: Language): string =>
+  formatter(language, { timeStyle: "medium" }).format(ms);

@@ -2,7 +2,7 @@
 // changes, and shown as the server's word, for nothing of it can be proved here.
 
 import type { AddressRecord, Hex } from "executable-address";
-import type { Simulation } from "executable-address/client";
+import { type FoundSimulation, findSimulation } from "executable-address/follow";
 import { formatUnits } from "executable-address/payment";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useRef, useState } from "react";
@@ -10,15 +10,12 @@ import type { Token } from "../intent/chains.ts";
 import { type Labels, sayParty } from "../intent/reading.ts";
 import type { Say } from "../words/languages.ts";
 
-export type Simulated =
-  | { kind: "loading" | "unavailable" | "not_held" }
-  | { kind: "done"; simulation: Simulation };
+export type Simulated = { kind: "loading" } | FoundSimulation;
 
-const changesMax = 100;
 /** With no status so far, there is most likely no server either. */
-const patienceMilliseconds = 2_000;
+const patienceMs = 2_000;
 /** The server may simulate at a block a little older than the one that brought the news. */
-const behindMilliseconds = 500;
+const behindMs = 500;
 const triesMax = 4;
 
 /** What was simulated last stays until the next is there; `again` asks at once. */
@@ -34,14 +31,14 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     const stopping = new AbortController();
     const ask = async () => {
       for (let tries = 1; tries <= triesMax; tries++) {
-        const next = await findSimulation(address, stopping.signal);
+        const next = await findSimulation("/v1", address, stopping.signal);
         if (stopping.signal.aborted) return;
         const isBehind = next.kind === "done" && next.simulation.block.number < from;
         if (!isBehind || tries === triesMax) return setSimulated(next);
-        await new Promise((resolve) => setTimeout(resolve, behindMilliseconds));
+        await new Promise((resolve) => setTimeout(resolve, behindMs));
       }
     };
-    const wait = state === undefined && attempt === 0 ? patienceMilliseconds : 0;
+    const wait = state === undefined && attempt === 0 ? patienceMs : 0;
     const timer = setTimeout(ask, wait);
     return () => {
       stopping.abort();
@@ -49,42 +46,6 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
     };
   }, [address, state, from, attempt]);
   return { simulated, again: () => setAttempt(attempt + 1) };
-}
-
-async function findSimulation(address: Hex, signal: AbortSignal): Promise<Simulated> {
-  const path = `/v1/address/${address}/simulation`;
-  const answer = await fetch(path, { signal }).catch(() => undefined);
-  if (answer?.status === 404) return { kind: "not_held" };
-  const text = answer?.ok ? await answer.text().catch(() => "") : "";
-  const simulation = readSimulation(text, address);
-  return simulation ? { kind: "done", simulation } : { kind: "unavailable" };
-}
-
-const outcomes = ["succeeds", "fails", "impossible", "unknown"];
-const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-const isAddress = (value: unknown) => /^0x[0-9a-fA-F]{40}$/.test(String(value));
-
-/** Undefined for anything this page could not show, and for another address's. */
-export function readSimulation(text: string, address: Hex): Simulation | undefined {
-  try {
-    const found: Simulation = JSON.parse(text);
-    const { outcome, block, reason, failedCall, changes, unmeasured } = found;
-    const isWhole =
-      found.address.toLowerCase() === address.toLowerCase() &&
-      outcomes.includes(outcome) &&
-      isCount(block.number) &&
-      isCount(unmeasured) &&
-      (reason === null || typeof reason === "string") &&
-      (failedCall === null || isCount(failedCall)) &&
-      changes.length <= changesMax &&
-      changes.every(
-        ({ account, token, change }) =>
-          isAddress(account) && isAddress(token) && /^-?[1-9][0-9]{0,77}$/.test(change),
-      );
-    return isWhole ? found : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The zero address stands for it where tokens are named. */

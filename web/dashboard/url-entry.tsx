@@ -1,0 +1,31 @@
+import type { ComponentProps } from "react";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/field.tsx";
+
+type UrlEntryProps = Omit<ComponentProps<typeof Field>, "onChange"> & {
+  onType: (text: string) => void;
+  /** What the button does: "Add origin". */
+  action: string;
+  busy: boolean;
+};
+
+/** One line of a form that takes a URL or an origin as it is, and the button that sends it. */
+export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
+  return (
+    <div className="flex flex-wrap items-start gap-3">
+      <Field
+        {...field}
+        className="min-w-0 flex-1 basis-64"
+        onChange={(event) => onType(event.target.value)}
+        inputMode="url"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        required
+      />
+      <Button type="submit" look="primary" busy={busy} className="sm:mt-7">
+        {action}
+      </Button>
+    </div>
+  );
+}
