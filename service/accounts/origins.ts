@@ -10,7 +10,7 @@ export const originsMax = 20;
 /** An entry as it is kept and shown, or why it is refused and what would be right. */
 export type OriginVerdict = { canonical: string } | { code: string; message: string };
 
-const refuse = (code: string, message: string) => ({ code, message });
+const fault = (code: string, message: string) => ({ code, message });
 
 /** scheme, wildcard, host (perhaps in brackets), port: as written. */
 const shape = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?(\[[0-9a-f:.]+\]|[^[\]:/]*)(?::([^/]*))?$/iu;
@@ -34,10 +34,10 @@ const defaultPorts: Record<string, string> = { http: "80", https: "443" };
  */
 export function judgeOrigin(text: unknown): OriginVerdict {
   if (typeof text !== "string" || text === "") {
-    return refuse("required", "write an origin, such as https://app.example.com");
+    return fault("required", "write an origin, such as https://app.example.com");
   }
   if (text.length > textMax) {
-    return refuse("too_long", `${text.length} characters, at most ${textMax} are allowed`);
+    return fault("too_long", `${text.length} characters, at most ${textMax} are allowed`);
   }
   const malformed = judgeCharacters(text);
   if (malformed) return malformed;
@@ -47,10 +47,10 @@ export function judgeOrigin(text: unknown): OriginVerdict {
   const [, writtenScheme = "", wildcard = "", writtenHost = "", port] = match;
   const scheme = writtenScheme.toLowerCase();
   if (scheme !== "https" && scheme !== "http") {
-    return refuse("scheme", `${scheme}: is not allowed, only https: (and http: for localhost)`);
+    return fault("scheme", `${scheme}: is not allowed, only https: (and http: for localhost)`);
   }
   if (port !== undefined && !(portPattern.test(port) && Number(port) <= 65535)) {
-    return refuse("port", "the port must be a number from 1 to 65535, without leading zeros");
+    return fault("port", "the port must be a number from 1 to 65535, without leading zeros");
   }
   const host = canonicalHost(writtenHost);
   if (typeof host !== "string") return host;
@@ -65,18 +65,18 @@ export function judgeOrigin(text: unknown): OriginVerdict {
 /** Characters that no origin has, and that a URL parser would drop or turn into others. */
 function judgeCharacters(text: string) {
   if (text === "null") {
-    return refuse("null", "null is what sandboxed pages and files send: anybody could send it");
+    return fault("null", "null is what sandboxed pages and files send: anybody could send it");
   }
   if (invisible.test(text)) {
-    return refuse("character", "spaces and control or invisible characters are not allowed");
+    return fault("character", "spaces and control or invisible characters are not allowed");
   }
   if (text.includes(",") || text.includes(";")) {
-    return refuse("list", "write one origin at a time");
+    return fault("list", "write one origin at a time");
   }
-  if (text.includes("\\")) return refuse("character", "write / instead of \\");
-  if (text.includes("%")) return refuse("character", "percent encoding is not allowed in a host");
-  if (text.includes("@")) return refuse("userinfo", "leave out the user name before @");
-  if (/[?#]/.test(text)) return refuse("path", "leave out the query and the fragment");
+  if (text.includes("\\")) return fault("character", "write / instead of \\");
+  if (text.includes("%")) return fault("character", "percent encoding is not allowed in a host");
+  if (text.includes("@")) return fault("userinfo", "leave out the user name before @");
+  if (/[?#]/.test(text)) return fault("path", "leave out the query and the fragment");
   return undefined;
 }
 
@@ -84,65 +84,65 @@ function judgeCharacters(text: string) {
 function judgeShape(text: string) {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/(.*)$/iu.exec(text)?.[1];
   if (rest === undefined) {
-    return refuse("scheme", "begin with https://, as in https://app.example.com");
+    return fault("scheme", "begin with https://, as in https://app.example.com");
   }
-  if (rest.replace(/\/$/, "").includes("/")) return refuse("path", "leave out the path");
-  return refuse("host", "the host is not a domain name or an address");
+  if (rest.replace(/\/$/, "").includes("/")) return fault("path", "leave out the path");
+  return fault("host", "the host is not a domain name or an address");
 }
 
 /** The host as a browser writes it: lower case, punycode, addresses in their usual form. */
 function canonicalHost(written: string) {
-  if (written === "") return refuse("host", "the host is missing");
+  if (written === "") return fault("host", "the host is missing");
   if (written.includes("*")) {
-    return refuse(
+    return fault(
       "wildcard",
       "* may stand only for the whole first part, as in https://*.example.com",
     );
   }
-  if (written.endsWith(".")) return refuse("host", "leave out the dot at the end");
+  if (written.endsWith(".")) return fault("host", "leave out the dot at the end");
   const url = URL.parse(`https://${written}`);
-  if (url === null) return refuse("host", "the host is not a domain name or an address");
+  if (url === null) return fault("host", "the host is not a domain name or an address");
   const host = url.hostname;
   if (host.startsWith("[")) return host;
   if (!hostPattern.test(host)) {
-    return refuse("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
+    return fault("host", "each part of the host is 1 to 63 letters, digits, - or _, inside only");
   }
   // Node keeps a part that is no punycode as it is; browsers have no page at such a host.
   const broken = domainToUnicode(host)
     .split(".")
     .find((part) => part.startsWith("xn--"));
-  if (broken !== undefined) return refuse("host", `${broken} is not valid punycode`);
+  if (broken !== undefined) return fault("host", `${broken} is not valid punycode`);
   // 0x7f.1, 127.1 and 2130706433 are all read as 127.0.0.1: a person hardly means that.
-  if (ipv4Pattern.test(host) && host !== written) return refuse("host", `write ${host}`);
+  if (ipv4Pattern.test(host) && host !== written) return fault("host", `write ${host}`);
   return host;
 }
 
 function judgeWildcard(scheme: string, host: string) {
   if (scheme === "http") {
-    return refuse("insecure", "a wildcard needs https:; http: is for localhost with a port only");
+    return fault("insecure", "a wildcard needs https:; http: is for localhost with a port only");
   }
   if (host.startsWith("[") || ipv4Pattern.test(host)) {
-    return refuse("wildcard", "an IP address has no subdomains");
+    return fault("wildcard", "an IP address has no subdomains");
   }
   // A label below the host tells of rules such as *.kawasaki.jp, whose own name is no suffix.
   const suffixes = [host, `x.${host}`].map(
     (name) => parse(name, { allowPrivateDomains: true, validateHostname: false }).publicSuffix,
   );
   if (suffixes[0] === host || suffixes[1] === `x.${host}`) {
-    return refuse("public_suffix", `anybody can have a name under ${host}: name your own domain`);
+    return fault("public_suffix", `anybody can have a name under ${host}: name your own domain`);
   }
   return undefined;
 }
 
 function judgeLocal(host: string, port: string | undefined): OriginVerdict {
   if (!localHosts.includes(host)) {
-    return refuse("insecure", `write https://${host}; http: is for localhost or 127.0.0.1 only`);
+    return fault("insecure", `write https://${host}; http: is for localhost or 127.0.0.1 only`);
   }
   if (port === undefined) {
-    return refuse("port", `write the port, as in http://${host}:3000`);
+    return fault("port", `write the port, as in http://${host}:3000`);
   }
   if (port === defaultPorts.http) {
-    return refuse("port", "port 80 never shows in the address bar: serve on another one");
+    return fault("port", "port 80 never shows in the address bar: serve on another one");
   }
   return { canonical: `http://${host}:${port}` };
 }

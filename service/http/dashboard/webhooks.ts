@@ -47,14 +47,6 @@ export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
   const { db } = parts.store;
   const targets = parts.webhookTargets ?? "public";
 
-  /** Of the account, or 404. */
-  const endpointOf = async (request: FastifyRequest): Promise<Endpoint> => {
-    const { id } = request.params as { id: string };
-    const found = await findEndpoint(db, accountIdOf(request), id);
-    if (!found) throw new Refusal("not_found", "the account has no such endpoint");
-    return found;
-  };
-
   app.get("/webhooks", async (request) => {
     const accountId = accountIdOf(request);
     const chosen = await listConfirmations(db, accountId);
@@ -85,6 +77,19 @@ export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
     await setConfirmations(db, accountIdOf(request), chainId, confirmations);
     return { chainId, confirmations };
   });
+
+  mountEndpoint(app, parts);
+}
+
+/** The routes of one endpoint of the account: 404 for any other. */
+function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
+  const { db } = parts.store;
+  const endpointOf = async (request: FastifyRequest): Promise<Endpoint> => {
+    const { id } = request.params as { id: string };
+    const found = await findEndpoint(db, accountIdOf(request), id);
+    if (!found) throw new Refusal("not_found", "the account has no such endpoint");
+    return found;
+  };
 
   app.post("/webhooks/:id/rotate", async (request) => {
     const { id } = await endpointOf(request);

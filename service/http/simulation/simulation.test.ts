@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord } from "../status/app-for-tests.ts";
+import { after, describe, test } from "node:test";
+import { startApp } from "../app-for-tests.ts";
+import { chainsAt, keepRecord, serveWorld } from "../status/app-for-tests.ts";
 
-let world: World;
-let server: TestApp;
+const { world, server, get: getPath, stop } = await serveWorld();
+after(stop);
 
-const get = (address: string, from = server) =>
-  from.app.inject({ method: "GET", url: `/v1/address/${address}/simulation` });
-
-before(async () => {
-  world = await startWorld();
-  server = await startApp({ chains: chainsAt(world) });
-});
-after(async () => {
-  await server.close();
-  await world.stop();
-});
+const get = (address: string, from = server) => getPath(`${address}/simulation`, from);
 
 describe("GET /v1/address/{address}/simulation", () => {
   test("400 invalid_request for what is not an address", async () => {

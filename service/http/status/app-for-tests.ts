@@ -4,8 +4,24 @@ import { type AddressRecord, fromHex } from "executable-address";
 import { parseChains } from "../../chain/chains.ts";
 import type { Chains } from "../../chain/registry.ts";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import type { World } from "../../chain/status/world-for-tests.ts";
-import type { TestApp } from "../app-for-tests.ts";
+import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
+import { startApp, type TestApp } from "../app-for-tests.ts";
+
+/** A chain, the service that lists it, and GET of a path under /v1/address/. */
+export async function serveWorld() {
+  const world = await startWorld();
+  const server = await startApp({ chains: chainsAt(world) });
+  return {
+    world,
+    server,
+    get: (path: string, from = server) =>
+      from.app.inject({ method: "GET", url: `/v1/address/${path}` }),
+    async stop() {
+      await server.close();
+      await world.stop();
+    },
+  };
+}
 
 /** The world's chain, listed; asked at `rpcUrl`, which may be another's or nobody's. */
 export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOwn): Chains {

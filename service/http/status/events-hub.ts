@@ -5,19 +5,15 @@
 // after a slow reader's socket drained are one thing: send what follows that place, or the present
 // state where the place is not known any more.
 
-import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus } from "executable-address/status";
 import type { Subject } from "../../chain/status/status.ts";
-import { toAnswer } from "../errors.ts";
 import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
+import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
 import type { Statuses } from "./source.ts";
 
 type Reads = Pick<Statuses, "head" | "read" | "readAt">;
-
-/** `id` is the block's number and a digest of all but the block: what a change is. */
-type Frame = { id: string; bytes: Buffer };
 
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
@@ -38,7 +34,14 @@ type Watch = {
   lingering: NodeJS.Timeout | undefined;
 };
 
-const framesMax = 16;
+/** What all streams share. */
+type Followed = {
+  readonly statuses: Reads;
+  readonly watches: Map<Hex, Watch>;
+  readonly chains: Map<number, Chain>;
+  isClosed: boolean;
+};
+
 /** Of a chain with a block every quarter of a second, four seconds. */
 const blocksBetweenMax = 16;
 /** A reader that took nothing for so many heartbeats is gone or hostile. */
@@ -52,28 +55,11 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     ...limits,
   };
   const { pollMs, heartbeatMs, lingerMs } = paces;
-  const byClient = new Map<string, number>();
-  const watches = new Map<Hex, Watch>();
-  const chains = new Map<number, Chain>();
+  const clients = countClients();
+  const all: Followed = { statuses, watches: new Map(), chains: new Map(), isClosed: false };
+  const { watches, chains } = all;
   let streams = 0;
-  let isClosed = false;
   const beats = setInterval(() => beat(watches.values(), chains), heartbeatMs).unref();
-
-  /** Follows a chain as long as anybody watches an address of it. */
-  async function follow(chainId: number) {
-    const chain: Chain = { head: undefined };
-    chains.set(chainId, chain);
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
-      const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
-      if (isClosed || watched.length === 0) break;
-      const head = await statuses.head(chainId).catch(() => undefined);
-      const stale = watched.filter((watch) => head?.hash !== chain.head?.hash || watch.failure);
-      await Promise.all(stale.map((watch) => refresh(statuses, watch)));
-      chain.head = head;
-    }
-    chains.delete(chainId);
-  }
 
   function watchOf(subject: Subject): Watch {
     let watch = watches.get(subject.address);
@@ -84,14 +70,8 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     }
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
-    if (!chains.has(chainId)) void follow(chainId);
+    if (!chains.has(chainId)) void follow(all, chainId, pollMs);
     return watch;
-  }
-
-  function count(client: string, change: 1 | -1) {
-    const held = (byClient.get(client) ?? 0) + change;
-    if (held > 0) byClient.set(client, held);
-    else byClient.delete(client);
   }
 
   /** @returns false where it had left already */
@@ -100,7 +80,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     streams--;
     if (watch.streams.size > 0) return true;
     const drop = () => watches.delete(watch.subject.address);
-    if (isClosed || watches.size > streamsMax / 2) drop();
+    if (all.isClosed || watches.size > streamsMax / 2) drop();
     else watch.lingering = setTimeout(drop, lingerMs).unref();
     return true;
   }
@@ -111,10 +91,10 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     hasRoom: (address: Hex, client: string) =>
       streams < streamsMax &&
       (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax &&
-      (byClient.get(client) ?? 0) < streamsPerClientMax,
+      clients.held(client) < streamsPerClientMax,
     /** Sends to `response` until it closes. Call the answer then. */
     open(subject: Subject, client: string, lastId: string | undefined, response: Out): () => void {
-      count(client, 1);
+      clients.add(client, 1);
       const watch = watchOf(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
       watch.streams.add(stream);
@@ -123,16 +103,46 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
       deliver(watch, stream);
       if (watch.failure) response.write(watch.failure);
       return () => {
-        if (leave(watch, stream)) count(client, -1);
+        if (leave(watch, stream)) clients.add(client, -1);
       };
     },
     /** Ends every stream; clients come back by themselves, to another server. */
     close() {
-      isClosed = true;
+      all.isClosed = true;
       clearInterval(beats);
       for (const { streams } of watches.values()) {
         for (const { response } of streams) response.end();
       }
+    },
+  };
+}
+
+/** Follows a chain as long as anybody watches an address of it. */
+async function follow(all: Followed, chainId: number, pollMs: number) {
+  const { statuses, watches, chains } = all;
+  const chain: Chain = { head: undefined };
+  chains.set(chainId, chain);
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
+    const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
+    if (all.isClosed || watched.length === 0) break;
+    const head = await statuses.head(chainId).catch(() => undefined);
+    const stale = watched.filter((watch) => head?.hash !== chain.head?.hash || watch.failure);
+    await Promise.all(stale.map((watch) => refresh(statuses, watch)));
+    chain.head = head;
+  }
+  chains.delete(chainId);
+}
+
+/** How many streams each client holds. */
+function countClients() {
+  const counts = new Map<string, number>();
+  return {
+    held: (client: string) => counts.get(client) ?? 0,
+    add(client: string, change: 1 | -1) {
+      const held = (counts.get(client) ?? 0) + change;
+      if (held > 0) counts.set(client, held);
+      else counts.delete(client);
     },
   };
 }
@@ -153,12 +163,6 @@ function beat(watches: Iterable<Watch>, chains: ReadonlyMap<number, Chain>) {
   }
 }
 
-/** Without an id, so that a client that comes back resumes from the last state it was told. */
-function pingOf(head: BlockReference | undefined): Buffer {
-  const block = head ? { number: head.number, timestamp: head.timestamp } : null;
-  return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
-}
-
 /** Reads a watch anew and tells its streams what changed. */
 async function refresh(statuses: Reads, watch: Watch) {
   // A slow reading must not come after a newer one.
@@ -168,9 +172,9 @@ async function refresh(statuses: Reads, watch: Watch) {
     const status = await statuses.read(watch.subject);
     const recovered = watch.failure !== undefined;
     watch.failure = undefined;
-    if (isChange(watch, frameOf(status))) {
+    if (isChange(watch.frames, frameOf(status))) {
       for (const each of [...(await readBetween(statuses, watch, status)), status])
-        append(watch, each);
+        append(watch.frames, each);
       for (const stream of watch.streams) deliver(watch, stream);
     } else if (recovered) {
       for (const stream of watch.streams) stream.response.write(watch.frames.at(-1)!.bytes);
@@ -209,17 +213,6 @@ const newWatch = (subject: Subject): Watch => ({
   lingering: undefined,
 });
 
-function isChange(watch: Watch, frame: Frame): boolean {
-  return digestOf(frame.id) !== digestOf(watch.frames.at(-1)?.id);
-}
-
-function append(watch: Watch, status: ServiceStatus): void {
-  const frame = frameOf(status);
-  if (!isChange(watch, frame)) return;
-  watch.frames.push(frame);
-  if (watch.frames.length > framesMax) watch.frames.shift();
-}
-
 /** Sends what follows the stream's place, as far as its socket takes it. */
 function deliver(watch: Watch, stream: Stream): void {
   for (const frame of framesAfter(watch.frames, stream.lastId)) {
@@ -228,24 +221,3 @@ function deliver(watch: Watch, stream: Stream): void {
     stream.response.write(frame.bytes);
   }
 }
-
-function framesAfter(frames: Frame[], lastId: string | undefined): Frame[] {
-  const place = frames.findIndex((frame) => frame.id === lastId);
-  if (place >= 0) return frames.slice(place + 1);
-  const present = frames.at(-1);
-  return present && digestOf(present.id) !== digestOf(lastId) ? [present] : [];
-}
-
-function frameOf(status: ServiceStatus): Frame {
-  const { block, ...rest } = status;
-  const digest = hash("sha256", JSON.stringify(rest), "base64url").slice(0, 16);
-  const id = `${block.number}.${digest}`;
-  const bytes = Buffer.from(`id: ${id}\nevent: status\ndata: ${JSON.stringify(status)}\n\n`);
-  return { id, bytes };
-}
-
-const digestOf = (id: string | undefined) => id?.split(".")[1];
-
-/** Without an id, so that a client that comes back resumes from the last state it was told. */
-const failureOf = (error: unknown): Buffer =>
-  Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);

@@ -1,25 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { readStatus } from "executable-address/status";
 import { headMsMax } from "../../chain/status/shared-head.ts";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord } from "./app-for-tests.ts";
+import { startWorld } from "../../chain/status/world-for-tests.ts";
+import { startApp } from "../app-for-tests.ts";
+import { chainsAt, keepRecord, serveWorld } from "./app-for-tests.ts";
 
-let world: World;
-let server: TestApp;
-
-const get = (path: string, from = server) =>
-  from.app.inject({ method: "GET", url: `/v1/address/${path}` });
-
-before(async () => {
-  world = await startWorld();
-  server = await startApp({ chains: chainsAt(world) });
-});
-after(async () => {
-  await server.close();
-  await world.stop();
-});
+const { world, server, get, stop } = await serveWorld();
+after(stop);
 
 describe("GET /v1/address/{address}/status", () => {
   test("400 invalid_request for what is not an address", async () => {
