@@ -16,7 +16,7 @@ export async function holdLease(parts: Parts, memory: Memory): Promise<Fence | u
       report({ kind: "lease_lost" });
     }
   }
-  const seen = await ledger.readLease(chain.chainId);
+  const seen = await ledger.findLease(chain.chainId);
   if (seen && seen.holder !== "" && !isSilent(memory, seen, parts.clock(), tuning.leaseMs)) {
     return undefined;
   }

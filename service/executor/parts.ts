@@ -1,7 +1,7 @@
 // What the executor's core is given. It reads no clock, rolls no dice and waits for nothing by
 // itself, so that a simulator can give it a world that repeats from a seed.
 
-import type { Hex } from "executable-address";
+import type { Hex, Keccak } from "executable-address";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
@@ -131,6 +131,8 @@ export type Parts = {
   factory: Hex;
   /** Keccak-256 of the code that must be there, 32 bytes of hex. */
   factoryCodeHash: Hex;
+  /** Addresses are derived with it. */
+  keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
   signer: Signer;

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash, tip } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -74,6 +75,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const ledger = openLedger(store.db, store.dialect);
   const count = countEvents(parts.registry);
   const instance = randomUUID();
+  const keccak = newWasmKeccak();
   return parts.chains.map((chain) => {
     const chainLog = log.child({ chainId: chain.chainId });
     return {
@@ -81,6 +83,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       chain: settingsOf(chain, config),
       factory: parts.factory.toLowerCase() as Hex,
       factoryCodeHash,
+      keccak,
       ledger,
       endpoints: chain.rpcUrls.map((url, i) =>
         httpEndpoint(`${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }),

@@ -4,7 +4,6 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, sql } from "kysely";
-import { setOf } from "./match.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 /** Both inclusive, Unix milliseconds. */
@@ -90,19 +89,6 @@ async function accountsAfter(db: Kysely<Tables>, { from, until }: Span, after: s
         and created_at >= ${from} and created_at <= ${until}) as active
     from walk where id is not null order by n`.execute(db);
   return rows.map(({ id, active }) => ({ id, isActive: Boolean(active) }));
-}
-
-/** The first 256 bytes of the terms of each: all but the calls. Unverified. */
-export async function findTermsHeads(
-  db: Kysely<Tables>,
-  dialect: Dialect,
-  addresses: readonly Hex[],
-): Promise<{ address: Hex; head: Uint8Array }[]> {
-  if (addresses.length === 0) return [];
-  const { rows } = await sql<{ address: Buffer; head: Buffer }>`
-    select r.address, substr(r.terms, 1, 256) as head from ${setOf(dialect, addresses)}
-    cross join records r where r.address = asked.a`.execute(db);
-  return rows.map(({ address, head }) => ({ address: toHex(address), head }));
 }
 
 /** When the oldest record was created, in seconds, if there is any: nothing was paid before it. */

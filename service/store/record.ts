@@ -24,3 +24,7 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
     throw new CorruptError(`the record of 0x${digits} is not served`, { cause });
   }
 }
+
+/** Why a record does not prove itself, in a line without the address. */
+export const causeOf = ({ cause, message }: CorruptError): string =>
+  cause instanceof Error ? cause.message : message;

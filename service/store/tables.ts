@@ -5,6 +5,7 @@ import type { AccountTables } from "./migrations/002-accounts.ts";
 import type { ExecutorTables } from "./migrations/003-executor.ts";
 import type { LookTables } from "./migrations/004-looks.ts";
 import type { BudgetTables } from "./migrations/010-budgets.ts";
+import type { JobCreatorTables } from "./migrations/011-job-creators.ts";
 import type { ReferenceTables } from "./migrations/020-references.ts";
 import type { EventTables } from "./migrations/021-events.ts";
 import type { WebhookTables } from "./migrations/022-webhooks.ts";
@@ -19,6 +20,7 @@ export type Tables = {
   ExecutorTables &
   LookTables &
   BudgetTables &
+  JobCreatorTables &
   ReferenceTables &
   EventTables &
   WebhookTables;

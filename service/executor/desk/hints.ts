@@ -4,6 +4,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely } from "kysely";
+import { findCreators } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /** Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds. */
@@ -27,6 +28,8 @@ export async function hintJobs(
   hints: readonly JobHint[],
 ): Promise<JobHint[]> {
   const woken: JobHint[] = [];
+  const addresses = hints.map(({ address }) => address.toLowerCase() as Hex);
+  const creators = await findCreators(db, addresses);
   for (const hint of hints) {
     const { address, block } = hint;
     // dueAt 0: a block's timestamp comes from one endpoint and must not delay the job.
@@ -45,7 +48,14 @@ export async function hintJobs(
     };
     const { numInsertedOrUpdatedRows } = await db
       .insertInto("executor_jobs")
-      .values({ chain_id: chainId, address: fromHex(address), purpose_id: null, ...counts, ...due })
+      .values({
+        chain_id: chainId,
+        address: fromHex(address),
+        account_id: creators.get(address.toLowerCase() as Hex)?.accountId ?? "",
+        purpose_id: null,
+        ...counts,
+        ...due,
+      })
       .onConflict((conflict) =>
         conflict
           .columns(["chain_id", "address"])

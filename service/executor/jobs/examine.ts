@@ -4,7 +4,7 @@ import { fromHex, type Hex, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
-import { decodeRecord } from "../../store/record.ts";
+import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
@@ -115,9 +115,9 @@ function isReadable(answer: Answer, read: (answer: Answer) => unknown): boolean 
 }
 
 function verify({ parts }: Pass, job: Job): Verified | Corrupt {
-  const { factory, chain } = parts;
+  const { chain } = parts;
   try {
-    const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), { factory });
+    const intent = decodeRecord(fromHex(job.address), fromHex(job.terms), parts);
     const token = intent.token.toLowerCase() as Hex;
     const wanted: Wanted = {
       chainId: intent.chainId,
@@ -133,6 +133,3 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
     throw error;
   }
 }
-
-const causeOf = ({ cause, message }: CorruptError) =>
-  cause instanceof Error ? cause.message : message;

@@ -4,6 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { findCreators, findHeld, type Held } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
@@ -39,12 +40,10 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
-/** Rows of one statement: SQLite takes 32,766 parameters, a row has twelve. */
+/** Rows of one statement: SQLite takes 32,766 parameters, a row has fifteen. */
 const rowsMax = 500;
 
 export type Sighting = { address: Hex; blockNumber: number };
-
-type DueRow = Selectable<Tables["executor_jobs"]> & Selectable<Tables["records"]>;
 
 /**
  * Jobs due at `now` with nothing in flight: of each account in turn, so that however many one of
@@ -57,20 +56,31 @@ export async function findDueJobs(
   now: number,
   limit: number,
 ): Promise<Job[]> {
-  const { rows } = await sql<DueRow>`
-    select job.*, r.terms, r.account_id, r.by_client_id from (
+  const { rows } = await sql<Selectable<Tables["executor_jobs"]>>`
+    select * from (
       select j.*, row_number() over (
-        partition by o.account_id
+        partition by j.account_id
         order by case when j.failures > 0 then 1 else 0 end, j.due_at, j.address) as place
-      from executor_jobs j join records o on o.address = j.address
+      from executor_jobs j
       where j.chain_id = ${chainId} and j.due_at <= ${now} and j.purpose_id is null
-    ) as job join records r on r.address = job.address
-    order by job.place, job.due_at, job.address limit ${limit}`.execute(db);
-  return rows.map((row) => ({
-    address: toHex(row.address),
-    terms: toHex(row.terms),
-    accountId: row.account_id,
-    isClientId: row.by_client_id === 1,
+    ) as job order by job.place, job.due_at, job.address limit ${limit}`.execute(db);
+  const due = rows.map((row) => ({ row, address: toHex(row.address) }));
+  const addresses = due.map(({ address }) => address);
+  const held = new Map(
+    (await findHeld(db, addresses)).map((each) => [each.address, each] as const),
+  );
+  return due.flatMap(({ row, address }) => {
+    const record = held.get(address);
+    return record ? [jobOf(row, record)] : [];
+  });
+}
+
+function jobOf(row: Selectable<Tables["executor_jobs"]>, record: Held): Job {
+  return {
+    address: record.address,
+    terms: toHex(record.terms),
+    accountId: record.accountId,
+    isClientId: record.isClientId,
     reason: row.reason,
     detectedAt: row.detected_at,
     notBefore: row.not_before,
@@ -79,7 +89,7 @@ export async function findDueJobs(
     recoveryFailures: row.recovery_failures,
     recoveryDay: row.recovery_day,
     recoveries: row.recoveries,
-  }));
+  };
 }
 
 /** How often a job failed, zero where there is none. */
@@ -114,10 +124,12 @@ export async function wakeJobs(
   const newest = Math.max(...sightings.map(({ blockNumber }) => blockNumber));
   const addresses = sightings.map(({ address }) => address);
   await markWatches(transaction, chainId, addresses, newest);
+  const creators = await findCreators(transaction, addresses);
   for (let at = 0; at < sightings.length; at += rowsMax) {
     const rows = sightings.slice(at, at + rowsMax).map(({ address, blockNumber }) => ({
       chain_id: chainId,
       address: fromHex(address),
+      account_id: creators.get(address)?.accountId ?? "",
       due_at: now,
       not_before: 0,
       purpose_id: null,
@@ -196,7 +208,6 @@ export async function retryJob(
   chainId: number,
   address: Hex,
 ): Promise<boolean> {
-  const bytes = fromHex(address);
   const fresh = {
     due_at: 0,
     not_before: 0,
@@ -207,18 +218,15 @@ export async function retryJob(
     state: "waiting" as const,
     reason: null,
   };
-  const known = await db
-    .selectFrom("records")
-    .select("address")
-    .where("address", "=", bytes)
-    .executeTakeFirst();
-  if (!known) return false;
+  const creator = (await findCreators(db, [address])).get(address);
+  if (!creator) return false;
   await db
     .insertInto("executor_jobs")
     .values({
       ...fresh,
       chain_id: chainId,
-      address: bytes,
+      address: fromHex(address),
+      account_id: creator.accountId,
       purpose_id: null,
       recovery_day: 0,
       detected_at: 0,

@@ -15,7 +15,7 @@ export class LeaseLost extends Error {
   override name = "LeaseLost";
 }
 
-export async function readLease(db: Kysely<Tables>, chainId: number): Promise<Lease | undefined> {
+export async function findLease(db: Kysely<Tables>, chainId: number): Promise<Lease | undefined> {
   return db
     .selectFrom("executor_leases")
     .select(["holder", "epoch", "renewals"])

@@ -72,7 +72,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("a lease taken by another makes every later write of the first fail", async () => {
-      const seen = await ledger.readLease(chainId);
+      const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
       await assert.rejects(ledger.renewLease(fence), LeaseLost);
@@ -85,14 +85,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("a lease that was written to since it was seen cannot be taken", async () => {
-      const seen = await ledger.readLease(chainId);
+      const seen = await ledger.findLease(chainId);
       await ledger.renewLease(fence);
       assert.equal(await ledger.takeLease(chainId, "b", seen), undefined);
       await ledger.renewLease(fence);
     });
 
     test("of ten that take a lease at once, one has it", async () => {
-      const seen = await ledger.readLease(chainId);
+      const seen = await ledger.findLease(chainId);
       const takers = Array.from({ length: 10 }, (_, i) => ledger.takeLease(chainId, `${i}`, seen));
       const taken = (await Promise.all(takers)).filter((each) => each !== undefined);
       assert.equal(taken.length, 1);
@@ -215,7 +215,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await walk(10), [...first, ...active]);
       });
 
-      test("the heads of their terms, and a clock in milliseconds", async () => {
+      test("what is held of them, and a clock in milliseconds", async () => {
         const terms = Uint8Array.from({ length: 600 }, (_, n) => n % 251);
         await store.saveRecord({
           address: fromHex(address(300_000)),
@@ -223,12 +223,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           accountId: "acc",
           createdAtMs: 1,
         });
-        const heads = await ledger.findTermsHeads([address(300_000), address(300_001)]);
+        const held = await ledger.findHeld([address(300_000), address(300_001)]);
         assert.deepEqual(
-          heads.map(({ address, head }) => [address, Uint8Array.from(head)]),
-          [[address(300_000), terms.slice(0, 256)]],
+          held.map((each) => ({ ...each, terms: Uint8Array.from(each.terms) })),
+          [{ address: address(300_000), terms, accountId: "acc", isClientId: false }],
         );
-        assert.deepEqual(await ledger.findTermsHeads([]), []);
+        assert.deepEqual(await ledger.findHeld([]), []);
         assert.ok(Math.abs((await ledger.readClock()) - Date.now()) < 5_000);
       });
 
@@ -241,7 +241,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
         assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
         assert.equal(await ledger.findLookedSince(chainId), 80);
-        await ledger.takeLease(chainId, "b", await ledger.readLease(chainId));
+        await ledger.takeLease(chainId, "b", await ledger.findLease(chainId));
         await assert.rejects(ledger.saveLook(fence, hints, 90), LeaseLost);
         assert.equal(await ledger.findLookedSince(chainId), 80);
       });

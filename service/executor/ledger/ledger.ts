@@ -3,7 +3,7 @@
 
 import type { Kysely } from "kysely";
 import * as created from "../../store/created.ts";
-import { matchAddresses } from "../../store/match.ts";
+import { findHeld, matchAddresses } from "../../store/held.ts";
 import type { Dialect, Tables } from "../../store/tables.ts";
 import * as blocks from "./blocks.ts";
 import * as jobs from "./jobs.ts";
@@ -16,7 +16,7 @@ export type Ledger = ReturnType<typeof openLedger>;
 
 export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
   return {
-    readLease: lease.readLease.bind(null, db),
+    findLease: lease.findLease.bind(null, db),
     takeLease: lease.takeLease.bind(null, db),
     renewLease: lease.renewLease.bind(null, db),
     releaseLease: lease.releaseLease.bind(null, db),
@@ -28,7 +28,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     readClock: created.readClock.bind(null, db, dialect),
     findLookedSince: looks.findLookedSince.bind(null, db),
     findCreated: created.findCreated.bind(null, db),
-    findTermsHeads: created.findTermsHeads.bind(null, db, dialect),
+    findHeld: findHeld.bind(null, db),
     saveLook: looks.saveLook.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
     findFailures: jobs.findFailures.bind(null, db),

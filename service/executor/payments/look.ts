@@ -1,35 +1,43 @@
-// Looking once at each new record: anybody can derive an address offline and have it paid before it
-// is created here, when the sweeps had nothing to match the payment with.
+// Looking once at each new record: anybody can derive an address offline and pay it before it is
+// created here, and then no sweep matches the payment.
 //
-// A record that is read here before the sweeps' cursor is asked for is matched by every block swept
-// after; and what lies in the blocks swept before shows in the state after any head not below that
-// cursor. So nothing falls between the two. A look costs one probe's part of an eth_call for each
-// created address, only where there are new ones, so many per pass; a flood is worked off in turn,
-// and ends: a walk takes no record in that is much younger than itself.
+// No payment falls between look and sweep. A look reads the record first and the sweeps' cursor
+// second. Blocks above that cursor are swept after the record was there, so a sweep matches their
+// payments. Blocks up to the cursor are part of the state at the head that the look reads, since a
+// look is only made at a head that is not below the cursor.
+//
+// A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
+// them. A flood of records is worked off over many passes. A walk ends, because it takes in no
+// record that was created after it began, but for an overlap.
 
-import type { Hex } from "executable-address";
+import { fromHex, type Hex } from "executable-address";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
 import { type Created, type Place, startPlace } from "../../store/created.ts";
+import { causeOf, decodeRecord } from "../../store/record.ts";
+import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass, Walk } from "../parts.ts";
 
 /**
- * A record is committed within 15 seconds of the time it bears, by its server's clock, or not at
- * all; the rest is for clocks that differ. So much of each walk overlaps the last.
+ * So much of each walk overlaps the last. A record is committed at most 15 seconds after its
+ * `created_at`, or not at all; the other 45 allow for servers' clocks that differ.
  */
 const overlapMs = 60_000;
 
-/** With all endpoints but one down for long, what is kept follows that one at this distance. */
+/**
+ * What one endpoint alone showed counts as looked at only up to this long ago, so that another is
+ * asked about the rest when it answers again.
+ */
 const uncorroboratedMs = 3_600_000;
 
-/** Rows read in one step, nearly all from that overlap. */
+/** Rows read in one step. Nearly all of them are of the overlap, and were looked at before. */
 const rowsMax = 3000;
 
-/** Records remembered, so that the overlap is not looked at again. Beyond it, some are. */
+/** Records remembered as looked at. Beyond that all are forgotten, and looked at once more. */
 const lookedMax = 200_000;
 
-/** How far a walk may get ahead of what is kept of it. */
+/** How much later what was looked at ends before the ledger is written again. */
 const keepEveryMs = 10_000;
 
 export const freshLooks = (): Looks => ({
@@ -52,14 +60,14 @@ export async function lookAtNew(pass: Pass): Promise<void> {
   const { fresh, next } = cut(looks, read, Math.min(looks.stepMax, tuning.looksPerPass));
   const swept = await ledger.findSweptBlock(chain.chainId);
   if (swept && swept.number > view.head.number) return;
-  const probed = await probe(pass, await subjectsOf(pass, fresh));
+  const probed = await probe(pass, await holdersOf(pass, fresh));
   if (!probed) return;
   if (probed.paid.length > 0) {
     const woken = await ledger.saveLook(pass.fence, probed.paid, undefined);
     const blockNumber = view.head.number;
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
-  // Only now: what could not be kept is looked at again.
+  // After the ledger has it: a look that could not be kept is made again.
   walk.isWhole &&= probed.isWhole;
   walk.isCorroborated &&= probed.isCorroborated;
   if (probed.isWhole && probed.isCorroborated) remember(looks, fresh);
@@ -113,14 +121,20 @@ function remember({ looked }: Looks, fresh: readonly Created[]): void {
   for (const { address, createdAt } of fresh) looked.set(address, createdAt);
 }
 
-/** Those of this chain. A record is believed for its look alone: `examine` verifies it. */
-async function subjectsOf({ parts }: Pass, fresh: readonly Created[]): Promise<Holder[]> {
-  const heads = await parts.ledger.findTermsHeads(fresh.map(({ address }) => address));
-  return heads.flatMap(({ address, head }) => {
-    const words = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString("hex");
-    // The tuple's words follow its offset: token first, chain id seventh. spec/terms.md §2.
-    if (BigInt(`0x0${words.slice(448, 512)}`) !== BigInt(parts.chain.chainId)) return [];
-    return [{ vault: address, token: `0x${words.slice(88, 128)}` as Hex }];
+/** The vaults of this chain with their tokens. A record that does not prove itself is left out. */
+async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Holder[]> {
+  const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
+  return held.flatMap(({ address, terms }) => {
+    try {
+      const { chainId, token } = decodeRecord(fromHex(address), terms, parts);
+      return chainId === parts.chain.chainId
+        ? [{ vault: address, token: token.toLowerCase() as Hex }]
+        : [];
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      parts.report({ kind: "corrupt_record", address, cause: causeOf(error) });
+      return [];
+    }
   });
 }
 
@@ -141,7 +155,7 @@ async function probe(pass: Pass, subjects: readonly Holder[]): Promise<Probed | 
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, subjects.length) / 4));
-    // One that no endpoint answers for holds up no other: the next walk comes to it again.
+    // A single vault that no endpoint answers for is passed over; the next walk comes to it again.
     return subjects.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }

@@ -1,6 +1,7 @@
-// Finding payments: the Transfer logs of listed tokens, block range by block range, against the
-// addresses we know. A sighting is only a hint, the balance decides; so a log too many is harmless,
-// and against a log too few each block is read from two endpoints, where there are two.
+// Finding payments. A sweep reads the Transfer logs of listed tokens in a range of blocks and keeps
+// those that go to an address of the store. A log only makes an address due: its balance decides
+// what is done, so a false log costs one look. A missing log would cost a payment, so each block is
+// read from two endpoints, where there are two.
 
 import type { Hex } from "executable-address";
 import {
@@ -20,13 +21,13 @@ import { logOf } from "../transactions/receipt.ts";
 /** `Transfer(address,address,uint256)`, ERC-20. */
 const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** With all endpoints but one down for long, the cursor follows that one at this distance. */
+/** Blocks that one endpoint alone showed are kept as swept only this far behind the head. */
 const uncorroboratedBlocksMax = 256;
 
-/** Before the oldest record no payment can be; so much for clocks that differ. */
+/** No payment is older than the oldest record; the margin allows for clocks that differ. */
 const startMarginSeconds = 3600;
 
-/** After a reorg deeper than all ends kept: so far below the oldest of them. */
+/** Where no kept end of a sweep stands any more, sweeps begin this far below the oldest of them. */
 const deepReorgBlocks = 256;
 
 /**
@@ -39,8 +40,8 @@ export async function sweep(pass: Pass): Promise<number> {
   const target = view.head.number - parts.chain.paymentConfirmations;
   if (memory.sweptHead === view.head.hash) return target;
   const newest = await parts.ledger.findSweptBlock(parts.chain.chainId);
-  // A head below the cursor lags, or was rolled back to. No end is kept then: it would stand, and
-  // hide those above it that may not.
+  // A head below the cursor comes from an endpoint that lags or was rolled back. No end is kept
+  // then: ends above it may not stand any more, and the newest kept end would hide that.
   let keepsEnds = newest === undefined || newest.number <= view.head.number;
   let next = await findNext(pass, target);
   for (let ranges = 0; ranges < parts.tuning.rangesPerPass && next <= target; ranges++) {
@@ -135,7 +136,7 @@ async function readRange(pass: Pass, from: number, to: number): Promise<Found | 
     topics: [transferTopic],
   };
   const isHead = to === view.head.number;
-  // The only endpoint there is has just shown that it has its head.
+  // With one endpoint the block before is not asked for: it has just shown this block as its head.
   const before = isHead && view.quorum === 1 ? [] : [blockCall(to)];
   const calls = [...before, { method: "eth_getLogs", params: [filter] }, blockCall(to)];
   const usable = (answer: Answer, index: number) => {

@@ -1,7 +1,7 @@
 // One running executor that may be killed between any two things it does, and is then started anew
 // with nothing but the ledger; or that stands still for a while and goes on as if nothing were.
 
-import type { Hex } from "executable-address";
+import { type Hex, keccak256 as keccak256Bytes } from "executable-address";
 import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -76,6 +76,7 @@ export function keepRunning(
       },
       factory,
       factoryCodeHash: keccak256("0x01"),
+      keccak: keccak256Bytes,
       ledger: wrapped(ledger, step),
       endpoints: endpoints.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
       signer: {
