@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { batchSelector, encodeExecution, factoryAddress, makeRecord, toHex } from "../index.ts";
-import { credentials } from "../test/answers.ts";
+import { checkOf, credentials } from "../test/answers.ts";
 import { sample, shop, withCall } from "../test/samples.ts";
 import { serve } from "../test/serve.ts";
 
@@ -201,6 +201,20 @@ describe("executable-address", () => {
     );
     await server.close();
     assert.match(err, /to create the same address again, send "salt": "0x[0-9a-f]{64}"\n$/);
+  });
+
+  test("check: 1 and a line for each doubt, with its place and cure; 0 without", async () => {
+    const honest = checkOf(record);
+    const bodies = [honest, { ...honest, findings: [] }].map((body) => JSON.stringify(body));
+    const server = await serve((_, response) => void response.end(bodies.shift()));
+    const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
+    const args = ["check", "--url", `${server.origin}/v1`];
+    const doubtful = await run(args, JSON.stringify(sample), env);
+    const line = "doubt: calls.0.args.1: too much; less (allowance_left)\n";
+    assert.deepEqual([doubtful.status, doubtful.err], [1, line]);
+    assert.deepEqual(JSON.parse(doubtful.out), honest);
+    assert.equal((await run(args, JSON.stringify(record), env)).status, 0);
+    await server.close();
   });
 
   test("is quiet when whoever reads stops reading", async () => {

@@ -1,5 +1,5 @@
 // The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
-// stdout; what one command gives another takes. All but create and lookup work offline.
+// stdout; what one command gives another takes. All work offline but those that ask a service.
 
 import { decodeExecutions } from "../calldata/execution.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type Client,
   ClientError,
   createClient,
+  type Finding,
   ServiceError,
 } from "../client/client.ts";
 import { UnprovenError } from "../client/errors.ts";
@@ -29,6 +30,8 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
                                   --reference R: what you call it
+  check INTENT --url BASE         what create would answer, tried, with every doubt about it on
+                                  stderr and its place in the intent; creates nothing
   lookup ADDRESS --url BASE       the record the service has, proved
   addresses QUERY --url BASE      a page of the account's addresses; QUERY is JSON, such as
                                   {"state":"executed"} or {}. By the API key
@@ -63,7 +66,7 @@ type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
   /** Of parts that are told beside the rest. */
-  readonly errors?: readonly InvalidError[];
+  readonly errors?: readonly (InvalidError | Doubtful)[];
 };
 
 const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answer>>> = {
@@ -90,6 +93,10 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const options = reference === undefined ? {} : { reference };
     return ofRecord(await client().create(partOf(input, "intent") as Intent, options));
   },
+  async check({ input, client }) {
+    const value = await client().check(partOf(input, "intent") as Intent);
+    return { value, intents: [value.record.intent], errors: value.findings.map(doubtOf) };
+  },
   addresses: async ({ input, client }) => ({
     value: await client().addresses(input as AddressQuery),
   }),
@@ -102,6 +109,11 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     throw new UnprovenError("the service has no intent for this address");
   },
 };
+
+/** A finding: the address can be created, and had better not be. */
+class Doubtful extends Error {}
+const doubtOf = ({ cure, ...finding }: Finding) =>
+  new Doubtful(`doubt: ${lineOf(finding)}; ${cure} (${finding.code})`);
 
 const ofRecord = (record: AddressRecord): Answer => ({ value: record, intents: [record.intent] });
 const ofRecords = (records: readonly AddressRecord[]): Answer => ({

@@ -6,6 +6,7 @@ import { InvalidError, quoted } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 import type { AddressStatus, ServiceStatus } from "../status/shape.ts";
+import type { Check, Finding } from "./check.ts";
 import { UnprovenError } from "./errors.ts";
 import type { Trust } from "./options.ts";
 import {
@@ -70,6 +71,14 @@ export function proveStatus(answer: unknown, asked: Hex): ServiceStatus {
 /** @throws {UnprovenError} */
 export function proveSimulation(answer: unknown, asked: Hex): Simulation {
   return ofAddress(shaped<Simulation>(answer, simulation, `simulation of ${asked}`), asked);
+}
+
+/** @throws {UnprovenError} */
+export function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
+  const found = shaped<Check>(answer, check, "check");
+  proveRecord(found.record, address, trust);
+  ofAddress(found.simulation, address);
+  return found;
 }
 
 function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
@@ -143,3 +152,18 @@ const simulation = object({
   scope: orNull(among("transfers", "intent")),
   unmeasured: count,
 } satisfies Record<keyof Simulation, Shape>);
+
+const fieldName = matching(/^[A-Za-z]{1,64}$/);
+
+const check = object({
+  record: (value) => typeof value === "object",
+  simulation,
+  findings: list(
+    object({
+      path: list((value) => fieldName(value) || count(value)),
+      code: matching(/^[a-z0-9_]{1,64}$/),
+      message: text,
+      cure: text,
+    } satisfies Record<keyof Finding, Shape>),
+  ),
+} satisfies Record<keyof Check, Shape>);

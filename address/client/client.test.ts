@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { factoryAddress, makeRecord } from "../index.ts";
-import { chainListOf, credentials, simulationOf, statusOf } from "../test/answers.ts";
+import { chainListOf, checkOf, credentials, simulationOf, statusOf } from "../test/answers.ts";
 import { sample, shop } from "../test/samples.ts";
 import { type Served, serve } from "../test/serve.ts";
 import {
@@ -39,6 +39,8 @@ function honest({ method, url, body }: Seen): Answer {
   const record = makeRecord(sample);
   if (method === "POST" && url === "/v1/address/create")
     return { body: makeRecord(JSON.parse(body)) };
+  if (method === "POST" && url === "/v1/address/check")
+    return { body: checkOf(makeRecord(JSON.parse(body))) };
   if (url === `/v1/address/${record.address}`) return { body: record };
   if (url === `/v1/address/${record.address}/status`)
     return { body: statusOf(record.address, "funded") };
@@ -266,6 +268,40 @@ describe("lists and references", () => {
     await client.create(sample, { reference: "order-42" });
     assert.equal(seen[0]?.url, "/v1/address/create?reference=order-42");
     assert.deepEqual(JSON.parse(seen[0]!.body), sample);
+  });
+});
+
+describe("check", () => {
+  test("UnprovenError for another record or another address's run, with the intent", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
+    const other = makeRecord({ ...sample, amount: "7" });
+    const honest = checkOf(makeRecord(sample));
+    for (const body of [
+      checkOf(other),
+      { ...honest, simulation: simulationOf(shop) },
+      { ...honest, findings: [{}] },
+      makeRecord(sample),
+    ]) {
+      once({ body });
+      await assert.rejects(client.check(sample), (error: UnprovenError) => {
+        assert.deepEqual(error.intent, sample);
+        return error instanceof UnprovenError;
+      });
+    }
+  });
+
+  test("sends what create would, draws the salt, and gives a record to create", async () => {
+    const client = createClient({ baseUrl, apiKey: credentials.apiKey });
+    const { salt: _, ...rest } = sample;
+    const { record: checked, findings } = await client.check(rest);
+    assert.match(checked.intent.salt, /^0x[0-9a-f]{64}$/);
+    assert.deepEqual(await client.create(checked.intent), checked);
+    assert.equal(findings[0]?.code, "allowance_left");
+    const [asked, created] = seen.slice(-2);
+    assert.deepEqual(
+      [asked?.body, asked?.headers.authorization],
+      [created?.body, created?.headers.authorization],
+    );
   });
 });
 

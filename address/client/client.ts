@@ -9,10 +9,12 @@ import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import {
   type ChainList,
   proveChains,
+  proveCheck,
   proveRecord,
   proveSimulation,
   proveStatus,
 } from "./answers.ts";
+import type { Check } from "./check.ts";
 import { ClientError, ServiceError } from "./errors.ts";
 import {
   type AddressPage,
@@ -31,6 +33,7 @@ import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "
 export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
+export { type Check, type Finding, type FindingCode, findingCodes } from "./check.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 export type {
   AddressPage,
@@ -70,6 +73,13 @@ export type Client = {
    * @throws {UnprovenError} if the service answers another address than the intent's
    */
   create(intent: NewIntent, options?: CreateOptions): Promise<AddressRecord>;
+  /**
+   * What create would answer for `intent`, tried and looked over, with nothing saved. Create the
+   * `record.intent` of it: where there was no salt, it has the one that was drawn.
+   *
+   * @throws as {@link create}
+   */
+  check(intent: NewIntent, options?: CallOptions): Promise<Check>;
   /**
    * The record behind `address`, proved; undefined where the service has none.
    *
@@ -133,22 +143,36 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
+  /** What `prove` makes of the answer to an intent that is posted. */
+  async function post<T>(
+    path: string,
+    intent: NewIntent,
+    { signal }: CallOptions,
+    prove: (answer: unknown, address: Hex) => T,
+  ): Promise<T> {
+    // A salt drawn here and not by the service: sending it again is the same address.
+    const { intent: wanted, terms } = encodeNewIntent(intent, trust);
+    const body = JSON.stringify(wanted);
+    const headers = { "Content-Type": "application/json", ...credential };
+    const request: Request = { method: "POST", path, headers, body, signal };
+    const address = formatAddress(deriveAddress(terms, trust), keccak);
+    try {
+      return prove(await send(transport, request), address);
+    } catch (error) {
+      if (error instanceof ClientError) error.intent = wanted;
+      throw error;
+    }
+  }
+
   return {
-    async create(intent, { signal, reference } = {}) {
-      // A salt drawn here and not by the service: sending it again is the same address.
-      const { intent: wanted, terms } = encodeNewIntent(intent, trust);
-      const body = JSON.stringify(wanted);
-      const path = `/address/create${queryOf({ reference })}`;
-      const headers = { "Content-Type": "application/json", ...credential };
-      const request: Request = { method: "POST", path, headers, body, signal };
-      const address = formatAddress(deriveAddress(terms, trust), keccak);
-      try {
-        return proveRecord(await send(transport, request), address, trust);
-      } catch (error) {
-        if (error instanceof ClientError) error.intent = wanted;
-        throw error;
-      }
-    },
+    create: (intent, { reference, ...options } = {}) =>
+      post(`/address/create${queryOf({ reference })}`, intent, options, (answer, address) =>
+        proveRecord(answer, address, trust),
+      ),
+    check: (intent, options = {}) =>
+      post("/address/check", intent, options, (answer, address) =>
+        proveCheck(answer, address, trust),
+      ),
     lookup: (address, options) =>
       find(address, "", options, (answer, asked) => proveRecord(answer, asked, trust)),
     chains: async (options) => proveChains(await get("/chains", options), trust),

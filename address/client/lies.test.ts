@@ -9,6 +9,7 @@ import { factoryAddress, makeRecord } from "../index.ts";
 import {
   addressPageOf,
   chainListOf,
+  checkOf,
   credentials,
   eventPageOf,
   simulationOf,
@@ -25,6 +26,7 @@ type Lie = (response: ServerResponse) => void;
 
 const methods: Record<string, { ask: (client: Client) => Promise<unknown>; honest: object }> = {
   create: { ask: (client) => client.create(sample), honest: makeRecord(sample) },
+  check: { ask: (client) => client.check(sample), honest: checkOf(makeRecord(sample)) },
   lookup: { ask: (client) => client.lookup(address), honest: makeRecord(sample) },
   chains: { ask: (client) => client.chains(), honest: chainListOf(factoryAddress) },
   status: { ask: (client) => client.status(address), honest: statusOf(address, "executed") },
@@ -149,7 +151,7 @@ function* spoiled(honest: unknown, path: string): Generator<[string, unknown]> {
 }
 
 /** Text that says nothing but itself: any is of its kind. */
-const free = /(^|\.)(reason|name|symbol|reference|recordUrl|id|next) "/;
+const free = /(^|\.)(reason|name|symbol|reference|recordUrl|id|next|message|cure) "/;
 
 let server: Served;
 let lie: Lie;

@@ -1,8 +1,9 @@
 // Answers of a service that is honest, whole in shape, to start from and to spoil.
 
+import type { Check } from "../client/check.ts";
 import type { AddressPage, EventPage } from "../client/lists.ts";
 import type { Simulation } from "../client/simulation.ts";
-import type { Hex } from "../intent/intent.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import { buyer, sample, shop, usdc } from "./samples.ts";
 
@@ -53,6 +54,14 @@ export const simulationOf = (address: Hex): Simulation => ({
   ],
   scope: "transfers",
   unmeasured: 0,
+});
+
+export const checkOf = (record: AddressRecord): Check => ({
+  record,
+  simulation: simulationOf(record.address),
+  findings: [
+    { path: ["calls", 0, "args", 1], code: "allowance_left", message: "too much", cure: "less" },
+  ],
 });
 
 export const chainListOf = (factory: Hex) => ({

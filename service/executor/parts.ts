@@ -2,6 +2,7 @@
 // itself, so that a simulator can give it a world that repeats from a seed.
 
 import type { Hex, Keccak } from "executable-address";
+import { executionGasMax } from "../chain/ceiling.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
@@ -87,7 +88,7 @@ export const defaultTuning: Tuning = {
   resendMs: 10_000,
   stuckSeconds: 45,
   batchGasMax: 12_000_000,
-  intentGasMax: 5_000_000,
+  intentGasMax: executionGasMax,
   recoveryGasMax: 1_000_000,
   simulateMsMax: 4000,
   batchItemsMax: 50,

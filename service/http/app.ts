@@ -7,6 +7,7 @@ import { METHODS, type Server } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
+import { type CheckIntent, check, openCheck } from "./create/check.ts";
 import { create } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import { openPreviews } from "./dashboard/preview/preview.ts";
@@ -66,19 +67,26 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
   const statuses = openStatuses(parts);
-  app.register(async (scope) => mountApi(scope, parts, statuses), { prefix: "/v1" });
-  mountDashboard(app, parts, openPreviews(parts, statuses));
+  const checkIntent = openCheck(parts);
+  app.register(async (scope) => mountApi(scope, parts, statuses, checkIntent), { prefix: "/v1" });
+  mountDashboard(app, parts, openPreviews(parts, statuses), checkIntent);
   return app;
 }
 
 /** spec/service.md §4. A GET ignores credentials altogether. */
-function mountApi(api: FastifyInstance, parts: Parts, statuses: Statuses): void {
+function mountApi(
+  api: FastifyInstance,
+  parts: Parts,
+  statuses: Statuses,
+  checkIntent: CheckIntent,
+): void {
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
   const find = lookup(parts);
-  // GET /address/create looks up what is not an address.
+  // A GET looks up what is not an address.
   at("/address/create", { POST: create(parts), GET: find });
+  at("/address/check", { POST: check(parts, checkIntent), GET: find });
   at("/address/:address", { GET: find });
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });

@@ -109,3 +109,9 @@ const frameworkRefusals: Record<string, [Code, string]> = {
   HPE_HEADER_OVERFLOW: ["headers_too_large", "the headers are larger than 16 KiB"],
   ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
 };
+
+/** Of a route whose body is an intent. */
+export function missingBody(contentType: string | undefined): Refusal {
+  const wanted = "expected Content-Type: application/json and an intent as the body";
+  return new Refusal(contentType ? "invalid_request" : "unsupported_media_type", wanted);
+}

@@ -7,6 +7,9 @@ import { decodeErrorResult, parseAbi, size } from "viem";
 /** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
 export type Failure = { call: number | null; reason: string };
 
+/** The reason of a call to where no contract is. */
+export const noContract = "no contract is there";
+
 /** @param data what the factory's `execute` reverted with */
 export function failureOf(data: Hex): Failure {
   try {
@@ -18,7 +21,7 @@ export function failureOf(data: Hex): Failure {
         reason: isFalse(answer) ? "answered false" : explainRevert(answer),
       };
     }
-    if (errorName === "NoCode") return { call: Number(args[0]), reason: "no contract is there" };
+    if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
     // Not the factory's own: said as it came.
   }

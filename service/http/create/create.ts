@@ -4,7 +4,7 @@
 import { deriveAddress } from "executable-address";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { Refusal } from "../errors.ts";
+import { missingBody } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
@@ -43,9 +43,4 @@ export function create(parts: Parts): Route {
       return recordJson(address, terms, intent, parts);
     },
   };
-}
-
-function missingBody(contentType: string | undefined): Refusal {
-  const wanted = "expected Content-Type: application/json and an intent as the body";
-  return new Refusal(contentType ? "invalid_request" : "unsupported_media_type", wanted);
 }

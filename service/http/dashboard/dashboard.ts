@@ -3,6 +3,7 @@
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
+import type { CheckIntent } from "../create/check.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
@@ -11,14 +12,25 @@ import { mountAddresses } from "./addresses.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import type { FindPreview } from "./preview/preview.ts";
-import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
+import {
+  accountIdOf,
+  limitSession,
+  ownWritesOnly,
+  privateAnswer,
+  requireSession,
+} from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
 const signInsInFlightMax = 32;
 
-export function mountDashboard(app: FastifyInstance, parts: Parts, findPreview: FindPreview): void {
+export function mountDashboard(
+  app: FastifyInstance,
+  parts: Parts,
+  findPreview: FindPreview,
+  checkIntent: CheckIntent,
+): void {
   const { shed } = parts.metrics;
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
@@ -56,6 +68,10 @@ export function mountDashboard(app: FastifyInstance, parts: Parts, findPreview: 
         mountOrigins(own, parts);
         mountAddresses(own, parts);
         mountWebhooks(own, parts);
+        own.post("/check", async (request, reply) => {
+          reply.header("content-type", "application/json; charset=utf-8");
+          return checkIntent(accountIdOf(request), request.body);
+        });
       });
     },
     { prefix: "/dashboard/api" },

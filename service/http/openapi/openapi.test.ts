@@ -27,6 +27,7 @@ import {
 const origin = "https://shop.example.com";
 const strange = `0x${"1".repeat(40)}`;
 const call = { function: "visit()", args: [] };
+const intentPaths = ["/address/create", "/address/check"];
 const constant = ["/chains", "/openapi.json"];
 const answered = new Set<string>();
 let world: World;
@@ -60,17 +61,18 @@ async function expect(
   return response;
 }
 
-/** A create with a key of its own: nobody's limit is in the way. */
+/** A create, or a check, with a key of its own: nobody's limit is in the way. */
 async function create(
   status: number,
   more: { headers?: Record<string, string>; payload?: string | Buffer } = {},
   to = service,
+  path = "/address/create",
 ) {
   const { apiKey } = await to.newKey();
   const headers = { "content-type": "application/json", authorization: `Bearer ${apiKey}` };
   return expect(
     status,
-    "/address/create",
+    path,
     {
       method: "POST",
       headers: { ...headers, ...more.headers },
@@ -92,7 +94,7 @@ test("every route under /v1 is in the document with its methods, and nothing els
     const response = await app.inject({ method: "OPTIONS", url: `/v1${path}` });
     judgeAs(response, "Preflight");
     // What is no address is looked up as one, and refused as such.
-    const hasGet = get || path === "/address/create";
+    const hasGet = get || post;
     const methods = [...(post ? ["POST"] : []), ...(hasGet ? ["GET", "HEAD"] : []), "OPTIONS"];
     assert.equal(response.headers.allow, methods.join(", "), path);
   }
@@ -114,24 +116,32 @@ describe("answers are as described, no header and no field besides", () => {
     ];
     for (const [status, code, headers] of refused) {
       const request = { method: "POST", headers, payload: "{}" } as const;
-      const response = await expect(status, "/address/create", request);
-      assert.equal(response.json().error.code, code);
+      for (const path of intentPaths) {
+        const response = await expect(status, path, request);
+        assert.equal(response.json().error.code, code);
+      }
     }
   });
 
   test("400, 413, 415, 429 and 431 to a create that may not be", async () => {
-    await create(400, { payload: "{" });
     const fields = Object.keys(newIntent());
-    await create(400, { payload: JSON.stringify(Object.fromEntries(fields.map((f) => [f, 0]))) });
-    await create(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
-    await create(415, { headers: { "content-type": "text/plain" } });
+    const wrong = JSON.stringify(Object.fromEntries(fields.map((field) => [field, 0])));
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
-    await create(431, { headers: many });
+    for (const path of intentPaths) {
+      const post = (status: number, more: Parameters<typeof create>[1]) =>
+        create(status, more, service, path);
+      await post(400, { payload: "{" });
+      await post(400, { payload: wrong });
+      await post(413, { payload: Buffer.alloc(bodyBytesMax + 1) });
+      await post(415, { headers: { "content-type": "text/plain" } });
+      await post(431, { headers: many });
+    }
     const { clientId } = await newClientId(service);
     const headers = { "x-client-id": clientId, origin, "content-type": "application/json" };
     const request = { method: "POST", url: "/v1/address/create", headers, payload: "{}" } as const;
     await Promise.all(Array.from({ length: 100 }, () => service.app.inject(request)));
     await expect(429, "/address/create", request);
+    await expect(429, "/address/check", { ...request, url: "/v1/address/check" });
   });
 
   test("200 to a create by either credential, and 200, 304 and 404 on look-up", async () => {
@@ -149,6 +159,24 @@ describe("answers are as described, no header and no field besides", () => {
     await expect(200, "/address/{address}", { method: "HEAD" });
     await expect(200, "/chains", {});
     assert.deepEqual((await expect(200, "/openapi.json", {})).json(), document);
+  });
+
+  test("200 to a check, whatever it finds, 503 where the chain is away, and 500", async () => {
+    const check = (status: number, to = service) =>
+      create(status, { payload: JSON.stringify(intent) }, to, "/address/check");
+    const { intent } = await world.newRecord({ token: newIntent().token });
+    // The chain's own token stands at another address than the one that is listed.
+    await world.client.setCode({
+      address: intent.token,
+      bytecode: (await world.client.getCode({ address: world.token }))!,
+    });
+    const { findings } = (await check(200)).json();
+    assert.ok(findings.length > 0);
+    const cut = await startApp();
+    await check(503, cut);
+    cut.parts.accounts.limiter.take = () => Promise.reject(new Error("lost"));
+    await check(500, cut);
+    await cut.close();
   });
 
   test("200 and every refusal to the account's lists", async () => {

@@ -42,7 +42,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
 }
 
 /** Whatever is asked for, a chain's endpoints get no more than so many calls in a minute. */
-function metered(rpc: ChainRpc, perMinute: number): ChainRpc {
+export function metered(rpc: ChainRpc, perMinute: number): ChainRpc {
   let minute = 0;
   let calls = 0;
   return {

@@ -1,0 +1,49 @@
+// What `POST /v1/address/check` answers: the record that create would make, and what is doubtful
+// about paying its address. Only the record is proof; the rest is what one node computed.
+
+import type { Path } from "../errors.ts";
+import type { AddressRecord } from "../intent/intent.ts";
+import type { Simulation } from "./simulation.ts";
+
+/** Every kind of finding. spec/service.md, "Check", says what each means; the list may grow. */
+export const findingCodes = [
+  "address_is_over",
+  "not_simulated",
+  "target_without_code",
+  "target_is_wallet",
+  "call_reverts",
+  "money_left_over",
+  "other_tokens_left",
+  "allowance_left",
+  "amount_decimals",
+  "amount_beyond_supply",
+  "recovery_cannot_receive",
+  "recovery_refuses_coin",
+  "recovery_is_token",
+  "token_paused",
+  "token_blocks_address",
+  "token_refuses_transfers",
+  "token_takes_fee",
+  "gas_beyond_ceiling",
+  "expires_too_near",
+] as const;
+
+export type FindingCode = (typeof findingCodes)[number];
+
+export type Finding = {
+  /** The place in the intent, as in an issue: `["calls", 0, "target"]`. */
+  readonly path: Path;
+  readonly code: FindingCode;
+  /** What was found. A contract may have chosen some of the words: printable ASCII. */
+  readonly message: string;
+  /** What to change. */
+  readonly cure: string;
+};
+
+export type Check = {
+  /** As create would answer it, with the salt that was drawn where the intent had none. */
+  readonly record: AddressRecord;
+  readonly simulation: Simulation;
+  /** Empty: nothing doubtful was found. */
+  readonly findings: readonly Finding[];
+};

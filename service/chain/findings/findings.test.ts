@@ -1,0 +1,355 @@
+// Every kind of finding, on a chain: an intent that has the trap, and one that looks like it and
+// has not. What looks like it must also execute, paid as payers pay.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import { type Finding, type FindingCode, findingCodes } from "executable-address/client";
+import { deterministicDeployer } from "executable-address-contracts";
+import { concat, encodeFunctionData, getAddress, getContractAddress, parseAbi, toHex } from "viem";
+import { deployOdd } from "../simulation/odd-contracts-for-tests.ts";
+import {
+  type SimulatedWorld,
+  shop,
+  startSimulated,
+  stranger,
+} from "../simulation/world-for-tests.ts";
+import { type Manner, NodeError } from "../status/node-for-tests.ts";
+import { payer } from "../status/world-for-tests.ts";
+import { openChecks } from "./checks.ts";
+
+const amount = "5000000";
+const abi = parseAbi([
+  "function transfer(address to, uint256 amount)",
+  "function setBlocked(address account, bool blocked)",
+  "function pause(bool paused)",
+  "function lie(uint256 claimed, uint256 size, bool reverts)",
+]);
+
+let world: SimulatedWorld;
+const tokens: { symbol: string; address: Hex; decimals: number }[] = [];
+
+before(async () => {
+  world = await startSimulated();
+  await list(world.token);
+});
+after(() => world?.stop());
+
+/** The service lists it, and the payer has a million of it. */
+async function list(token: Hex): Promise<Hex> {
+  tokens.push({ symbol: "DMO", address: token, decimals: 6 });
+  await world.pay(payer, 1_000_000_000_000n, token);
+  return token;
+}
+
+const odd = async (name: string) => list(await world.deployOdd(name));
+const fiat = async () => list(await deployOdd(world, "FiatToken"));
+
+async function call(to: Hex, data: Hex) {
+  const hash = await world.client.sendTransaction({ to, data });
+  await world.client.waitForTransactionReceipt({ hash });
+}
+
+const transfer = (token: Hex, to = shop, of = amount): Call => ({
+  target: token,
+  function: "transfer(address to, uint256 amount)",
+  args: [to, of],
+});
+
+/** Pays `amount` to the shop unless told otherwise. */
+const record = (change: Partial<Intent> = {}) =>
+  world.newRecord({
+    ...{ amount, calls: [transfer(change.token ?? world.token, shop, change.amount ?? amount)] },
+    ...change,
+  });
+
+const depths = { confirmations: 32, paymentConfirmations: 0 };
+
+async function check(given: AddressRecord, url = world.rpcUrl): Promise<readonly Finding[]> {
+  const chain = { ...world.chainAt(url), tokens, executionGasMax: 1_000_000, ...depths };
+  return (await openChecks(chain)(given)).findings;
+}
+
+const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
+const placeOf = (findings: readonly Finding[], code: FindingCode) =>
+  findings.find((finding) => finding.code === code)?.path.join(".");
+
+async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
+  const args = [address, BigInt(intent.amount)] as const;
+  await call(intent.token, encodeFunctionData({ abi, functionName: "transfer", args }));
+  await world.execute({ address, intent, ...rest });
+}
+
+/** A contract at an address nobody else has, of this code. */
+let codes = 0x61_0000n;
+async function withCode(code: Hex): Promise<Hex> {
+  const address = getAddress(toHex(codes++, { size: 20 }));
+  await world.client.setCode({ address, bytecode: code });
+  return address;
+}
+
+/** PUSH0 4 times, SELFBALANCE, PUSH20 the receiver, GAS CALL: sends all it has. */
+async function giver(receiver: Hex): Promise<Hex> {
+  const address = await withCode(concat(["0x5f5f5f5f4773", receiver, "0x5af100"]));
+  await world.client.setBalance({ address, value: 7n });
+  return address;
+}
+
+/** Calldata whose last 36 bytes the deployer runs as init code: it makes one STOP. */
+async function creation(): Promise<{ create: Call; created: Hex }> {
+  const head = concat([toHex(codes++, { size: 28 }), "0x60015ff3"]);
+  const code = toHex(0n, { size: 32 });
+  const create: Call = {
+    target: deterministicDeployer.address,
+    function: "make(bytes32 head, bytes32 code)",
+    args: [head, code],
+  };
+  const data = encodeFunctionData({
+    abi: parseAbi(["function make(bytes32 head, bytes32 code)"]),
+    args: [head, code],
+  });
+  const created = getContractAddress({
+    opcode: "CREATE2",
+    from: deterministicDeployer.address,
+    salt: data.slice(0, 66) as Hex,
+    bytecode: `0x${data.slice(66)}`,
+  });
+  return { create, created };
+}
+
+const visit = (target: Hex): Call => ({ target, function: "visit()", args: [] });
+const approve = (spender: Hex, of: string): Call => ({
+  target: world.token,
+  function: "approve(address spender, uint256 amount)",
+  args: [spender, of],
+});
+const payShop = () => world.onShop("pay(address token, uint256 amount)", world.token, amount);
+
+type Pair = {
+  code: FindingCode;
+  /** Where the finding points. */
+  at: string;
+  trap: () => Promise<AddressRecord>;
+  twin: () => Promise<AddressRecord>;
+};
+
+const pairs: Pair[] = [
+  {
+    code: "address_is_over",
+    at: "salt",
+    async trap() {
+      const served = await record();
+      await payAndExecute(served);
+      return served;
+    },
+    twin: () => record(),
+  },
+  {
+    code: "not_simulated",
+    at: "",
+    async trap() {
+      const token = await world.deployOdd("LyingToken");
+      const args = [0n, 32n, false] as const;
+      await call(token, encodeFunctionData({ abi, functionName: "lie", args }));
+      return record({ token });
+    },
+    twin: async () => record({ token: await odd("SilentToken") }),
+  },
+  {
+    code: "target_without_code",
+    at: "calls.1.target",
+    trap: () => record({ calls: [transfer(world.token), visit(stranger)] }),
+    async twin() {
+      const { create, created } = await creation();
+      return record({ calls: [transfer(world.token), create, visit(created)] });
+    },
+  },
+  {
+    code: "target_is_wallet",
+    at: "calls.1.target",
+    async trap() {
+      const wallet = await withCode(concat(["0xef0100", world.target]));
+      return record({ calls: [transfer(world.token), visit(wallet)] });
+    },
+    async twin() {
+      const contract = await withCode(concat(["0x00", "0xef0100", toHex(0n, { size: 19 })]));
+      return record({ calls: [transfer(world.token), visit(contract)] });
+    },
+  },
+  {
+    code: "call_reverts",
+    at: "calls.1",
+    trap: () => record({ calls: [transfer(world.token), world.onShop("fail()")] }),
+    twin: () => record({ calls: [transfer(world.token), world.onShop("visit()")] }),
+  },
+  {
+    code: "money_left_over",
+    at: "amount",
+    trap: () => record({ calls: [transfer(world.token, shop, "4000000")] }),
+    twin: () =>
+      record({
+        calls: [transfer(world.token, shop, "4000000"), transfer(world.token, stranger, "1000000")],
+      }),
+  },
+  {
+    code: "other_tokens_left",
+    at: "calls",
+    async trap() {
+      // CALLER in place of an address that is pushed.
+      const target = await withCode("0x5f5f5f5f47335af100");
+      await world.client.setBalance({ address: target, value: 7n });
+      return record({ calls: [transfer(world.token), visit(target)] });
+    },
+    twin: async () => record({ calls: [transfer(world.token), visit(await giver(shop))] }),
+  },
+  {
+    code: "allowance_left",
+    at: "calls.0.args.1",
+    trap: () => record({ calls: [approve(world.target, "5000001"), payShop()] }),
+    twin: () => record({ calls: [approve(world.target, amount), payShop()] }),
+  },
+  {
+    code: "amount_decimals",
+    at: "amount",
+    trap: () => record({ amount: "25" }),
+    twin: () => record({ amount: "25000000" }),
+  },
+  {
+    code: "amount_beyond_supply",
+    at: "amount",
+    trap: async () => record({ token: await odd("NoZeroApproveToken"), amount: "1000000000001" }),
+    twin: async () => record({ token: await odd("NoZeroApproveToken"), amount: "1000000000000" }),
+  },
+  {
+    code: "recovery_cannot_receive",
+    at: "recovery",
+    trap: () => blocked(fiat, (one) => ({ recovery: one })),
+    twin: () => blocked(fiat, () => ({})),
+  },
+  {
+    code: "recovery_refuses_coin",
+    at: "recovery",
+    trap: () => record({ recovery: world.target }),
+    twin: async () => record({ recovery: await withCode("0x00") }),
+  },
+  {
+    code: "recovery_is_token",
+    at: "recovery",
+    trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
+    // Answers every question with 31 bytes, and takes coin.
+    twin: async () => record({ recovery: await withCode("0x601f5ff3") }),
+  },
+  {
+    code: "token_paused",
+    at: "token",
+    trap: () => paused(true),
+    twin: () => paused(false),
+  },
+  {
+    code: "token_blocks_address",
+    at: "calls.0.args.0",
+    trap: () =>
+      blocked(
+        () => odd("BlockingToken"),
+        (one, token) => ({ calls: [transfer(token, one)] }),
+      ),
+    twin: () =>
+      blocked(
+        () => odd("BlockingToken"),
+        () => ({}),
+      ),
+  },
+  {
+    code: "token_refuses_transfers",
+    at: "token",
+    trap: async () => record({ token: await odd("FalseToken") }),
+    twin: async () => record({ token: await odd("NoZeroApproveToken") }),
+  },
+  {
+    code: "token_takes_fee",
+    at: "token",
+    trap: async () => record({ token: await odd("FeeToken") }),
+    twin: async () => record({ token: await odd("BoastingToken") }),
+  },
+  {
+    code: "gas_beyond_ceiling",
+    at: "calls",
+    trap: () => stocking("50"),
+    twin: () => stocking("30"),
+  },
+  {
+    code: "expires_too_near",
+    at: "expirationTimestamp",
+    trap: () => expiring(60),
+    twin: () => expiring(90),
+  },
+];
+
+const stocking = (items: string) =>
+  record({ calls: [transfer(world.token), world.onShop("stock(uint256 items)", items)] });
+
+/** On a chain of two seconds a block. */
+async function expiring(seconds: number) {
+  await world.client.mine({ blocks: 120, interval: 2 });
+  const { timestamp } = await world.client.getBlock();
+  return record({ expirationTimestamp: Number(timestamp) + seconds });
+}
+
+async function paused(is: boolean) {
+  const token = await fiat();
+  await call(token, encodeFunctionData({ abi, functionName: "pause", args: [is] }));
+  return record({ token });
+}
+
+/** An intent in a token that blocks `stranger`. */
+async function blocked(
+  issue: () => Promise<Hex>,
+  change: (blocked: Hex, token: Hex) => Partial<Intent>,
+) {
+  const token = await issue();
+  const args = [stranger, true] as const;
+  await call(token, encodeFunctionData({ abi, functionName: "setBlocked", args }));
+  return record({ token, ...change(stranger, token) });
+}
+
+describe("findings", () => {
+  test("there is a trap for every kind", () => {
+    assert.deepEqual(pairs.map(({ code }) => code).toSorted(), [...findingCodes].toSorted());
+  });
+
+  for (const { code, at, trap, twin } of pairs) {
+    test(`${code}: the trap is found where it is, with a cure`, async () => {
+      const findings = await check(await trap());
+      assert.ok(codesOf(findings).includes(code), `found ${JSON.stringify(findings)}`);
+      assert.equal(placeOf(findings, code), at);
+      for (const { message, cure } of findings) assert.ok(message.length > 10 && cure.length > 10);
+    });
+
+    test(`${code}: what looks like it has no finding, and executes`, async () => {
+      const innocent = await twin();
+      assert.deepEqual(await check(innocent), []);
+      await payAndExecute(innocent);
+    });
+  }
+
+  test("amounts written for more decimals than the token has", async () => {
+    const findings = await check(await record({ amount: "25000000000000000000" }));
+    const found = findings.find(({ code }) => code === "amount_decimals");
+    assert.equal(found?.cure, "for 25 DMO write 25000000");
+  });
+
+  test("a node without eth_simulateV1 finds the same, but for fees and allowances", async () => {
+    const old: Manner = async (method, params, ask) => {
+      if (method === "eth_simulateV1") throw new NodeError(-32601, "the method does not exist");
+      return ask(method, params);
+    };
+    await world.through(old, async (url) => {
+      for (const { code, trap, twin } of pairs) {
+        if (["token_takes_fee", "allowance_left", "gas_beyond_ceiling"].includes(code)) continue;
+        const findings = await check(await trap(), url);
+        assert.ok(codesOf(findings).includes(code), `${code}: ${JSON.stringify(findings)}`);
+        assert.deepEqual(await check(await twin(), url), []);
+      }
+    });
+  });
+});

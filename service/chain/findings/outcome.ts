@@ -1,0 +1,83 @@
+// What a simulation itself tells: that it fails and where, and what would stay behind.
+
+import type { Hex } from "executable-address";
+import type { Finding, Simulation } from "executable-address/client";
+import { zeroAddress } from "viem";
+import { noContract } from "../simulation/revert.ts";
+import type { Subject } from "../status/status.ts";
+
+/** The most gas that the executor gives one execution. */
+export type Ceiling = { executionGasMax: number };
+
+/**
+ * An estimate is higher than what a run uses: refunds come at the end, and each level of calls
+ * keeps a 64th back.
+ */
+const gasShareMax = 0.9;
+
+/** @param isExplained a finding about the token says already why it fails */
+export function findFailure(
+  { outcome, reason, failedCall }: Simulation,
+  isExplained: boolean,
+): Finding[] {
+  if (outcome === "unknown") {
+    const message = `the calls could not be tried: ${reason}`;
+    const cure = "pay a small amount to an address of the same calls first";
+    return [{ path: [], code: "not_simulated", message, cure }];
+  }
+  if (outcome !== "fails" || isExplained) return [];
+  if (failedCall !== null && reason === noContract) {
+    const message = "no contract is there when it is called";
+    const cure = "call a contract of this chain, or one that an earlier call creates";
+    const path = ["calls", failedCall, "target"];
+    return [{ path, code: "target_without_code", message, cure }];
+  }
+  const path = failedCall === null ? ["calls"] : ["calls", failedCall];
+  const cure = "change the call, or what it needs, until it succeeds with the amount paid";
+  return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
+}
+
+/** Of the intent's own token, and of any other that the calls bring. */
+export function findLeftOver(simulation: Simulation, { address, intent }: Subject): Finding[] {
+  if (simulation.outcome !== "succeeds") return [];
+  const mine = simulation.changes.filter(({ account }) => account === address);
+  const spent = -BigInt(mine.find(({ token }) => token === intent.token)?.change ?? 0);
+  const left = BigInt(intent.amount) - spent;
+  const findings: Finding[] = [];
+  if (left > 0n && simulation.scope !== null) {
+    findings.push({
+      path: ["amount"],
+      code: "money_left_over",
+      message: `the calls spend ${spent} of ${intent.amount}; ${left} would wait for recovery`,
+      cure: `ask for ${spent}, or add a call that passes the rest on`,
+    });
+  }
+  for (const { token, change, symbol } of mine) {
+    if (token === intent.token || BigInt(change) <= 0n) continue;
+    const name = token === zeroAddress ? "native coin" : (symbol ?? token);
+    findings.push({
+      path: ["calls"],
+      code: "other_tokens_left",
+      message: `the calls leave ${change} base units of ${name} at the address itself`,
+      cure: "name the one who is to have it as the receiver in the call, or pass it on in another",
+    });
+  }
+  return findings;
+}
+
+export function findGas({ gasUsed }: Simulation, { executionGasMax }: Ceiling): Finding[] {
+  if (gasUsed === null || gasUsed <= executionGasMax * gasShareMax) return [];
+  const message = `it takes ${gasUsed} gas; the executor here spends at most ${executionGasMax}`;
+  const cure = "divide the calls among several addresses, or execute it yourself";
+  return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
+}
+
+/** @param delegating targets that are accounts with delegated code */
+export function findWallets({ intent }: Subject, delegating: ReadonlySet<Hex>): Finding[] {
+  return intent.calls.flatMap(({ target }, index): Finding[] => {
+    if (!delegating.has(target)) return [];
+    const message = "a wallet that has delegated its code stands there: its owner may change it";
+    const cure = "call a contract; a wallet is paid by a transfer of the token";
+    return [{ path: ["calls", index, "target"], code: "target_is_wallet", message, cure }];
+  });
+}

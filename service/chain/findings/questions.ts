@@ -1,0 +1,80 @@
+// Calls that are asked about and never sent, as many as one question holds: one after the other on
+// the same state where the node has eth_simulateV1, else each by itself.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import { askAt } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { CallRefused, hexData, isRefusal, isRevert, toQuantity } from "../rpc/json-rpc.ts";
+
+/** `value` wei; `gas` {@link questionGas} where it is left out. */
+export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };
+
+/** Undefined: the node could not run it. */
+export type Reply = { succeeded: boolean; data: Hex } | undefined;
+
+/** State as the questions assume it. `balance` in wei. */
+export type AssumedState = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
+
+/** Circle's proxied tokens take 60,000 for a transfer. What burns more answers nothing. */
+const questionGas = 200_000;
+
+export type Replies = {
+  /** In the order of the questions. */
+  replies: Reply[];
+  /** Each question found the state that those before it left. */
+  isSequence: boolean;
+};
+
+/** @throws {ChainUnavailable} where the node cannot be reached */
+export async function askAll(
+  rpc: ChainRpc,
+  block: BlockReference,
+  questions: readonly Question[],
+  assumed: AssumedState = {},
+): Promise<Replies> {
+  if (questions.length === 0) return { replies: [], isSequence: true };
+  const calls = questions.map(({ from, to, data, value, gas = questionGas }) => ({
+    ...(from && { from }),
+    ...(value !== undefined && { value: toQuantity(value) }),
+    ...{ to, input: data, gas: toQuantity(gas) },
+  }));
+  const payload = { blockStateCalls: [{ stateOverrides: assumed, calls }] };
+  try {
+    const ask = (at: unknown) => ({ method: "eth_simulateV1", params: [payload, at] });
+    const answer = (await askAt(rpc, block, ask)) as [{ calls: Done[] }];
+    const replies = answer[0].calls.map(({ status, returnData }) => ({
+      succeeded: Number(status) === 1,
+      data: hexData(returnData),
+    }));
+    return { replies, isSequence: true };
+  } catch (error) {
+    // A malformed answer is a node's that does not know the method.
+    if (!(isRefusal(error) || error instanceof TypeError)) throw error;
+  }
+  const alone = calls.map((call) => askOne(rpc, block, call, assumed));
+  return { replies: await Promise.all(alone), isSequence: false };
+}
+
+type Done = { status: Hex; returnData: Hex };
+
+async function askOne(
+  rpc: ChainRpc,
+  block: BlockReference,
+  { input, ...call }: { input: Hex },
+  assumed: AssumedState,
+): Promise<Reply> {
+  const params = [{ ...call, data: input }];
+  try {
+    const answer = await askAt(rpc, block, (at) => ({
+      method: "eth_call",
+      params: [...params, at, assumed],
+    }));
+    return { succeeded: true, data: hexData(answer) };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    if (!(error instanceof CallRefused)) return undefined;
+    const { code, message, data } = error;
+    return isRevert({ code, message, data }) ? { succeeded: false, data: "0x" } : undefined;
+  }
+}

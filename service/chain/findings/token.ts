@@ -1,0 +1,167 @@
+// What the token would do to a payment, and to what goes back: asked by transfers that the address
+// would make, since of a token's rules its behaviour alone is common to all.
+
+import { encodeBalanceOf, type Hex } from "executable-address";
+import type { Finding } from "executable-address/client";
+import type { BlockReference } from "executable-address/status";
+import { encodeFunctionData, hexToBigInt, keccak256, parseAbi, size, slice } from "viem";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import type { Subject } from "../status/status.ts";
+import { type AssumedState, askAll, type Question, type Reply } from "./questions.ts";
+
+const abi = parseAbi([
+  "function transfer(address to, uint256 amount)",
+  "function totalSupply()",
+  "function paused()",
+]);
+
+const transfer = (to: Hex, amount: bigint) =>
+  encodeFunctionData({ abi, functionName: "transfer", args: [to, amount] });
+const totalSupply = encodeFunctionData({ abi, functionName: "totalSupply" });
+const paused = encodeFunctionData({ abi, functionName: "paused" });
+
+/** An account that nobody has, another for each address. */
+const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
+
+const isDone = (reply: Reply) =>
+  reply?.succeeded === true && !(size(reply.data) === 32 && hexToBigInt(reply.data) === 0n);
+const wordOf = (reply: Reply) =>
+  reply?.succeeded && size(reply.data) === 32 ? hexToBigInt(reply.data) : undefined;
+
+export type TokenAnswers = {
+  supply: bigint | undefined;
+  isPaused: boolean;
+  /** Undefined: the node could not say. */
+  canMove: boolean | undefined;
+  canReturn: boolean | undefined;
+  canReturnCoin: boolean | undefined;
+  recoveryIsToken: boolean;
+  /** Of what a payer sends, where it is less. */
+  arrives: { sent: bigint; received: bigint } | undefined;
+};
+
+/** @param state in which the address holds one unit more than `amount` */
+export async function askToken(
+  rpc: ChainRpc,
+  block: BlockReference,
+  { address, intent }: Subject,
+  { state, held }: { state: AssumedState; held: bigint },
+): Promise<TokenAnswers> {
+  const { token, recovery } = intent;
+  const nobody = nobodyOf(address);
+  const sent = held - 1n;
+  const questions: Question[] = [
+    { to: token, data: totalSupply },
+    { to: token, data: paused },
+    { to: recovery, data: totalSupply },
+    { from: address, to: recovery, data: "0x", value: 1n },
+    { from: address, to: token, data: transfer(recovery, 1n) },
+    { from: address, to: token, data: transfer(nobody, sent) },
+    { to: token, data: encodeBalanceOf(nobody) },
+  ];
+  const withCoin = { ...state, [address]: { balance: "0x1" as const } };
+  const { replies, isSequence } = await askAll(rpc, block, questions, withCoin);
+  const [supply, isPaused, asToken, coin, back, out, arrived] = replies;
+  const received = isSequence && isDone(out) ? wordOf(arrived) : undefined;
+  const said = (reply: Reply) => (reply === undefined ? undefined : isDone(reply));
+  return {
+    supply: wordOf(supply),
+    isPaused: wordOf(isPaused) === 1n,
+    canMove: said(out),
+    canReturn: said(back),
+    canReturnCoin: coin?.succeeded,
+    recoveryIsToken: wordOf(asToken) !== undefined,
+    arrives: received !== undefined && received < sent ? { sent, received } : undefined,
+  };
+}
+
+/** @param blocked places in the intent of addresses that the token says it blocks */
+export function findTokenDoubts(
+  { intent }: Subject,
+  answers: TokenAnswers,
+  blocked: readonly (string | number)[][],
+): Finding[] {
+  const findings: Finding[] = blocked.map((path) => ({
+    path,
+    code: "token_blocks_address",
+    message: "the token blocks this address: it neither sends to it nor from it",
+    cure: "name another address, or another token",
+  }));
+  const { supply, isPaused, canMove, canReturn, canReturnCoin, recoveryIsToken, arrives } = answers;
+  if (canMove === false) findings.push(isPaused ? pausedToken : refusingToken);
+  const isRecoveryBlocked = blocked.some(([field]) => field === "recovery");
+  if (canMove && canReturn === false && !isRecoveryBlocked) findings.push(refusedRecovery);
+  if (canReturnCoin === false) findings.push(refusedCoin);
+  if (recoveryIsToken) findings.push(tokenAsRecovery);
+  if (arrives) findings.push(feeOf(arrives));
+  if (supply !== undefined && BigInt(intent.amount) > supply) {
+    const message = `of this token there are ${supply} base units in all`;
+    const cure = "ask for less: amounts are in base units of the token's decimals";
+    findings.push({ path: ["amount"], code: "amount_beyond_supply", message, cure });
+  }
+  return findings;
+}
+
+const pausedToken: Finding = {
+  path: ["token"],
+  code: "token_paused",
+  message: "the token is paused: nobody can pay the address, and its calls would fail",
+  cure: "take another token, or wait until its issuer resumes it",
+};
+const refusingToken: Finding = {
+  path: ["token"],
+  code: "token_refuses_transfers",
+  message: "the token refuses a transfer from the address to anybody",
+  cure: "take another token",
+};
+const refusedRecovery: Finding = {
+  path: ["recovery"],
+  code: "recovery_cannot_receive",
+  message: "the token can be sent to others and not to this address, so nothing could come back",
+  cure: "name an address that receives this token",
+};
+const refusedCoin: Finding = {
+  path: ["recovery"],
+  code: "recovery_refuses_coin",
+  message: "a contract that takes no native coin: what is paid in it by mistake stays where it is",
+  cure: "name a wallet, or a contract with a receive function",
+};
+const tokenAsRecovery: Finding = {
+  path: ["recovery"],
+  code: "recovery_is_token",
+  message: "a token's contract: tokens that are sent there are mostly lost",
+  cure: "name a wallet of the one who is paid back",
+};
+const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding => ({
+  path: ["token"],
+  code: "token_takes_fee",
+  message: `of ${sent} sent, ${received} arrive: whoever pays exactly the amount pays too little`,
+  cure: "ask payers for more than the amount, or take another token",
+});
+
+/** By these names tokens tell whom they block: of Circle, of Tether, and two more in use. */
+const blockAbi = parseAbi([
+  "function isBlacklisted(address account)",
+  "function isBlackListed(address account)",
+  "function isBlocked(address account)",
+  "function isFrozen(address account)",
+]);
+const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"] as const;
+
+/** Those of `accounts` of which the token says that it blocks them, by any of the usual names. */
+export async function findBlocked(
+  rpc: ChainRpc,
+  block: BlockReference,
+  token: Hex,
+  accounts: readonly Hex[],
+): Promise<Set<Hex>> {
+  const asked = accounts.flatMap((account) =>
+    blockQuestions.map((functionName) => ({
+      account,
+      data: encodeFunctionData({ abi: blockAbi, functionName, args: [account] }),
+    })),
+  );
+  const questions = asked.map(({ data }) => ({ to: token, data }));
+  const { replies } = await askAll(rpc, block, questions);
+  return new Set(asked.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
+}

@@ -1,0 +1,105 @@
+// POST /v1/address/check, and the dashboard's: the record is create's, and nothing is kept.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
+import { startApp, type TestApp } from "../app-for-tests.ts";
+import { openBrowser } from "../browser-for-tests.ts";
+import { chainsAt } from "../status/app-for-tests.ts";
+
+let world: World;
+let server: TestApp;
+before(async () => {
+  world = await startWorld();
+  server = await startApp({ chains: chainsAt(world) });
+});
+after(async () => {
+  await server.close();
+  await world.stop();
+});
+
+const post = (path: string, apiKey: string, body: unknown, to = server) =>
+  to.app.inject({
+    method: "POST",
+    url: `/v1/address/${path}`,
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    payload: JSON.stringify(body),
+  });
+
+/** Of the chain's hour: five units to the shop. */
+const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
+
+describe("POST /v1/address/check", () => {
+  test("400 with every fault, as create says them", async () => {
+    const { apiKey } = await server.newKey();
+    const wrong = { ...(await newIntent()), amount: "01", recovery: "0x", more: 1 };
+    const [checked, created] = [
+      await post("check", apiKey, wrong),
+      await post("create", apiKey, wrong),
+    ];
+    assert.equal(checked.statusCode, 400);
+    assert.deepEqual(checked.json().error.issues, created.json().error.issues);
+  });
+
+  test("429 beyond 30 at once, of this account alone", async () => {
+    const [busy, other] = [await server.newKey(), await server.newKey()];
+    const intent = await newIntent();
+    const answers = await Promise.all(
+      Array.from({ length: 31 }, () => post("check", busy.apiKey, intent)),
+    );
+    const refused = answers.filter(({ statusCode }) => statusCode === 429);
+    assert.deepEqual(refused.length, 1);
+    assert.match(String(refused[0]?.headers["retry-after"]), /^[12]$/);
+    assert.equal((await post("check", other.apiKey, intent)).statusCode, 200);
+    assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
+  });
+
+  test("503 chain_unavailable when the chain's RPC is down", async () => {
+    const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
+    const { apiKey } = await cut.newKey();
+    const answer = await post("check", apiKey, await newIntent(), cut);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
+    assert.doesNotMatch(answer.body, /127\.0\.0\.1/);
+    await cut.close();
+  });
+
+  test("the record create answers, a run with the amount assumed; nothing is saved", async () => {
+    const { accountId, apiKey } = await server.newKey();
+    const intent = await newIntent();
+    const checked = await post("check", apiKey, intent);
+    assert.equal(checked.statusCode, 200, checked.body);
+    assert.equal(checked.headers["cache-control"], "no-store");
+    const { record, simulation, findings } = checked.json();
+    assert.deepEqual([simulation.outcome, simulation.fundingAssumed], ["succeeds", true]);
+    // Of this token there is none yet.
+    assert.deepEqual(
+      findings.map(({ code }: { code: string }) => code),
+      ["amount_beyond_supply"],
+    );
+    const lookup = await server.app.inject(`/v1/address/${record.address}`);
+    assert.equal(lookup.statusCode, 404);
+    await server.parts.accounts.usage.flush();
+    const { db } = server.parts.store;
+    const usage = db.selectFrom("usage").selectAll().where("account_id", "=", accountId);
+    assert.deepEqual(await usage.execute(), []);
+    assert.deepEqual((await post("create", apiKey, intent)).json(), record);
+  });
+
+  test("a salt is drawn where there is none", async () => {
+    const { apiKey } = await server.newKey();
+    const { salt: _, ...intent } = await newIntent();
+    const { record } = (await post("check", apiKey, intent)).json();
+    assert.deepEqual((await post("create", apiKey, record.intent)).json(), record);
+  });
+
+  test("the dashboard checks by its session, within the same share", async () => {
+    const browser = openBrowser(server);
+    assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 401);
+    await browser.signUp("ada@example.com");
+    const intent = await newIntent();
+    const answer = await browser.post("/dashboard/api/check", intent);
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.deepEqual(answer.json().record.intent, intent);
+    assert.equal((await browser.post("/dashboard/api/check", {})).statusCode, 400);
+  });
+});

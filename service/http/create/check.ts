@@ -1,0 +1,76 @@
+// POST /address/check: spec/service.md, "Check". What create would answer, tried before anybody
+// pays; nothing is saved. A check costs the chain's endpoints several calls, so besides the
+// credential's limit an account has its own share of them.
+
+import { deriveAddress, formatAddress } from "executable-address";
+import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
+import { executionGasMax } from "../../chain/ceiling.ts";
+import { openChecks } from "../../chain/findings/checks.ts";
+import { authorize } from "../authorize/authorize.ts";
+import { missingBody, Refusal } from "../errors.ts";
+import { budget } from "../load/budget.ts";
+import type { Parts } from "../parts.ts";
+import { recordJson } from "../record.ts";
+import type { Route } from "../routes.ts";
+import { metered } from "../simulation/simulation.ts";
+import { perChain, refuseUnread } from "../status/source.ts";
+import { parseNewIntent } from "./new-intent.ts";
+
+/**
+ * @param body any JSON value
+ * @returns JSON: record, simulation and findings
+ * @throws {InvalidError} with every fault of the intent
+ * @throws {Refusal} `rate_limited`, `chain_unavailable`
+ */
+export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
+
+/** Of one account: 30 at once, then one in 2 s. */
+const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
+
+/** One for the API and the dashboard, so that an account has one share. */
+export function openCheck(parts: Parts): CheckIntent {
+  const { chains, factory, keccak, limits } = parts;
+  const limiter = memoryLimiter();
+  const checkOn = perChain(parts, (chain) => {
+    const { confirmations, paymentConfirmations } = chains.find(chain.chainId)!;
+    const rpc = metered(chain.rpc, limits.simulationCallsPerMinute);
+    return openChecks({ ...chain, rpc, executionGasMax, confirmations, paymentConfirmations });
+  });
+  return async (accountId, body) => {
+    const { intent, terms } = parseNewIntent(body, parts);
+    const verdict = await limiter.take(accountId, perAccount);
+    if (!verdict.admitted) {
+      const seconds = String(Math.ceil(verdict.retryMs / 1000));
+      throw new Refusal("rate_limited", `too many checks: try again in ${seconds} s`, {
+        headers: { "retry-after": seconds },
+      });
+    }
+    const address = deriveAddress(terms, { factory, keccak });
+    const subject = { address: formatAddress(address, keccak), intent };
+    const { simulation, findings } = await checkOn(intent.chainId)(subject).catch((error) =>
+      refuseUnread(intent.chainId, error),
+    );
+    const record = recordJson(address, terms, intent, parts);
+    const [simulated, found] = [JSON.stringify(simulation), JSON.stringify(findings)];
+    return `{"record":${record},"simulation":${simulated},"findings":${found}}`;
+  };
+}
+
+export function check(parts: Parts, checkIntent: CheckIntent): Route {
+  const { limits, metrics } = parts;
+  return {
+    before: [
+      budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" })),
+      async (request, reply) => {
+        request.caller = await authorize(request, reply, parts, "read");
+      },
+    ],
+    async handler(request, reply) {
+      if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      reply
+        .header("content-type", "application/json; charset=utf-8")
+        .header("cache-control", "no-store");
+      return checkIntent(request.caller!.accountId, request.body);
+    },
+  };
+}
