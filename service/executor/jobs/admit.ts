@@ -4,7 +4,7 @@
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
-import { type Batch, batchesOf, gasOf, type Ready, sharesOf } from "./batch.ts";
+import { type Batch, batchesOf, type Ready, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
 import { valueOfTips } from "./tips.ts";
 
@@ -63,13 +63,10 @@ function isCovered({ parts }: Pass, purse: Purse, { item, gas, tokens }: Ready):
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }
 
-/** Recoveries go one by one. */
+/** Executions first; recoveries in batches of their own. */
 function batchesFor(pass: Pass, ready: readonly Ready[]): Batch[] {
   const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass) };
   const executions = ready.filter(({ tokens }) => tokens === undefined);
   const recoveries = ready.filter(({ tokens }) => tokens !== undefined);
-  return [
-    ...batchesOf(executions, limits),
-    ...recoveries.map((one) => ({ ready: [one], gas: gasOf([one]) })),
-  ];
+  return [...batchesOf(executions, limits), ...batchesOf(recoveries, limits)];
 }

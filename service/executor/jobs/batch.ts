@@ -1,4 +1,4 @@
-// Which executions go together in one transaction, and how much gas it is given.
+// Which executions, or which recoveries, go together in one transaction, and how much gas it gets.
 
 import type { Hex } from "executable-address";
 import type { Share } from "../ledger/purposes.ts";

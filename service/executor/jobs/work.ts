@@ -221,14 +221,10 @@ async function sendBatch(pass: Pass, purse: Purse, batch: Batch): Promise<string
 
 function orderOf(batch: Batch, nonce: number): Order {
   const { ready, gas } = batch;
-  const [{ tokens }] = ready as [Ready];
-  const terms = ready.map(({ item }) => item.job.terms);
-  const shares = sharesOf(batch);
-  if (tokens) {
-    const data = toHex(recoverCalldata(terms[0]!, tokens));
-    return { kind: "recover", nonce, data, gas, shares };
-  }
-  const isAlone = terms.length === 1;
-  const data = isAlone ? executeCalldata(terms[0]!) : batchCalldata(terms.map(executeCalldata));
-  return { kind: "execute", nonce, data: toHex(data), gas, shares };
+  const items = ready.map(({ item: { job }, tokens }) =>
+    tokens ? recoverCalldata(job.terms, tokens) : executeCalldata(job.terms),
+  );
+  const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
+  const kind = ready[0]!.tokens ? "recover" : "execute";
+  return { kind, nonce, data, gas, shares: sharesOf(batch) };
 }

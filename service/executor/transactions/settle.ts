@@ -96,7 +96,7 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     purpose.addresses.includes(outcome.vault),
   );
   if (!(await isBorneOut(pass, receipt, outcomes))) return;
-  const overtaken = await findOvertaken(pass, purpose, outcomes);
+  const overtaken = await findOvertaken(pass, purpose, receipt, outcomes);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const isOvertaken = overtaken.has(address);
@@ -173,12 +173,19 @@ async function updateOf(
   return { ...base, ...failures, reason, notBefore, dueAt: notBefore };
 }
 
-/** Whose execution of ours failed since somebody else's came first: what was wanted is done. */
+/**
+ * Those for which somebody else's transaction came first: what was wanted is done. An execution
+ * failed at a vault that has code, or a recovery succeeded without finding anything to return.
+ */
 async function findOvertaken(
   { view }: Pass,
   { kind, addresses }: Purpose,
+  { succeeded }: Receipt,
   outcomes: readonly Outcome[],
 ): Promise<Set<Hex>> {
+  if (kind === "recover" && succeeded) {
+    return new Set(addresses.filter((vault) => !outcomes.some((each) => each.vault === vault)));
+  }
   const isOurs = (vault: Hex) =>
     outcomes.some((outcome) => outcome.vault === vault && outcome.kind === "executed");
   const failed = kind === "execute" ? addresses.filter((vault) => !isOurs(vault)) : [];

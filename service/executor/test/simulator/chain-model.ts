@@ -217,26 +217,30 @@ function runTransaction(
   if (transaction.to !== env.factory) return { succeeded: true, logs: [], wasted: [] };
   const { isBatch, items } = parseCalldata(transaction.data);
   const vaults = items.map(({ terms }) => byTerms.get(terms)!);
-  const wasted = vaults.map((vault) => vault.address).filter((vault) => state.code.has(vault));
-  if (isBatch) {
-    const logs = batch(state, items, (terms) => byTerms.get(terms)!, env);
-    return { succeeded: true, logs, wasted };
-  }
+  const over = new Set(vaults.flatMap(({ address }) => (state.code.has(address) ? address : [])));
+  /** An execution of what is over, or a recovery of it that returned nothing. */
+  const wastedBy = (logs: readonly Log[]) => {
+    const told = new Set(logs.map(({ topics }) => topics[1]));
+    return vaults.flatMap(({ address }, index) => {
+      const isTold = items[index]!.name === "recover" && told.has(wordOf(address));
+      return over.has(address) && !isTold ? [address] : [];
+    });
+  };
+  const done = (logs: Log[]) => ({ succeeded: true, logs, wasted: wastedBy(logs) });
+  if (isBatch) return done(batch(state, items, (terms) => byTerms.get(terms)!, env));
   const { name, tokens } = items[0]!;
   try {
-    if (name === "recover") {
-      const logs = recover(state, vaults[0]!, tokens, env);
-      return { succeeded: true, logs, wasted: logs.length > 0 ? [] : wasted };
-    }
-    return { succeeded: true, logs: [execute(state, vaults[0]!, env)], wasted };
+    if (name === "recover") return done(recover(state, vaults[0]!, tokens, env));
+    return done([execute(state, vaults[0]!, env)]);
   } catch (error) {
     if (!(error instanceof Revert)) throw error;
-    return { succeeded: false, logs: [], wasted };
+    return { succeeded: false, logs: [], wasted: wastedBy([]) };
   }
 }
 
+const wordOf = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
+
 function transferLog(token: Hex, from: Hex, to: Hex, amount: bigint): Log {
-  const word = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
   const data: Hex = `0x${amount.toString(16).padStart(64, "0")}`;
-  return { address: token, topics: [transferTopic, word(from), word(to)], data };
+  return { address: token, topics: [transferTopic, wordOf(from), wordOf(to)], data };
 }
