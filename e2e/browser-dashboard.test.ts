@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import type { Browser, BrowserContext, Page } from "playwright-core";
@@ -268,15 +269,56 @@ describe("lists", () => {
     await page.getByText("19 of 20").waitFor();
   });
 
-  test("addresses are found by how they begin, and lead to their public page", async () => {
+  test("addresses are found by how they begin, and shown without leaving the list", async () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
-    await page.getByLabel("Address, or how it begins").fill("0xffffffffff");
+    await page.getByLabel("Address or reference").fill("0xffffffffff");
     await page.getByText("Nothing matches").waitFor();
-    await page.getByLabel("Address, or how it begins").fill(createdAddress.slice(0, 12));
-    await page.getByRole("link", { name: createdAddress }).click();
-    await page.getByText("Terms match this address").waitFor();
-    await page.goBack();
+    await page.getByLabel("Address or reference").fill(createdAddress.slice(0, 12));
+    await page.getByRole("button", { name: createdAddress, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(`25 ${demoTokens[0]!.symbol}`).first().waitFor();
+    await dialog.getByText("transfer(address to, uint256 amount)").waitFor();
+    await dialog.getByText("Unfunded").waitFor();
+    const link = dialog.getByRole("link", { name: "Open the payer's page" });
+    assert.equal(await link.getAttribute("href"), `/a/${createdAddress}`);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal(
+      await page.getByLabel("Address or reference").inputValue(),
+      createdAddress.slice(0, 12),
+    );
+  });
+
+  test("addresses are found by reference, state and day, and are a file", async () => {
+    const reference = "order 42, the =first";
+    await fetch(`${service.baseUrl}/address/create?reference=${encodeURIComponent(reference)}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(intent),
+    });
+    await page.getByLabel("Address or reference").fill(reference);
+    await page.getByRole("row").getByText(reference).first().waitFor();
+    assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
+    await page.getByLabel("State").selectOption("executed");
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByLabel("State").selectOption("unfunded");
+    await page.getByRole("row").getByText(reference).first().waitFor();
+    await page.getByLabel("Until").fill("2020-01-01");
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.reload();
+    await page.getByRole("cell", { name: "Unfunded" }).first().waitFor();
+    assert.equal(asked.filter((url) => url.includes("/statuses")).length, 1);
+    assert.equal(asked.filter((url) => url.includes("/v1/")).length, 0);
+    const downloaded = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download as CSV" }).click();
+    const file = readFileSync(await (await downloaded).path(), "utf8");
+    assert.match(file, /^address,reference,created/);
+    assert.match(file, /,"order 42, the =first",/);
+    assert.match(file, new RegExp(`^${createdAddress},`, "m"));
   });
 
   test("a path that is none is a page that says so, and JSON for a program", async () => {

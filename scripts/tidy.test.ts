@@ -209,7 +209,7 @@ const mayRead: Record<string, RegExp> = {
   "service/events/mark.ts": /^(records|later_owners)$/,
   // A page walks the index that fits its question; of a question that few rows fit, up to 1,000
   // rows are joined to find them, where each would be another query.
-  "service/events/list-addresses.ts": /^(records|owners)$/,
+  "service/events/list-addresses.ts": /^(records|owners|later_owners)$/,
   // What is due comes with its terms: two statements would be two moments, and twice the waiting.
   "service/events/watches.ts": /^records$/,
   // Kept only while the account has the address, and with the time it was created: no second read.

@@ -82,7 +82,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const reader = openBrowser(service);
       await reader.signUp("reader@example.com");
       const address = `0x${"0".repeat(37)}`;
-      const searches = ["", `?token=${token}`, `?address=${address}`, `?address=${address}123`];
+      const since = "2026-01-01T00:00:00Z";
+      const searches = [
+        ...["", `?token=${token}`, `?address=${address}`, `?address=${address}123`],
+        ...["?state=executed", "?state=unfunded", "?reference=order", `?createdFrom=${since}`],
+      ];
       const paths = searches.map((search) => `addresses${search}`);
       for (const path of [...paths, "account", "credentials", "origins", "usage", "activity"]) {
         assert.equal((await reader.get(`${api}/${path}`)).statusCode, 200, path);
@@ -96,7 +100,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const query = { sql: explain + text, parameters, query: {}, queryId: { queryId: "plan" } };
         return JSON.stringify((await db.executeQuery(query as never)).rows);
       };
-      const readsAll = /Seq Scan|SCAN (?!CONSTANT|\d)/;
+      // "page" is a subquery with a limit.
+      const readsAll = /Seq Scan|SCAN (?!CONSTANT|page\b|\d)/;
       for (const [text, parameters] of queries) {
         const plan = await planOf(text, parameters);
         assert.ok(!readsAll.test(plan), `${text}\n${plan}`);

@@ -135,14 +135,16 @@ async function readRows(
   const afterCursor = cursor
     ? sql`and (${at}, a.address) ${behind} (${cursor.at}, ${cursor.address})`
     : sql``;
+  // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
-    select page.address, page.walk_at, o.created_at, substr(r.terms, 1, 256) as head, n.reference,
+    select page.address, page.walk_at, substr(r.terms, 1, 256) as head, n.reference,
+      case when r.account_id = ${accountId} then r.created_at else l.created_at end as created_at,
       w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
     from (select a.address, ${at} as walk_at from ${walk.from}
         and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
         order by ${at} ${way}, a.address ${way} limit ${limit}) page
       join records r on r.address = page.address
-      join owners o on o.account_id = ${accountId} and o.address = page.address
+      left join later_owners l on l.account_id = ${accountId} and l.address = page.address
       left join watches w on w.account_id = ${accountId} and w.address = page.address
       left join address_references n on n.account_id = ${accountId} and n.address = page.address
     order by page.walk_at ${way}, page.address ${way}`.execute(db);
@@ -150,17 +152,51 @@ async function readRows(
 }
 
 function itemOf(row: Row): ListedAddress {
-  const { block_number: number, block_hash: hash, block_time: timestamp } = row;
   return {
     address: Buffer.from(row.address),
     createdAt: Number(row.created_at),
     termsHead: Buffer.from(row.head),
     reference: row.reference,
+    ...seenOf(row),
+  };
+}
+
+type SeenRow = Pick<
+  Row,
+  "state" | "block_number" | "block_hash" | "block_time" | "transaction_hash" | "settled_at"
+>;
+
+function seenOf(row: SeenRow): Seen {
+  const { block_number: number, block_hash: hash, block_time: timestamp } = row;
+  return {
     state: row.state ?? "unfunded",
-    block: number === null ? null : { number, hash: hash ?? "", timestamp: timestamp ?? 0 },
+    block:
+      number === null
+        ? null
+        : { number: Number(number), hash: hash ?? "", timestamp: Number(timestamp ?? 0) },
     transactionHash: row.transaction_hash,
     settledAt: row.settled_at === null ? null : Number(row.settled_at),
   };
+}
+
+/** What was last seen of an address; of those without money nothing is kept. */
+export type Seen = Pick<ListedAddress, "state" | "block" | "transactionHash" | "settledAt">;
+
+/** By address, 40 hex digits; those of which nothing is kept are left out. */
+export async function findSeen(
+  db: Kysely<Tables>,
+  accountId: string,
+  addresses: readonly Uint8Array[],
+): Promise<Map<string, Seen>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db
+    .selectFrom("watches")
+    .select(["address", "state", "block_number", "block_hash", "block_time"])
+    .select(["transaction_hash", "settled_at"])
+    .where("account_id", "=", accountId)
+    .where("address", "in", [...addresses])
+    .execute();
+  return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), seenOf(row)]));
 }
 
 /** The words of terms: 0x20 ‖ token ‖ amount ‖ … ‖ salt ‖ chainId. */

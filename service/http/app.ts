@@ -10,7 +10,6 @@ import { chains } from "./chains.ts";
 import { type CheckIntent, check, openCheck } from "./create/check.ts";
 import { create } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
-import { openPreviews } from "./dashboard/preview/preview.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { addresses } from "./lists/addresses.ts";
 import { accountEvents } from "./lists/events.ts";
@@ -69,7 +68,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   const statuses = openStatuses(parts);
   const checkIntent = openCheck(parts);
   app.register(async (scope) => mountApi(scope, parts, statuses, checkIntent), { prefix: "/v1" });
-  mountDashboard(app, parts, openPreviews(parts, statuses), checkIntent);
+  mountDashboard(app, parts, statuses, checkIntent);
   return app;
 }
 

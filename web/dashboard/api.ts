@@ -1,8 +1,7 @@
 // The dashboard's only way to the server: same origin, session cookie, JSON. Every type here is
 // what service/http/dashboard answers.
 
-import type { Hex, Intent } from "executable-address";
-import type { AddressStatus } from "executable-address/status";
+import type { Hex } from "executable-address";
 import { request } from "./request.ts";
 
 /** Times are ISO 8601, or null for "never". */
@@ -33,7 +32,6 @@ export type EntryVerdict = {
 export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
 type Counts = { created: number; refused: number };
 export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
-export type OwnedAddress = { address: Hex; createdAt: string; intent: Intent };
 export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
 export type Page<Item> = { items: Item[]; next: string | null };
 export type Token = { symbol: string; address: Hex; decimals: number };
@@ -44,7 +42,6 @@ export type Config = {
   apiBase: string;
   chains: Chain[];
 };
-export type AddressFilter = { address: string; token: string };
 
 const dashboard = "/dashboard/api";
 
@@ -71,14 +68,8 @@ export const api = {
     request<{ origin: OriginVerdict }>("POST", `${dashboard}/origins/verdict`, { origin }, signal),
   usage: (hours: number) =>
     request<{ hours: UsageHour[] }>("GET", `${dashboard}/usage?hours=${hours}`),
-  addresses: (filter: AddressFilter, cursor: string | null) =>
-    request<Page<OwnedAddress>>(
-      "GET",
-      `${dashboard}/addresses?${search({ ...filter, cursor, limit: "20" })}`,
-    ),
   activity: (cursor: string | null) =>
     request<Page<Activity>>("GET", `${dashboard}/activity?${search({ cursor })}`),
-  status: (address: Hex) => request<AddressStatus>("GET", `/v1/address/${address}/status`),
 
   signUp: (email: string, password: string) =>
     // better-auth wants a name; an account here has none but its address.
@@ -96,7 +87,8 @@ export const api = {
     request<unknown>("POST", "/auth/reset-password", { token, newPassword }),
 };
 
-const search = (values: Record<string, string | null>) =>
+/** A query of what is not empty. */
+export const search = (values: Record<string, string | null>) =>
   new URLSearchParams(
     Object.entries(values).filter((pair): pair is [string, string] => Boolean(pair[1])),
   );

@@ -3,7 +3,7 @@ import { Failed, Loading } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { AccountPage } from "./account.tsx";
 import { ActivityPage } from "./activity.tsx";
-import { AddressesPage } from "./addresses.tsx";
+import { AddressesPage } from "./addresses/page.tsx";
 import { CredentialsPage } from "./credentials.tsx";
 import { NotFound } from "./heading.tsx";
 import { OriginsPage } from "./origins.tsx";

@@ -10,7 +10,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { type Account, type AddressFilter, api, type Origins } from "./api.ts";
+import { type Account, api, type Origins } from "./api.ts";
 import { Problem } from "./request.ts";
 
 const isUnauthorized = (error: unknown) => error instanceof Problem && error.status === 401;
@@ -75,15 +75,6 @@ export const useUsage = (hours: number) =>
   useQuery({
     queryKey: ["usage", hours],
     queryFn: () => api.usage(hours),
-    placeholderData: keepPreviousData,
-  });
-
-export const useAddresses = (filter: AddressFilter) =>
-  useInfiniteQuery({
-    queryKey: ["addresses", filter],
-    queryFn: ({ pageParam }) => api.addresses(filter, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
   });
 

@@ -1,6 +1,11 @@
 import type { ReactNode } from "react";
 
-export type Column<Row> = { head: string; cell: (row: Row) => ReactNode };
+export type Column<Row> = {
+  head: string;
+  cell: (row: Row) => ReactNode;
+  /** Left out on a narrow screen, where a row has two lines of two cells. */
+  isWide?: boolean;
+};
 type TableProps<Row> = {
   caption: string;
   columns: readonly Column<Row>[];
@@ -9,8 +14,8 @@ type TableProps<Row> = {
 };
 
 /**
- * A table that becomes a list of cards on a narrow screen. The roles are spelt out because
- * `display: block` takes a table's own ones away.
+ * A table whose rows are two lines on a narrow screen. The roles are spelt out because
+ * `display: grid` takes a table's own ones away.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   return (
@@ -29,8 +34,8 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
       <tbody role="rowgroup">
         {rows.map((row) => (
           <tr key={keyOf(row)} role="row">
-            {columns.map(({ head, cell }) => (
-              <td key={head} role="cell" data-label={head}>
+            {columns.map(({ head, cell, isWide }) => (
+              <td key={head} role="cell" data-label={head} className={isWide ? "wide" : ""}>
                 {cell(row)}
               </td>
             ))}

@@ -1,61 +1,95 @@
-// GET /dashboard/api/addresses: what this account created, newest first. A search may answer fewer
-// than there are, none included, and where to go on.
+// GET /dashboard/api/addresses: what this account created, newest first, with what was last seen of
+// it. A search may answer fewer than there are, none included, and where to go on.
 
 import { decodeTerms, formatAddress, InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { type AddressQuery, listAddresses } from "../../events/list-addresses.ts";
+import {
+  type AddressQuery,
+  findSeen,
+  listAddresses,
+  type Seen,
+} from "../../events/list-addresses.ts";
 import { findReferences } from "../../events/references.ts";
 import { findOwned, type OwnedPlace } from "../../store/owned.ts";
 import { CorruptError } from "../../store/store.ts";
+import { stateInput, timeInput } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import { parseInput } from "./input.ts";
-import { accountIdOf, toIso } from "./session.ts";
+import { accountIdOf, toIso, toIsoOrNull } from "./session.ts";
 
-/** `address` may be the beginning of one; any letter case. */
-const listInput = z.strictObject({
-  cursor: z.string().max(100).optional(),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  address: z.string().max(100).optional(),
-  token: z.string().max(100).optional(),
-  /** Exactly this one; then neither `address` nor `token` is looked at. */
-  reference: z.string().max(300).optional(),
-});
+/** `address` may be the beginning of one; any letter case. It goes with `token` alone. */
+const listInput = z
+  .strictObject({
+    cursor: z.string().max(100).optional(),
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+    address: z.string().max(100).optional(),
+    token: z.string().max(100).optional(),
+    /** Exactly this one. */
+    reference: z.string().max(300).optional(),
+    /** As last seen: an address that never held money is `unfunded`, also after its expiry. */
+    state: stateInput.optional(),
+    createdFrom: timeInput.optional(),
+    createdUntil: timeInput.optional(),
+  })
+  .refine(
+    ({ address, reference, state, createdFrom, createdUntil }) =>
+      !address || [reference, state, createdFrom, createdUntil].every((each) => each === undefined),
+    { path: ["address"], message: "expected no other filter but token beside it" },
+  );
 
 export function mountAddresses(
   app: FastifyInstance,
   { store, keccak, now }: Pick<Parts, "store" | "keccak" | "now">,
 ): void {
   app.get("/addresses", async (request) => {
-    const { cursor, limit, address, token, reference } = parseInput(listInput, request.query);
+    const asked = parseInput(listInput, request.query);
+    const { cursor, limit, address, token, ...filter } = asked;
     const accountId = accountIdOf(request);
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    const { found, next } = reference
-      ? await findReferred(store, { accountId, after, reference, limit, nowMs: now() })
+    const ofToken = token ? wholeAddress(token) : undefined;
+    const isFiltered = Object.values(filter).some((each) => each !== undefined);
+    const { found, next } = isFiltered
+      ? await findListed(store, {
+          accountId,
+          after,
+          limit,
+          token: ofToken,
+          nowMs: now(),
+          ...filter,
+        })
       : await findOwned(store.db, {
           accountId,
           after,
           addresses: address ? addressRange(address) : undefined,
-          token: token ? wholeAddress(token) : undefined,
+          token: ofToken,
           limit,
         });
     const shown = found.map((row) => row.address);
     const references = await findReferences(store.db, accountId, shown);
+    const seen = await findSeen(store.db, accountId, shown);
     return {
-      items: found.map((row) => ({
-        address: formatAddress(row.address, keccak),
-        reference: references.get(Buffer.from(row.address).toString("hex")) ?? null,
-        createdAt: toIso(row.createdAtMs),
-        intent: decodeTerms(row.terms, { keccak }),
-      })),
+      items: found.map((row) => {
+        const digits = Buffer.from(row.address).toString("hex");
+        return {
+          address: formatAddress(row.address, keccak),
+          reference: references.get(digits) ?? null,
+          createdAt: toIso(row.createdAtMs),
+          intent: decodeTerms(row.terms, { keccak }),
+          seen: shownSeen(seen.get(digits)),
+        };
+      }),
       next: next ? `${next.createdAtMs}-${Buffer.from(next.address).toString("hex")}` : null,
     };
   });
 }
 
-type Referred = Omit<AddressQuery, "order" | "cursor"> & { after: OwnedPlace | undefined };
+const shownSeen = (seen: Seen | undefined) =>
+  seen ? { ...seen, settledAt: toIsoOrNull(seen.settledAt) } : null;
 
-async function findReferred(store: Parts["store"], { after, ...query }: Referred) {
+type Listed = Omit<AddressQuery, "order" | "cursor"> & { after: OwnedPlace | undefined };
+
+async function findListed(store: Parts["store"], { after, ...query }: Listed) {
   const cursor = after && { at: after.createdAtMs, address: Buffer.from(after.address) };
   const { items, next } = await listAddresses(store.db, { ...query, cursor, order: "newest" });
   const found = await Promise.all(

@@ -7,11 +7,12 @@ import type { CheckIntent } from "../create/check.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
+import type { Statuses } from "../status/source.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
-import type { FindPreview } from "./preview/preview.ts";
+import { openPreviews } from "./preview/preview.ts";
 import {
   accountIdOf,
   limitSession,
@@ -20,6 +21,7 @@ import {
   requireSession,
 } from "./session.ts";
 import { mountSignIn } from "./sign-in.ts";
+import { mountStatuses } from "./statuses.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
@@ -28,7 +30,7 @@ const signInsInFlightMax = 32;
 export function mountDashboard(
   app: FastifyInstance,
   parts: Parts,
-  findPreview: FindPreview,
+  statuses: Statuses,
   checkIntent: CheckIntent,
 ): void {
   const { shed } = parts.metrics;
@@ -67,6 +69,7 @@ export function mountDashboard(
         mountAccount(own, parts);
         mountOrigins(own, parts);
         mountAddresses(own, parts);
+        mountStatuses(own, parts, statuses);
         mountWebhooks(own, parts);
         own.post("/check", async (request, reply) => {
           reply.header("content-type", "application/json; charset=utf-8");
@@ -77,7 +80,7 @@ export function mountDashboard(
     { prefix: "/dashboard/api" },
   );
 
-  app.register(async (scope) => mountPages(scope, parts, findPreview));
+  app.register(async (scope) => mountPages(scope, parts, openPreviews(parts, statuses)));
 }
 
 /**

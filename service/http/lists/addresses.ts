@@ -16,28 +16,29 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
 
-const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-const states = [
+/** ISO 8601 with its offset, as Unix milliseconds. */
+export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+export const stateInput = z.enum([
   "unfunded",
   "partially_funded",
   "funded",
   "executed",
   "expired",
   "recovered",
-] as const;
+]);
 
 const input = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
   limit: z.coerce.number().int().min(1).max(100).default(20),
   cursor: z.string().max(100).optional(),
-  state: z.enum(states).optional(),
+  state: stateInput.optional(),
   token: z.string().max(100).optional(),
   chainId: z.coerce.number().int().positive().optional(),
   reference: z.string().max(300).optional(),
-  createdFrom: time.optional(),
-  createdUntil: time.optional(),
-  settledFrom: time.optional(),
-  settledUntil: time.optional(),
+  createdFrom: timeInput.optional(),
+  createdUntil: timeInput.optional(),
+  settledFrom: timeInput.optional(),
+  settledUntil: timeInput.optional(),
 });
 
 export function addresses(parts: Parts): Route {

@@ -1,6 +1,6 @@
 // GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
 
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
@@ -24,7 +24,7 @@ export function lookup(parts: Parts): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
     handler(request, reply) {
-      const digits = addressDigits((request.params as { address?: string }).address);
+      const digits = addressDigits(addressOf(request));
       const tags = request.headers["if-none-match"];
       const held = recent?.get(digits);
       if (held) return send(digits, held, tags, reply);
@@ -48,6 +48,9 @@ const recentTexts = (bytesMax: number) =>
 /** V8 keeps a character in one byte where all are Latin-1, and in two otherwise. */
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
+
+/** What stands in the path for `:address`. */
+export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
 /** The 40 digits in lower case: any letter case names the same address. */
 export function addressDigits(text: string | undefined): string {

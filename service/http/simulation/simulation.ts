@@ -8,6 +8,7 @@ import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
+import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
@@ -24,7 +25,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
     async handler(request, reply) {
-      const subject = await statuses.findSubject(request);
+      const subject = await statuses.findSubject(addressOf(request));
       const verdict = await limiter.take(networkOf(request.ip), perClient);
       if (!verdict.admitted) {
         const seconds = String(Math.ceil(verdict.retryMs / 1000));

@@ -5,6 +5,7 @@ import type { ServerResponse } from "node:http";
 import { Gauge } from "prom-client";
 import { networkOf } from "../../accounts/attempts.ts";
 import { Refusal } from "../errors.ts";
+import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { openEventHub } from "./events-hub.ts";
@@ -28,7 +29,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
 
   return {
     async handler(request, reply) {
-      const subject = await statuses.findSubject(request);
+      const subject = await statuses.findSubject(addressOf(request));
       const client = networkOf(request.ip);
       reply.header("content-type", "text/event-stream; charset=utf-8");
       reply.header("cache-control", "no-store");

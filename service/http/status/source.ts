@@ -2,7 +2,6 @@
 
 import { formatAddress } from "executable-address";
 import type { BlockReference, ServiceStatus } from "executable-address/status";
-import type { FastifyRequest } from "fastify";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
@@ -14,8 +13,8 @@ import type { Parts } from "../parts.ts";
 import { openBlockTimes } from "./block-times.ts";
 
 export type Statuses = {
-  /** Whom the path names. @throws {Refusal} as a look-up of the same address would */
-  findSubject(request: FastifyRequest): Promise<Subject>;
+  /** Whom a path or a query names. @throws {Refusal} as a look-up of the same address would */
+  findSubject(address: string | undefined): Promise<Subject>;
   /**
    * At the newest block; what money it shows, the executor is told of.
    * @throws {Refusal} `chain_unavailable`
@@ -34,8 +33,8 @@ export function openStatuses(parts: Parts): Statuses {
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
   return {
-    async findSubject(request) {
-      const digits = addressDigits((request.params as { address?: string }).address);
+    async findSubject(text) {
+      const digits = addressDigits(text);
       const address = Buffer.from(digits, "hex");
       const terms = await store.findTerms(address);
       if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);

@@ -1,6 +1,7 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
 
 import { budget } from "../load/budget.ts";
+import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./source.ts";
@@ -9,7 +10,7 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
     async handler(request, reply) {
-      const subject = await statuses.findSubject(request);
+      const subject = await statuses.findSubject(addressOf(request));
       const found = await statuses.read(subject);
       return reply.header("cache-control", "no-store").send(found);
     },

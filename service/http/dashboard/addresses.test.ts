@@ -1,0 +1,120 @@
+// The list of addresses of a dashboard, its filters, and the statuses of a page, on both databases.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+import { type Browser, openBrowser } from "../browser-for-tests.ts";
+
+const api = "/dashboard/api";
+const other = `0x${"ab".repeat(20)}`;
+const settledAtMs = 1_795_255_786_000;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`the addresses of a dashboard, on ${dialect}`, () => {
+    let service: TestApp;
+    let browser: Browser;
+    let accountId: string;
+    let nowMs = Date.now();
+    const created: string[] = [];
+
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? { databaseUrl: postgres.url } : {};
+      service = await startApp({ ...databaseUrl, now: () => nowMs });
+      browser = openBrowser(service);
+      accountId = (await browser.signUp("ada@example.com")).json().accountId;
+      const key = await browser.post(`${api}/credentials/api-key/rotate`, { prefix: null });
+      for (const reference of ["order 1", "order 2", undefined]) {
+        nowMs += 60_000;
+        const { body } = await service.app.inject({
+          method: "POST",
+          url: `/v1/address/create${reference ? `?reference=${reference}` : ""}`,
+          headers: { authorization: `Bearer ${key.json().apiKey}` },
+          payload: newIntent(),
+        });
+        created.push(JSON.parse(body).address);
+      }
+      await service.parts.store.db
+        .insertInto("watches")
+        .values({
+          account_id: accountId,
+          address: Buffer.from(created[0]!.slice(2), "hex"),
+          chain_id: 1,
+          token: Buffer.from(token.slice(2), "hex"),
+          created_at: nowMs - 120_000,
+          ...{ marked_block: 7, looks: 0, version: 1, sequence: 2, state: "executed" },
+          ...{ block_number: 9, block_hash: `0x${"0".repeat(64)}`, block_time: 1 },
+          transaction_hash: `0x${"1".repeat(64)}`,
+          settled_at: settledAtMs,
+        })
+        .execute();
+    });
+    after(() => service.close());
+
+    const list = async (query: string): Promise<string[]> => {
+      const answer = await browser.get(`${api}/addresses?${query}`);
+      assert.equal(answer.statusCode, 200, answer.body);
+      return answer.json().items.map(({ address }: { address: string }) => address);
+    };
+
+    test("400 with the path: an address beside other filters, no state, no time", async () => {
+      for (const [query, path] of [
+        [`address=0x12&state=funded`, "address"],
+        ["state=paid", "state"],
+        ["createdFrom=yesterday", "createdFrom"],
+      ]) {
+        const answer = await browser.get(`${api}/addresses?${query}`);
+        assert.equal(answer.statusCode, 400, query);
+        assert.equal(answer.json().error.issues[0].path.join("."), path);
+      }
+    });
+
+    test("by state as last seen, time of creation and reference, alone and together", async () => {
+      const [first, second, third] = created;
+      const at = (ms: number) => encodeURIComponent(new Date(ms).toISOString());
+      assert.deepEqual(await list(""), [third, second, first]);
+      assert.deepEqual(await list("state=executed"), [first]);
+      assert.deepEqual(await list("state=unfunded"), [third, second]);
+      assert.deepEqual(await list("reference=order%202"), [second]);
+      assert.deepEqual(await list("reference=order%202&state=executed"), []);
+      assert.deepEqual(await list(`createdFrom=${at(nowMs - 60_000)}`), [third, second]);
+      assert.deepEqual(await list(`createdUntil=${at(nowMs)}&token=${token}`), [second, first]);
+      assert.deepEqual(await list(`state=unfunded&token=${other}`), []);
+    });
+
+    test("each with its reference and what was last seen of it, or null", async () => {
+      const { items } = (await browser.get(`${api}/addresses`)).json();
+      assert.deepEqual(
+        items.map(({ reference }: { reference: string | null }) => reference),
+        [null, "order 2", "order 1"],
+      );
+      assert.equal(items[0].seen, null);
+      assert.equal(items[2].seen.state, "executed");
+      assert.equal(items[2].seen.block.number, 9);
+      assert.equal(items[2].seen.settledAt, new Date(settledAtMs).toISOString());
+    });
+
+    test("400 for no address or for more than a page of them", async () => {
+      const many = Array.from({ length: 21 }, (_, at) => `0x${at}`).join();
+      for (const query of ["", `?addresses=${many}`, `?addresses=${"0".repeat(1000)}`]) {
+        assert.equal((await browser.get(`${api}/statuses${query}`)).statusCode, 400, query);
+      }
+    });
+
+    test("the statuses of a page in one request, each with its own fault", async () => {
+      const answer = await browser.get(`${api}/statuses?addresses=${created[0]},${other},0x12`);
+      assert.equal(answer.statusCode, 200);
+      assert.deepEqual(answer.json().items, [
+        { address: created[0], error: "chain_unavailable" },
+        { address: other, error: "not_found" },
+        { address: "0x12", error: "invalid_request" },
+      ]);
+    });
+  });
+}

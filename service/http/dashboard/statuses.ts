@@ -1,0 +1,39 @@
+// GET /dashboard/api/statuses?addresses=0x…,0x…: what a page of addresses is on its chains now, in
+// one request. They are read in one turn, so those of a chain share its calls.
+
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import type { Statuses } from "../status/source.ts";
+import { parseInput } from "./input.ts";
+
+const statusesMax = 20;
+const statusesInput = z.strictObject({
+  addresses: z
+    .string()
+    .max(statusesMax * 43)
+    .transform((text) => [...new Set(text.split(","))])
+    .pipe(z.array(z.string()).min(1).max(statusesMax)),
+});
+
+/** Each by itself: a chain that is away or a broken record spoils no other's. */
+export function mountStatuses(
+  app: FastifyInstance,
+  { log }: Pick<Parts, "log">,
+  statuses: Statuses,
+): void {
+  app.get("/statuses", async (request) => {
+    const { addresses } = parseInput(statusesInput, request.query);
+    const items = addresses.map(async (address) => {
+      try {
+        return { address, status: await statuses.read(await statuses.findSubject(address)) };
+      } catch (error) {
+        if (error instanceof Refusal) return { address, error: error.code };
+        log.error({ err: error, address }, "a status failed");
+        return { address, error: "internal_error" };
+      }
+    });
+    return { items: await Promise.all(items) };
+  });
+}

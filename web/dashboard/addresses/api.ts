@@ -1,0 +1,47 @@
+// What service/http/dashboard/addresses.ts and statuses.ts answer, and how they are asked.
+
+import type { Hex, Intent } from "executable-address";
+import type { AddressState, ServiceStatus } from "executable-address/status";
+import { type Page, search } from "../api.ts";
+import { request } from "../request.ts";
+
+/** What the service last saw by itself; null where no money ever came. */
+type Seen = { state: AddressState; settledAt: string | null; transactionHash: Hex | null };
+export type OwnedAddress = {
+  address: Hex;
+  reference: string | null;
+  createdAt: string;
+  intent: Intent;
+  seen: Seen | null;
+};
+
+/** What is empty is not asked for; `address`, or how it begins, goes with `token` alone. */
+export type AddressFilter = {
+  address: string;
+  reference: string;
+  token: string;
+  state: string;
+  /** ISO 8601, from inclusive, until exclusive. */
+  createdFrom: string;
+  createdUntil: string;
+};
+
+/** Of one address now; its chain may be away. */
+export type FoundStatus = { address: Hex } & ({ status: ServiceStatus } | { error: string });
+
+/** A page of the list is as long as the server takes statuses in one request. */
+const pageRows = 20;
+const exportRows = 100;
+
+export const addresses = {
+  list: (filter: AddressFilter, cursor: string | null, limit = pageRows) =>
+    request<Page<OwnedAddress>>(
+      "GET",
+      `/dashboard/api/addresses?${search({ ...filter, cursor, limit: `${limit}` })}`,
+    ),
+  statuses: (shown: readonly Hex[]) =>
+    request<{ items: FoundStatus[] }>("GET", `/dashboard/api/statuses?addresses=${shown.join()}`),
+  /** The next rows of a long walk through the list. */
+  export: (filter: AddressFilter, cursor: string | null) =>
+    addresses.list(filter, cursor, exportRows),
+};

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { OwnedAddress } from "./api.ts";
+import { csvOf } from "./csv.ts";
+
+const token = `0x${"aa".repeat(20)}` as const;
+const chains = [
+  { chainId: 8453, name: "Base", tokens: [{ symbol: "USDC", address: token, decimals: 6 }] },
+];
+const row = (reference: string | null, chainId = 8453): OwnedAddress => ({
+  address: `0x${"12".repeat(20)}`,
+  reference,
+  createdAt: "2026-11-22T06:00:00.000Z",
+  intent: {
+    token,
+    amount: "1234567890",
+    calls: [],
+    expirationTimestamp: 1_795_255_786,
+    recovery: token,
+    salt: `0x${"00".repeat(32)}`,
+    chainId,
+  },
+  seen: { state: "executed", settledAt: "2026-11-22T07:00:00.000Z", transactionHash: null },
+});
+const lineOf = (reference: string | null) => csvOf([row(reference)], chains).split("\r\n")[1]!;
+
+describe("the file of addresses", () => {
+  test("has no cell that a spreadsheet would run", () => {
+    for (const formula of ['=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\t=1"]) {
+      const cell = lineOf(formula).split(",")[1]!;
+      assert.match(cell, /^"?'/, formula);
+    }
+  });
+
+  test("keeps commas, quotes and line ends within their cell", () => {
+    assert.match(lineOf('a "b", c'), /,"a ""b"", c",/);
+  });
+
+  test("has a head, amounts in the token's units without separators, and base units", () => {
+    const [head, line, end] = csvOf([row("order 1")], chains).split("\r\n");
+    assert.equal(head!.split(",").length, line!.split(",").length);
+    assert.match(line!, /,order 1,.*,8453,Base,.*,USDC,1234\.56789,1234567890,executed,2026/);
+    assert.equal(end, "");
+  });
+
+  test("of a token that is not listed it has base units alone", () => {
+    assert.match(csvOf([row(null, 1)], chains), /,1,,0x(aa)+,,,1234567890,executed/);
+  });
+});

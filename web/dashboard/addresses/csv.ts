@@ -1,0 +1,61 @@
+// The list as a file for a spreadsheet, made in the browser from the pages of the list.
+
+import { formatUnits } from "executable-address/payment";
+import type { Chain } from "../api.ts";
+import { chainOf, tokenOf } from "../money.ts";
+import { type AddressFilter, addresses, type OwnedAddress } from "./api.ts";
+
+/** What a spreadsheet opens with ease; the API has the rest. */
+export const csvRowsMax = 10_000;
+
+const columns = [
+  ...["address", "reference", "created", "expires", "chain id", "chain", "token", "symbol"],
+  ...["amount", "base units", "state last seen", "settled", "transaction"],
+];
+
+/** @returns the file's text, and whether there is more than it holds */
+export async function exportCsv(
+  filter: AddressFilter,
+  chains: readonly Chain[],
+): Promise<{ text: string; isCut: boolean }> {
+  const rows: OwnedAddress[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof addresses.export>> = await addresses.export(
+      filter,
+      cursor,
+    );
+    rows.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== null && rows.length < csvRowsMax);
+  return { text: csvOf(rows.slice(0, csvRowsMax), chains), isCut: cursor !== null };
+}
+
+/** RFC 4180, with a head line. */
+export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): string {
+  const lines = rows.map(({ address, reference, createdAt, intent, seen }) => {
+    const token = tokenOf(intent, chains);
+    return [
+      address,
+      reference ?? "",
+      createdAt,
+      new Date(intent.expirationTimestamp * 1000).toISOString(),
+      `${intent.chainId}`,
+      chainOf(intent, chains)?.name ?? "",
+      intent.token,
+      token?.symbol ?? "",
+      token ? formatUnits(intent.amount, token.decimals).replaceAll(",", "") : "",
+      intent.amount,
+      seen?.state ?? "unfunded",
+      seen?.settledAt ?? "",
+      seen?.transactionHash ?? "",
+    ];
+  });
+  return [columns, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}
+
+/** A cell that a spreadsheet would run as a formula is told to be text. */
+function cell(text: string): string {
+  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+}

@@ -1,0 +1,114 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { Button } from "../../ui/button.tsx";
+import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import type { Chain } from "../api.ts";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { useConfig, useSettled } from "../queries.ts";
+import type { AddressFilter } from "./api.ts";
+import { csvRowsMax, exportCsv } from "./csv.ts";
+import { FilterForm, type Typed, toFilter, untyped } from "./filter.tsx";
+import { useAddresses, useStatuses } from "./queries.ts";
+import { AddressTable } from "./table.tsx";
+
+export function AddressesPage() {
+  const [typed, setTyped] = useState<Typed>(untyped);
+  const asked = useSettled(typed);
+  const chains = useConfig().data?.chains ?? [];
+  return (
+    <>
+      <Heading title="Addresses">What this account created, newest first.</Heading>
+      <FilterForm typed={typed} onType={setTyped} chains={chains} />
+      <Found filter={toFilter(asked)} chains={chains} onClear={() => setTyped(untyped)} />
+    </>
+  );
+}
+
+type FoundProps = { filter: AddressFilter; chains: readonly Chain[]; onClear: () => void };
+
+function Found({ filter, chains, onClear }: FoundProps) {
+  const found = useAddresses(filter);
+  const pages = found.data?.pages ?? [];
+  const statusOf = useStatuses(pages);
+  const rows = pages.flatMap((page) => page.items);
+
+  if (found.isPending) {
+    return (
+      <div className="card">
+        <Loading lines={6} />
+      </div>
+    );
+  }
+  if (found.isError) {
+    return <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />;
+  }
+  if (rows.length === 0 && !found.hasNextPage) {
+    const isFiltered = Object.values(filter).some((value) => value !== "");
+    return <div className="card">{isFiltered ? <NoMatch onClear={onClear} /> : <None />}</div>;
+  }
+  return (
+    <>
+      <div className="card">
+        <AddressTable rows={rows} statusOf={statusOf} chains={chains} />
+        {found.hasNextPage && (
+          <div className="border-t border-line p-4 text-center">
+            {rows.length === 0 && (
+              <p className="mb-3 text-soft">Nothing among the newest. There are older ones.</p>
+            )}
+            <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+              Show older
+            </Button>
+          </div>
+        )}
+      </div>
+      <Download filter={filter} chains={chains} />
+    </>
+  );
+}
+
+function Download({ filter, chains }: Omit<FoundProps, "onClear">) {
+  const making = useMutation({ mutationFn: () => exportCsv(filter, chains) });
+  const download = () =>
+    making.mutate(undefined, {
+      onSuccess: ({ text, isCut }) => {
+        const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+        Object.assign(document.createElement("a"), {
+          href: url,
+          download: "addresses.csv",
+        }).click();
+        URL.revokeObjectURL(url);
+        if (isCut) toast(`The newest ${csvRowsMax.toLocaleString("en")} are in the file`);
+      },
+      onError: (error) => toast(sayProblem(error)),
+    });
+  return (
+    <p className="mt-4 text-right">
+      <Button small busy={making.isPending} onClick={download}>
+        Download as CSV
+      </Button>
+    </p>
+  );
+}
+
+const NoMatch = ({ onClear }: { onClear: () => void }) => (
+  <Empty icon="search" title="Nothing matches" action={<Button onClick={onClear}>Show all</Button>}>
+    This account created no such address.
+  </Empty>
+);
+
+const None = () => (
+  <Empty
+    icon="list"
+    title="No addresses yet"
+    action={
+      <Link href="/" className="button button-primary">
+        See how to create one
+      </Link>
+    }
+  >
+    Each address you create shows here with what it is for and what became of it.
+  </Empty>
+);
