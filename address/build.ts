@@ -13,9 +13,9 @@ const dist = join(room, "dist");
 rmSync(dist, { recursive: true, force: true });
 const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
 const compiler = resolve(manifest, "../bin/tsc");
-execFileSync(process.execPath, [compiler, "-p", join(room, "tsconfig.build.json")], {
-  stdio: "inherit",
-});
+const emit = ["--noEmit", "false", "--declaration", "--rewriteRelativeImportExtensions"];
+const where = ["-p", room, "--rootDir", room, "--outDir", dist];
+execFileSync(process.execPath, [compiler, ...where, ...emit], { stdio: "inherit" });
 copyFileSync(join(room, "README.md"), join(dist, "README.md"));
 copyFileSync(join(room, "../LICENSE"), join(dist, "LICENSE"));
 writeFileSync(join(dist, "package.json"), `${JSON.stringify(publishedManifest(), null, 2)}\n`);

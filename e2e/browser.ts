@@ -19,7 +19,7 @@ const axeSource = readFileSync(
 
 /** @throws when the pages the service serves are older than their sources */
 export async function launchBrowser(): Promise<Browser> {
-  assert.deepEqual(findNewerThanPages(), [], "newer than web/dist: npm run build");
+  assert.deepEqual(findNewerThanPages(), [], "newer than web/dist: npm run build -w web");
   return chromium.launch({
     executablePath: await unpackBrowser(),
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],

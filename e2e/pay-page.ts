@@ -30,7 +30,7 @@ export const approve = (amount: string) => ({
   args: [shopAddress, amount],
 });
 
-export const pay = (order: string) => ({
+const pay = (order: string) => ({
   target: shopAddress,
   function: "pay(uint256 orderId, uint256 amount)",
   args: [order, "25000000"],

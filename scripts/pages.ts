@@ -21,7 +21,7 @@ export function buildPages(): void {
   const vite = findVite();
   if (!vite) {
     const state = existsSync(built) ? "may be old" : "are not built: only the API is served";
-    console.error(`The pages ${state}. To build them: npm ci && npm run build`);
+    console.error(`The pages ${state}. To build them: npm ci && npm run build -w web`);
     return;
   }
   console.error("building the pages ...");

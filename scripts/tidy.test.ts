@@ -264,7 +264,6 @@ describe("the tree", () => {
       .map((path) => (path.endsWith(".json") ? path : `${path}/package.json`))
       .concat(
         "service/package.json",
-        "address/tsconfig.bench.json",
         "web/index.html",
         "web/pay.html",
         "contracts/foundry.toml",

@@ -6,7 +6,6 @@
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 
-export type Role = "api" | "executor" | "all";
 export type Config = ReturnType<typeof readConfig>;
 
 /** The environment asks for what cannot be. A line for each variable: what it is and should be. */

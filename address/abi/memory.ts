@@ -13,7 +13,7 @@ import type { Keccak } from "../keccak/keccak.ts";
 import type { AbiFunction } from "./type.ts";
 
 /** An address as it was `given`, and its `text` in EIP-55 case. */
-export type Address = { readonly given: string; readonly text: Hex };
+type Address = { readonly given: string; readonly text: Hex };
 
 export type Memory = {
   readonly keccak: Keccak;

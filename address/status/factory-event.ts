@@ -11,11 +11,10 @@ export const executedTopic: Hex =
 export const recoveredTopic: Hex =
   "0xfff3b3844276f57024e0b42afec1a37f75db36511e43819a4f2a63ab7862b648";
 /** `RecoveryFailed(address indexed vault, address indexed token, bytes reason)` */
-export const recoveryFailedTopic: Hex =
+const recoveryFailedTopic: Hex =
   "0x8756f1c5a5fed5cc44b49c6085ce0ede69d0cafd2c1fbc037d9fdbc433424679";
 /** `ItemFailed(address indexed caller, uint256 indexed index, bytes reason)` */
-export const itemFailedTopic: Hex =
-  "0xd84a289bf8189242911f42ccf1332fc68f85c9bc413a8e0ce9b044c99f6c8057";
+const itemFailedTopic: Hex = "0xd84a289bf8189242911f42ccf1332fc68f85c9bc413a8e0ce9b044c99f6c8057";
 
 /** Addresses and `reason` in lower case, amounts in base units of `token`, `index` from 0. */
 export type FactoryEvent =

@@ -17,7 +17,7 @@ import { partsFor, prepare } from "../../service/executor/test/faults/executor-f
 export { fatesOf, testConfig, until };
 
 /** Long form: npm run test:attacks sets it. */
-export const isLong = process.env.ATTACKS === "long";
+const isLong = process.env.ATTACKS === "long";
 export const count = (short: number, long: number) => (isLong ? long : short);
 
 export const attacker = "acc_bad00000000000000000000a";

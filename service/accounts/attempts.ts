@@ -19,7 +19,7 @@ const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst:
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
 
 /** `deviceCookie` as the browser sent it, if it did. */
-export type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
+type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 export type Attempts = {
   /** Milliseconds to wait before trying again; 0 when this attempt may go on, and is spent. */

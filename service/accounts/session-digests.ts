@@ -47,7 +47,7 @@ function byDigest(adapter: Adapter): Adapter {
 }
 
 /** What stands in `auth_sessions`: 64 hex digits. */
-export const storedToken = (token: string) => digestOf(`session ${token}`).toString("hex");
+const storedToken = (token: string) => digestOf(`session ${token}`).toString("hex");
 
 /** The search by digest, and what puts the tokens that were asked with into what is found. */
 function searched({ model, where = [] }: { model: string; where?: Where | undefined }) {

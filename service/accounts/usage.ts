@@ -13,7 +13,7 @@ const rowsMax = 1_000;
 const inBrowserMax = 10_000;
 
 /** One credential at one use. `digest` SHA-256 of its text, 32 bytes. */
-export type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
+type Use = { accountId: string; kind: CredentialKind; digest: Buffer; atMs: number };
 
 export type Usage = {
   /** `created`; `used`: served, made nothing, not counted; `refused`: was not served. */

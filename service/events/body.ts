@@ -8,7 +8,7 @@ export const eventBytesMax = 20_000;
 /** An old vault may have returned thousands of tokens; what is omitted is counted. */
 const recoveriesMax = 30;
 
-export type EventData = {
+type EventData = {
   address: string;
   reference: string | null;
   /** From 1, of this account's events about this address. */
@@ -55,7 +55,7 @@ export function eventBody(told: Told, status: AddressStatus): string {
 }
 
 /** The execution's, or the newest recovery's. */
-export function transactionOf(type: EventType, status: AddressStatus): string | null {
+function transactionOf(type: EventType, status: AddressStatus): string | null {
   const last: EventReference | undefined = status.recoveries.at(-1);
   if (type === "address.executed" || type === "address.surplus") {
     return status.execution?.transactionHash ?? null;

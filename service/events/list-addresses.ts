@@ -5,7 +5,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
-export type AddressFilter = {
+type AddressFilter = {
   state?: string | undefined;
   /** 20 bytes. */
   token?: Buffer | undefined;
@@ -48,7 +48,7 @@ const rowsMax = 1_000;
  * Oldest first, what is younger than this is not shown yet: rows get their time before they are
  * committed, and one that appeared behind a cursor would be skipped.
  */
-export const settleMs = 15_000;
+const settleMs = 15_000;
 
 export async function listAddresses(
   db: Kysely<Tables>,

@@ -18,7 +18,7 @@ import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } fro
 import { run } from "./run.ts";
 import { type KeySource, openSigner } from "./transactions/signer.ts";
 
-export type ExecutorConfig = KeySource & {
+type ExecutorConfig = KeySource & {
   executorPollMs: number;
   executorLeaseSeconds: number;
   executorLooksPerPass: number;

@@ -40,7 +40,7 @@ export type Parts = {
 };
 
 /** The executor as the routes see it; it may be another process on the same database. */
-export type ExecutorDesk = {
+type ExecutorDesk = {
   /**
    * What the executor has in hand for the address of `status`; null while it has nothing. Where
    * the status shows money that the executor does not know of, it is told first.

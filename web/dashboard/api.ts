@@ -5,7 +5,7 @@ import type { Hex } from "executable-address";
 import { request } from "./request.ts";
 
 /** Times are ISO 8601, or null for "never". */
-export type When = string | null;
+type When = string | null;
 export type Account = { accountId: string; email: string; createdAt: string };
 export type ApiKey = {
   prefix: string;

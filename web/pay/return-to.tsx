@@ -1,7 +1,7 @@
 import { Said } from "./words/say.tsx";
 
 /** `?return_to=https://…`: the shop's page, or undefined for anything but plain https. */
-export function returnTo(search: string): URL | undefined {
+function returnTo(search: string): URL | undefined {
   const text = new URLSearchParams(search).get("return_to");
   const url = text && URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "https:" || url.username || url.password) return undefined;

@@ -50,7 +50,7 @@ export type World = {
 export type Memory = (index: Word) => Byte;
 
 /** A DELEGATECALL that was reached, and the memory it was asked from. */
-export type Question = { gas: Word; target: Word; at: Word; bytes: Word; memory: Memory };
+type Question = { gas: Word; target: Word; at: Word; bytes: Word; memory: Memory };
 
 type Machine = {
   next: number;
@@ -66,7 +66,7 @@ type Machine = {
   halts: Bool;
 };
 
-export type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
+type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 
 /** One way through the code. `at` and `bytes` are what "return" and "revert" hand back. */
 export type Path = Machine & { end: End; at: Word; bytes: Word };

@@ -28,7 +28,7 @@ export function openChainRpc(urls: readonly string[]): ChainRpc {
   );
 }
 
-export function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
+function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
   const failedAt = new Map<Endpoint, number>();
   const isBack = (each: Endpoint) =>
     performance.now() - (failedAt.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;

@@ -6,7 +6,7 @@ import { type Answer, type Block, type Call, ChainUnavailable } from "./json-rpc
 import { ask, type Known, type NetworkState, punish } from "./known.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
-export type Usable = (answer: Answer, index: number) => boolean;
+type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
   head: Block;

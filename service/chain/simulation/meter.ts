@@ -10,7 +10,7 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 export type Pair = { account: Hex; token: Hex };
 
 /** Of a pair; undefined where the token did not answer with a word. */
-export type Balance = bigint | undefined;
+type Balance = bigint | undefined;
 
 export type Measured = {
   chainId: number;

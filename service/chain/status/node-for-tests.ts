@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Ask = (method: string, params: unknown[]) => Promise<unknown>;
+type Ask = (method: string, params: unknown[]) => Promise<unknown>;
 
 /** How a call is answered; `ask` asks the real node. Throw {@link NodeError} for an error. */
 export type Manner = (method: string, params: unknown[], ask: Ask) => Promise<unknown>;

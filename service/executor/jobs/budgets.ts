@@ -20,7 +20,7 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 
-export type BudgetReason =
+type BudgetReason =
   | "budget_spent"
   | "account_budget_spent"
   | "client_id_budget_spent"

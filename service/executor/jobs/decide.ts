@@ -14,7 +14,7 @@ export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
  * What was tried before. `notBeforeSeconds` is where the last failure's backoff ends;
  * `recoveriesToday` counts transactions on the chain's day.
  */
-export type History = {
+type History = {
   paidFailures: number;
   recoveryFailures: number;
   recoveriesToday: number;
@@ -22,7 +22,7 @@ export type History = {
 };
 
 /** Wei. `perGas`: what a transaction would have to offer now. */
-export type Fees = { perGas: bigint; perGasMax: bigint };
+type Fees = { perGas: bigint; perGasMax: bigint };
 
 /**
  * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
@@ -36,7 +36,7 @@ export type DecisionPolicy = {
   recoveriesPerDayMax: number;
 };
 
-export type WaitReason =
+type WaitReason =
   | "backoff"
   | "fees_over_cap"
   | "underfunded"
@@ -44,7 +44,7 @@ export type WaitReason =
   | "recoveries_of_today_spent"
   | "nothing_there";
 
-export type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
+type GiveUpReason = typeof notWorthItsGas | "recovery_keeps_failing";
 
 /** `untilSeconds` by the chain's clock; null: until more money comes. */
 export type Decision =
@@ -64,7 +64,7 @@ export type Facts = {
 
 /** How long to wait where only fees stand in the way. */
 const retrySeconds = 15;
-export const daySeconds = 86_400;
+const daySeconds = 86_400;
 
 /** Of a recovery, about: what pays less than that is left until it pays more, or more comes. */
 const recoveryGas = 50_000n;

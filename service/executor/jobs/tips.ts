@@ -10,7 +10,7 @@ export type Tip = { token: Hex; amount: bigint };
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
 
 /** As the intent's call names it. */
-export const tipFunction = "tip(address token, uint256 amount)";
+const tipFunction = "tip(address token, uint256 amount)";
 
 /**
  * A simulated execution that succeeds has run each call of it, so what these say was paid.

@@ -12,7 +12,7 @@ import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
 
-/** Where `npm run build` puts them. */
+/** Where `npm run build -w web` puts them. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
 
 const dashboardPaths = [
@@ -76,7 +76,7 @@ export function mountPages(
   }
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
     const file = files.get(path);
-    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build");
+    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build -w web");
     return send(file, request, reply);
   };
   for (const path of files.keys()) app.get(path, page(path));
@@ -89,7 +89,7 @@ export function mountPages(
   });
   app.get("/a/:address", async (request, reply) => {
     const file = files.get("/pay.html");
-    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build");
+    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build -w web");
     const preview = await findPreview((request.params as { address: string }).address);
     if (!preview) return send(file, request, reply);
     const html = file.body.toString().replace(/<title>[^<]*<\/title>/, () => preview);

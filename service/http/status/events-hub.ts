@@ -47,8 +47,6 @@ const blocksBetweenMax = 16;
 /** A reader that took nothing for so many heartbeats is gone or hostile. */
 const missedBeatsMax = 3;
 
-export type EventHub = ReturnType<typeof openEventHub>;
-
 export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {}) {
   const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...paces } = {
     ...defaultEventLimits,

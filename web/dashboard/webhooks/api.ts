@@ -13,7 +13,7 @@ export type Endpoint = {
   oldSecretUntil: When;
   createdAt: string;
 };
-export type Attempt = { at: string; status: number | null; latencyMs: number; answer: string };
+type Attempt = { at: string; status: number | null; latencyMs: number; answer: string };
 export type Delivery = {
   id: string;
   eventId: string;

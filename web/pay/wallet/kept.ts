@@ -63,7 +63,7 @@ const textOf = (key: string): string | undefined => {
 let last: { text: string | undefined; kept: Kept | undefined } | undefined;
 
 /** The same text gives the same object. Undefined for what no page of ours has written. */
-export function readKept(text: string | undefined): Kept | undefined {
+function readKept(text: string | undefined): Kept | undefined {
   if (last && last.text === text) return last.kept;
   const kept = parsed(text);
   last = { text, kept };

@@ -10,7 +10,7 @@ import { type Kept, keep, useKept } from "./kept.ts";
 import type { Refusal, Step } from "./send.ts";
 import { useWallets, type Wallet } from "./wallets.ts";
 
-export type Asking =
+type Asking =
   | { is: "idle" }
   | { is: "asking"; wallet: Wallet; step: Step }
   | { is: "refused"; refusal: Refusal };

@@ -45,7 +45,7 @@ export async function loadWords(language: Language): Promise<[Language, Catalogu
   return words ? [language, words] : [english, en];
 }
 
-export type Values = Readonly<Record<string, string | number>>;
+type Values = Readonly<Record<string, string | number>>;
 export type Say = (key: Key, values?: Values) => string;
 
 /** What is put into a sentence keeps its own direction; U+2068 and U+2069 isolate it. */

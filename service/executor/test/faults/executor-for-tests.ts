@@ -16,7 +16,7 @@ import { run } from "../../run.ts";
 import { coresOf, type ExecutorParts } from "../../start.ts";
 import { startWorld, testConfig } from "../anvil-world-for-tests.ts";
 
-/** Long form: npm run test:faults sets it. */
+/** Long form: npm run test:faults -w service sets it. */
 export const isLong = process.env.FAULTS === "long";
 
 /** How often something is repeated, in the short and in the long form. */

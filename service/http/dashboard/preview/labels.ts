@@ -10,7 +10,7 @@ import { z } from "zod";
 export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
 
 /** The file is not what it should be; the message is one sentence for the operator. */
-export class LabelsError extends Error {
+class LabelsError extends Error {
   override name = "LabelsError";
 }
 
