@@ -25,7 +25,7 @@ export async function matchAddresses(
 }
 
 /** What to select from: `asked`, with one column `a`. */
-export function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
+function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   // In the index's own order, neighbours share pages: half the time, from 10⁵ addresses on.
   const sorted = [...addresses].sort();
   return dialect === "postgres"
