@@ -30,7 +30,7 @@ import {
 import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 
-const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const recovery: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
