@@ -23,7 +23,7 @@ export function sayAmount(units: string, place: Place, chains: readonly Chain[])
 }
 
 /** "USDC on Base", or what is known of it. */
-export function sayToken(place: Place, chains: readonly Chain[]): string {
+function sayToken(place: Place, chains: readonly Chain[]): string {
   const name: string | Hex = tokenOf(place, chains)?.symbol ?? place.token;
   return `${name} on ${chainOf(place, chains)?.name ?? `chain ${place.chainId}`}`;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-export type Column<Row> = {
+type Column<Row> = {
   head: string;
   cell: (row: Row) => ReactNode;
   /** Left out on a narrow screen, where a row has two lines of two cells. */

@@ -6,7 +6,7 @@ import { openSimulations } from "../simulation/reader.ts";
 import type { Subject } from "../status/status.ts";
 import { type CheckedChain, findFindings } from "./find.ts";
 
-export type Checked = { simulation: Simulation; findings: Finding[] };
+type Checked = { simulation: Simulation; findings: Finding[] };
 
 /** @throws {ChainUnavailable} when the chain cannot be read, or went on to other blocks */
 export type CheckSubject = (subject: Subject) => Promise<Checked>;
