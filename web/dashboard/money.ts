@@ -1,6 +1,6 @@
 // Amounts of money in words, by what this server lists.
 
-import type { Hex, Intent } from "executable-address";
+import type { Intent } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { Chain, Token } from "./api.ts";
 
@@ -20,10 +20,4 @@ export function sayAmount(units: string, place: Place, chains: readonly Chain[])
   const token = tokenOf(place, chains);
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   return `${formatUnits(units, 0)} base units`;
-}
-
-/** "USDC on Base", or what is known of it. */
-function sayToken(place: Place, chains: readonly Chain[]): string {
-  const name: string | Hex = tokenOf(place, chains)?.symbol ?? place.token;
-  return `${name} on ${chainOf(place, chains)?.name ?? `chain ${place.chainId}`}`;
 }
