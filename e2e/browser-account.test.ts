@@ -80,6 +80,24 @@ describe("the account", () => {
     await page.getByText("Password changed").waitFor();
   });
 
+  test("a session elsewhere is listed, and ended at once", async () => {
+    const elsewhere = await browser.newContext({ userAgent: "Mozilla/5.0 (Windows) Firefox/150" });
+    const other = await elsewhere.newPage();
+    await other.goto(`${site}/account`);
+    await other.getByLabel("Email").fill(email);
+    await other.getByLabel("Password", { exact: true }).fill(newPassword);
+    await other.getByRole("button", { name: "Sign in" }).click();
+    await other.getByRole("heading", { name: "Account" }).waitFor();
+    await page.goto(`${site}/account`);
+    await page.getByRole("row", { name: /Firefox on Windows/ }).waitFor();
+    await page.getByRole("row").getByText("this one").waitFor();
+    await page.getByRole("button", { name: "End the session of Firefox on Windows" }).click();
+    await page.getByText("Firefox on Windows").waitFor({ state: "detached" });
+    await other.reload();
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    await elsewhere.close();
+  });
+
   test("a session that ended leads to the sign-in form and back to the page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();
@@ -174,7 +192,9 @@ describe("the shell", () => {
 });
 
 describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
-  const paths = ["/", "/credentials", "/origins", "/addresses", "/activity", "/account"];
+  const paths = [
+    ...["/", "/credentials", "/origins", "/addresses", "/addresses/new", "/activity", "/account"],
+  ];
 
   for (const appearance of appearances) {
     const name = `${appearance.colorScheme}, ${appearance.viewport?.width} px`;

@@ -5,11 +5,14 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
 import { launchBrowser, listenForFaults, openPage, serveBlankPage } from "./browser.ts";
+import { mint } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 
+const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const email = "ada@example.com";
 const password = "correct horse battery";
 
@@ -319,6 +322,43 @@ describe("lists", () => {
     assert.match(file, /^address,reference,created/);
     assert.match(file, /,"order 42, the =first",/);
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
+  });
+
+  test("a form makes an address for a simple payment, and the code for the next", async () => {
+    await page.goto(`${site}/addresses`);
+    await page.getByRole("link", { name: "New address" }).click();
+    await page.getByLabel("Amount").fill("12.5.0");
+    await page.getByText("A number above zero, such as 12.5, with at most 6 decimals.").waitFor();
+    await page.getByLabel("Amount").fill("12.5");
+    await page.getByLabel("Who receives it").fill("0x12");
+    await page.getByText("An address is 0x and 40 hex characters.").waitFor();
+    await page.getByLabel("Who receives it").fill(demoTokens[0]!.address);
+    await page.getByRole("button", { name: "Make the address" }).click();
+    await page.getByText("It was not made").waitFor();
+    await page.getByLabel("Who receives it").fill(receiver);
+    await page.getByRole("button", { name: "Make the address" }).click();
+    await page.getByText("of this token there are 0 base units in all").waitFor();
+    await page.getByRole("button", { name: "Make it all the same" }).click();
+    await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
+    await mint(service, shopAddress, 100_000_000n);
+    await page.getByRole("button", { name: "Make another" }).click();
+    await page.getByLabel("Amount").fill("12.5");
+    await page.getByLabel("Who receives it").fill(receiver);
+    await page.getByLabel("Reference").fill("table 7");
+    await page.getByRole("button", { name: "Make the address" }).click();
+    await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
+    const made = (await page.getByTestId("new-address").textContent()) ?? "";
+    const held = await fetch(`${service.baseUrl}/address/${made}`);
+    const { intent: kept } = (await held.json()) as AddressRecord;
+    assert.equal(kept.amount, "12500000");
+    assert.deepEqual(kept.calls[0]!.args, [receiver, "12500000"]);
+    assert.equal(kept.recovery, receiver);
+    const curl = (await page.getByRole("tabpanel").textContent()) ?? "";
+    const env = { ...process.env, API_KEY: apiKey };
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });
+    assert.deepEqual(JSON.parse(stdout).intent.calls, kept.calls);
+    await page.getByRole("link", { name: "All addresses" }).click();
+    await page.getByRole("row").getByText("table 7").first().waitFor();
   });
 
   test("a path that is none is a page that says so, and JSON for a program", async () => {

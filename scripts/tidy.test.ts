@@ -96,7 +96,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/executor",
     "service/records",
   ],
-  "web/ui": [],
+  "web/ui": ["address"],
   "web/dashboard": ["address", "web/ui"],
   "web/pay": ["address", "web/ui"],
   web: ["address", "web/ui", "web/dashboard", "web/pay"],

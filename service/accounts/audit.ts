@@ -9,6 +9,7 @@ export type AuditEvent =
   | "account_created"
   | "signed_in"
   | "signed_out"
+  | "session_ended"
   | "password_changed"
   | "password_reset"
   | "reset_link_made"
@@ -26,7 +27,7 @@ export type AuditEvent =
   | "webhook_resumed";
 
 /** Who does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
-export type Actor = { ip?: string | undefined; atMs: number };
+export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
 export type AuditEntry = {
   id: string;

@@ -37,7 +37,9 @@ export type SignIn = {
   /** Every session of the account ends. @throws {SignInError} `invalid_token` */
   resetPassword(reset: { token: string; newPassword: string }, actor: Actor): Promise<void>;
   /** Reads the store each time: a session that ended is ended everywhere. */
-  findSession(cookies: Cookies): Promise<(SetCookies & { account: Account }) | undefined>;
+  findSession(
+    cookies: Cookies,
+  ): Promise<(SetCookies & { account: Account; sessionId: string }) | undefined>;
   /** A token for one resetPassword within a day; also for an account that never had a password. */
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
@@ -107,7 +109,7 @@ function doors(
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
-        auth.api.signUpEmail({ body, returnHeaders: true }),
+        auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
         // Of two who sign up at once, the second fails without a word why.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
@@ -124,7 +126,7 @@ function doors(
     async signIn({ email, password }, actor) {
       const body = { email: normalizeEmail(email), password };
       const { headers, response } = await translate(
-        auth.api.signInEmail({ body, returnHeaders: true }),
+        auth.api.signInEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       );
       const account = await accountOf(db, response.user, actor);
       if (!account) throw new SignInError("invalid_email_or_password");
@@ -153,7 +155,8 @@ function sessions({ db, auth }: Context): Pick<SignIn, "signOut" | "findSession"
       });
       if (!response) return undefined;
       const account = await accountOf(db, response.user, { atMs: Date.now() });
-      return account && { account, setCookies: headers.getSetCookie() };
+      const sessionId = response.session.id;
+      return account && { account, sessionId, setCookies: headers.getSetCookie() };
     },
   };
 }
@@ -257,6 +260,10 @@ const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
 /** As its resetPassword looks for it. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
+
+/** By which a session is told from others in the list of them. */
+const agentHeaders = ({ userAgent }: Actor) =>
+  new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
 
 function cookieHeaders(cookie: string | undefined): Headers {
   return new Headers(cookie === undefined ? {} : { cookie });

@@ -7,9 +7,10 @@ import { METHODS, type Server } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
-import { type CheckIntent, check, openCheck } from "./create/check.ts";
-import { create } from "./create/create.ts";
+import { check, openCheck } from "./create/check.ts";
+import { create, openCreate } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
+import type { Intents } from "./dashboard/intents.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { addresses } from "./lists/addresses.ts";
 import { accountEvents } from "./lists/events.ts";
@@ -66,26 +67,21 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
   const statuses = openStatuses(parts);
-  const checkIntent = openCheck(parts);
-  app.register(async (scope) => mountApi(scope, parts, statuses, checkIntent), { prefix: "/v1" });
-  mountDashboard(app, parts, statuses, checkIntent);
+  const intents = { check: openCheck(parts), create: openCreate(parts) };
+  app.register(async (scope) => mountApi(scope, parts, statuses, intents), { prefix: "/v1" });
+  mountDashboard(app, parts, statuses, intents);
   return app;
 }
 
 /** spec/service.md §4. A GET ignores credentials altogether. */
-function mountApi(
-  api: FastifyInstance,
-  parts: Parts,
-  statuses: Statuses,
-  checkIntent: CheckIntent,
-): void {
+function mountApi(api: FastifyInstance, parts: Parts, statuses: Statuses, intents: Intents): void {
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
   const find = lookup(parts);
   // A GET looks up what is not an address.
-  at("/address/create", { POST: create(parts), GET: find });
-  at("/address/check", { POST: check(parts, checkIntent), GET: find });
+  at("/address/create", { POST: create(parts, intents.create), GET: find });
+  at("/address/check", { POST: check(parts, intents.check), GET: find });
   at("/address/:address", { GET: find });
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });

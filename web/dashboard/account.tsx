@@ -10,6 +10,7 @@ import { api } from "./api.ts";
 import { Heading } from "./heading.tsx";
 import { sayProblem } from "./problems.ts";
 import { endSession, queryClient, useSession } from "./queries.ts";
+import { Sessions } from "./sessions.tsx";
 import { passwordCharactersMin } from "./sign-in.tsx";
 
 export function AccountPage() {
@@ -30,6 +31,7 @@ export function AccountPage() {
           />
         </section>
         <ChangePassword />
+        <Sessions />
         <section aria-labelledby="leave" className="card p-5">
           <h2 id="leave">Sign out</h2>
           <p className="mt-1 mb-4 text-soft">Ends the session in this browser.</p>

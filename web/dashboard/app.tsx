@@ -6,6 +6,7 @@ import { ActivityPage } from "./activity.tsx";
 import { AddressesPage } from "./addresses/page.tsx";
 import { CredentialsPage } from "./credentials.tsx";
 import { NotFound } from "./heading.tsx";
+import { NewAddressPage } from "./new-address/page.tsx";
 import { OriginsPage } from "./origins.tsx";
 import { Overview } from "./overview.tsx";
 import { sayProblem } from "./problems.ts";
@@ -24,7 +25,10 @@ export function App() {
   );
 }
 
-const paths = ["/credentials", "/origins", "/addresses", "/webhooks", "/activity", "/account"];
+const paths = [
+  ...["/credentials", "/origins", "/addresses", "/addresses/new", "/webhooks"],
+  ...["/activity", "/account"],
+];
 const isPage = (path: string) => ["/", "/sign-in", "/sign-up", ...paths].includes(path);
 
 /** Without a session every page is the sign-in form, and signing in leads to the page asked for. */
@@ -56,6 +60,7 @@ function Pages() {
         <Route path="/credentials" component={CredentialsPage} />
         <Route path="/origins" component={OriginsPage} />
         <Route path="/addresses" component={AddressesPage} />
+        <Route path="/addresses/new" component={NewAddressPage} />
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/activity" component={ActivityPage} />
         <Route path="/account" component={AccountPage} />

@@ -3,12 +3,13 @@ import { Field } from "../ui/field.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Snippet } from "../ui/snippet.tsx";
 import type { Config } from "./api.ts";
-import { samplesFor } from "./samples.ts";
+import { intentOf, samplesFor } from "./samples.ts";
 
 /** No address: what is pasted with it is refused, and so is never paid. */
 const placeholder = "YOUR_WALLET";
 const walletHint =
   "Receives the money in this example, which can be copied once this is filled in.";
+const daySeconds = 86_400;
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
 
 /** The examples, filled in with what this server and account have. */
@@ -31,13 +32,18 @@ export function FirstAddress(props: {
   }
 
   const given = addressPattern.test(wallet.trim());
+  const recipient = given ? wallet.trim() : placeholder;
   const samples = samplesFor({
     apiBase: config.apiBase,
-    chain,
-    token,
-    wallet: given ? wallet.trim() : placeholder,
+    intent: intentOf({
+      chainId: chain.chainId,
+      token: token.address,
+      amount: (10n ** BigInt(token.decimals)).toString(),
+      receiver: recipient,
+      recovery: recipient,
+      expirationTimestamp: nowSeconds + daySeconds,
+    }),
     clientId,
-    nowSeconds,
     ...(apiKey && { apiKey }),
   });
   return (

@@ -1,53 +1,56 @@
 // The examples people paste: complete, for this server, this chain and this account.
 
+import type { Hex } from "executable-address";
 import type { Sample } from "../ui/snippet.tsx";
-import type { Chain, Token } from "./api.ts";
+
+/** An amount of a token, passed on to whoever receives it. */
+export type SimplePayment = {
+  chainId: number;
+  token: Hex;
+  /** Base units. */
+  amount: string;
+  receiver: string;
+  /** Where money goes that cannot be used. */
+  recovery: string;
+  expirationTimestamp: number;
+};
+
+/** As create takes it; the salt is drawn there. */
+export const intentOf = ({ receiver, recovery, ...payment }: SimplePayment) => ({
+  chainId: payment.chainId,
+  token: payment.token,
+  amount: payment.amount,
+  calls: [
+    {
+      target: payment.token,
+      function: "transfer(address to, uint256 amount)",
+      args: [receiver, payment.amount],
+    },
+  ],
+  expirationTimestamp: payment.expirationTimestamp,
+  recovery,
+});
 
 export type SampleInput = {
   apiBase: string;
-  chain: Chain;
-  token: Token;
-  /** Where the example pays to, and where money that cannot be used goes back to. */
-  wallet: string;
+  intent: ReturnType<typeof intentOf>;
   clientId: string | undefined;
   /** The key itself while it is on the screen; afterwards the shell's variable. */
   apiKey?: string;
-  nowSeconds: number;
-};
-
-const daySeconds = 86_400;
-
-/** One whole token, paid on to `wallet`, within a day. */
-const exampleIntent = ({ chain, token, wallet, nowSeconds }: SampleInput) => {
-  const amount = (10n ** BigInt(token.decimals)).toString();
-  return {
-    chainId: chain.chainId,
-    token: token.address,
-    amount,
-    calls: [
-      {
-        target: token.address,
-        function: "transfer(address to, uint256 amount)",
-        args: [wallet, amount],
-      },
-    ],
-    expirationTimestamp: nowSeconds + daySeconds,
-    recovery: wallet,
-  };
 };
 
 /** JSON over several lines, but a list of plain strings on one. */
 const toText = (value: object) =>
   JSON.stringify(value, null, 2).replace(/\[\s+("[^"]*"),\s+("[^"]*")\s+\]/g, "[$1, $2]");
 
-export function samplesFor(input: SampleInput): Sample[] {
-  const body = toText(exampleIntent(input));
-  const url = `${input.apiBase}/address/create`;
+export function samplesFor({ apiBase, intent, clientId, apiKey }: SampleInput): Sample[] {
+  const body = toText(intent);
+  const url = `${apiBase}/address/create`;
   return [
     {
       name: "curl",
       text: `curl ${url} \\
-  -H "Authorization: Bearer ${input.apiKey ?? "$API_KEY"}" \\
+  -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" \\
   -H "Content-Type: application/json" \\
   -d '${body.replaceAll("\n", "\n  ")}'`,
     },
@@ -57,7 +60,7 @@ export function samplesFor(input: SampleInput): Sample[] {
   method: "POST",
   headers: {
     "Content-Type": "application/json",
-    "X-Client-Id": "${input.clientId ?? "svc_client_…"}",
+    "X-Client-Id": "${clientId ?? "svc_client_…"}",
   },
   body: JSON.stringify(${body.replaceAll("\n", "\n  ").replace(/"(\w+)":/g, "$1:")}),
 });

@@ -55,7 +55,11 @@ export function Shell({ account, children }: { account: Account; children: React
         >
           <nav aria-label="Pages" className="flex flex-col gap-0.5">
             {pages.map((page) => (
-              <PageLink key={page.path} {...page} present={page.path === path} />
+              <PageLink
+                key={page.path}
+                {...page}
+                present={path === page.path || path.startsWith(`${page.path}/`)}
+              />
             ))}
           </nav>
           <Foot email={account.email} />

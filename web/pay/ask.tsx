@@ -7,9 +7,9 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
+import { QrCode } from "../ui/qr-code.tsx";
 import { useAbout } from "./about.tsx";
 import { GroupedAddress } from "./intent/address-text.tsx";
-import { QrCode } from "./qr-code.tsx";
 import { Said, useSpeech } from "./words/say.tsx";
 
 type AskProps = { owed: string; wallets: ReactNode };

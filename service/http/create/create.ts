@@ -2,6 +2,7 @@
 // bytes, whoever asks and however often, once its record is durable.
 
 import { deriveAddress } from "executable-address";
+import type { FastifyRequest } from "fastify";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
@@ -18,9 +19,38 @@ declare module "fastify" {
   }
 }
 
-export function create(parts: Parts): Route {
-  const { store, keccak, factory, limits, metrics } = parts;
+type Creator = { accountId: string; isClientId: boolean; reference: string | undefined };
+
+/**
+ * Resolves when the record is durable, and its reference where there is one.
+ *
+ * @param body any JSON value
+ * @returns JSON: the record
+ * @throws {InvalidError} with every fault of the intent, {UnavailableError}
+ */
+export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
+
+/** One for the API and the dashboard: what arrives together shares a commit. */
+export function openCreate(parts: Parts): CreateRecord {
+  const { store, keccak, factory } = parts;
   const references = referenceWriter(store);
+  return async (body, { accountId, isClientId, reference }) => {
+    const { intent, terms } = parseNewIntent(body, parts);
+    const address = deriveAddress(terms, { factory, keccak });
+    await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
+    if (reference !== undefined) await references({ accountId, address, reference });
+    return recordJson(address, terms, intent, parts);
+  };
+}
+
+/** The reference that a query gives an address. @throws {InvalidError} */
+export function referenceOf({ query }: FastifyRequest): string | undefined {
+  const { reference } = query as { reference?: unknown };
+  return reference === undefined ? undefined : parseReference(reference);
+}
+
+export function create(parts: Parts, createRecord: CreateRecord): Route {
+  const { limits, metrics } = parts;
   return {
     // The credential comes before the body: nobody unknown has us read or parse one.
     before: [
@@ -31,16 +61,11 @@ export function create(parts: Parts): Route {
     ],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
-      const { reference: asked } = request.query as { reference?: unknown };
-      const reference = asked === undefined ? undefined : parseReference(asked);
-      const { intent, terms } = parseNewIntent(request.body, parts);
-      const address = deriveAddress(terms, { factory, keccak });
       const { accountId, kind } = request.caller as NonNullable<typeof request.caller>;
-      const isClientId = kind === "clientId";
-      await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
-      if (reference !== undefined) await references({ accountId, address, reference });
+      const by = { accountId, isClientId: kind === "clientId", reference: referenceOf(request) };
+      const record = await createRecord(request.body, by);
       reply.header("content-type", "application/json; charset=utf-8");
-      return recordJson(address, terms, intent, parts);
+      return record;
     },
   };
 }

@@ -3,23 +3,18 @@
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
-import type { CheckIntent } from "../create/check.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/source.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
+import { type Intents, mountIntents } from "./intents.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import { openPreviews } from "./preview/preview.ts";
-import {
-  accountIdOf,
-  limitSession,
-  ownWritesOnly,
-  privateAnswer,
-  requireSession,
-} from "./session.ts";
+import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
+import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountStatuses } from "./statuses.ts";
 import { mountWebhooks } from "./webhooks.ts";
@@ -31,7 +26,7 @@ export function mountDashboard(
   app: FastifyInstance,
   parts: Parts,
   statuses: Statuses,
-  checkIntent: CheckIntent,
+  intents: Intents,
 ): void {
   const { shed } = parts.metrics;
   const metered = (scope: FastifyInstance) =>
@@ -71,10 +66,8 @@ export function mountDashboard(
         mountAddresses(own, parts);
         mountStatuses(own, parts, statuses);
         mountWebhooks(own, parts);
-        own.post("/check", async (request, reply) => {
-          reply.header("content-type", "application/json; charset=utf-8");
-          return checkIntent(accountIdOf(request), request.body);
-        });
+        mountIntents(own, intents);
+        mountSessions(own, parts);
       });
     },
     { prefix: "/dashboard/api" },

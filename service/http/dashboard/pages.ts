@@ -20,6 +20,7 @@ const dashboardPaths = [
   "/credentials",
   "/origins",
   "/addresses",
+  "/addresses/new",
   "/webhooks",
   "/activity",
   "/account",

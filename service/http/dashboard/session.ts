@@ -12,6 +12,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set by requireSession. */
     account?: Account;
+    sessionId?: string;
   }
 }
 
@@ -48,6 +49,7 @@ export function requireSession({ accounts }: Pick<Parts, "accounts">) {
     const session = await accounts.signIn.findSession(request.headers);
     if (!session) throw new Refusal("unauthorized", "sign in first");
     request.account = session.account;
+    request.sessionId = session.sessionId;
     // A session in use is prolonged.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
@@ -73,8 +75,11 @@ export function limitSession() {
 export const accountIdOf = (request: FastifyRequest): string =>
   (request.account as Account).accountId;
 
+const userAgentMax = 200;
+
 export const actorOf = (request: FastifyRequest, { now }: Pick<Parts, "now">): Actor => ({
   ip: request.ip,
+  userAgent: request.headers["user-agent"]?.slice(0, userAgentMax),
   atMs: now(),
 });
 

@@ -20,7 +20,12 @@ export function AddressesPage() {
   const chains = useConfig().data?.chains ?? [];
   return (
     <>
-      <Heading title="Addresses">What this account created, newest first.</Heading>
+      <div className="flex flex-wrap items-start justify-between gap-x-4">
+        <Heading title="Addresses">What this account created, newest first.</Heading>
+        <Link href="/addresses/new" className="button button-primary mb-6">
+          New address
+        </Link>
+      </div>
       <FilterForm typed={typed} onType={setTyped} chains={chains} />
       <Found filter={toFilter(asked)} chains={chains} onClear={() => setTyped(untyped)} />
     </>
@@ -104,8 +109,8 @@ const None = () => (
     icon="list"
     title="No addresses yet"
     action={
-      <Link href="/" className="button button-primary">
-        See how to create one
+      <Link href="/addresses/new" className="button button-primary">
+        Make the first
       </Link>
     }
   >

@@ -1,0 +1,37 @@
+// /dashboard/api/sessions: where the account is signed in, and an end to one of them.
+
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { endSession, listSessions } from "../../accounts/sessions.ts";
+import { Refusal } from "../errors.ts";
+import type { Parts } from "../parts.ts";
+import { parseInput } from "./input.ts";
+import { accountIdOf, actorOf, toIso } from "./session.ts";
+
+const endInput = z.strictObject({ id: z.string().max(100) });
+
+export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
+  const { db } = parts.store;
+
+  app.get("/sessions", async (request) => {
+    const sessions = await listSessions(db, accountIdOf(request), parts.now());
+    return {
+      items: sessions.map(({ id, createdAtMs, renewedAtMs, expiresAtMs, userAgent }) => ({
+        id,
+        createdAt: toIso(createdAtMs),
+        renewedAt: toIso(renewedAtMs),
+        expiresAt: toIso(expiresAtMs),
+        userAgent,
+        isThis: id === request.sessionId,
+      })),
+    };
+  });
+
+  app.delete("/sessions", async (request) => {
+    const { id } = parseInput(endInput, request.body);
+    const ended = await endSession(db, accountIdOf(request), id, actorOf(request, parts));
+    if (!ended)
+      throw new Refusal("not_found", "the account has no such session: it may have ended");
+    return { id };
+  });
+}

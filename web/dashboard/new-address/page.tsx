@@ -1,0 +1,136 @@
+import { useMutation } from "@tanstack/react-query";
+import type { AddressRecord } from "executable-address";
+import type { Finding } from "executable-address/client";
+import { useState } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Failed, Loading } from "../../ui/states.tsx";
+import type { Config } from "../api.ts";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { queryClient, useConfig } from "../queries.ts";
+import { Problem, request } from "../request.ts";
+import { intentOf, type SimplePayment } from "../samples.ts";
+import { PaymentForm } from "./form.tsx";
+import { Made } from "./made.tsx";
+
+type Checked = { record: AddressRecord; findings: readonly Finding[] };
+type Asked = { payment: SimplePayment; reference: string };
+
+/** What was found before anybody pays; empty: create goes on by itself. */
+const check = ({ payment }: Asked) =>
+  request<Checked>("POST", "/dashboard/api/check", intentOf(payment));
+
+const create = (intent: object, reference: string) => {
+  const query = reference && `?reference=${encodeURIComponent(reference)}`;
+  return request<AddressRecord>("POST", `/dashboard/api/addresses${query}`, intent);
+};
+
+/** An address for the commonest payment, without a line of code, and the code for the next one. */
+export function NewAddressPage() {
+  const config = useConfig();
+  return (
+    <>
+      <Heading title="New address">
+        For a simple payment: so much of a token, passed on to whoever receives it.
+      </Heading>
+      {config.isPending && (
+        <div className="card">
+          <Loading lines={5} />
+        </div>
+      )}
+      {config.isError && (
+        <Failed message={sayProblem(config.error)} onRetry={() => void config.refetch()} />
+      )}
+      {config.data && <NewAddress config={config.data} />}
+    </>
+  );
+}
+
+/** Tried first: what is doubtful is said, and made only by another press. */
+function NewAddress({ config }: { config: Config }) {
+  const [asked, setAsked] = useState<Asked>();
+  const creation = useMutation({
+    mutationFn: ({ intent, reference }: { intent: object; reference: string }) =>
+      create(intent, reference),
+    onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["addresses"] }),
+  });
+  const trial = useMutation({
+    mutationFn: check,
+    onSuccess: ({ record, findings }, { reference }) => {
+      if (findings.length === 0) creation.mutate({ intent: record.intent, reference });
+    },
+  });
+  const submit = (next: Asked) => {
+    setAsked(next);
+    creation.reset();
+    trial.mutate(next);
+  };
+  const insist = () =>
+    asked &&
+    creation.mutate({
+      intent: trial.data?.record.intent ?? intentOf(asked.payment),
+      reference: asked.reference,
+    });
+
+  if (creation.data) {
+    const again = () => {
+      creation.reset();
+      trial.reset();
+    };
+    return <Made record={creation.data} config={config} onAgain={again} />;
+  }
+  const refused = creation.error ?? trial.error;
+  const canInsist = !creation.error && isUntried(trial.error);
+  return (
+    <div className="space-y-6">
+      <PaymentForm
+        config={config}
+        busy={trial.isPending || creation.isPending}
+        onSubmit={submit}
+        onChange={trial.reset}
+      />
+      {refused && (
+        <Notice
+          tone="bad"
+          title={canInsist ? "It could not be tried" : "It was not made"}
+          action={canInsist && <Button onClick={insist}>Make it all the same</Button>}
+        >
+          <p>{sayProblem(refused)}</p>
+        </Notice>
+      )}
+      {trial.data && trial.data.findings.length > 0 && (
+        <Doubtful findings={trial.data.findings} busy={creation.isPending} onInsist={insist} />
+      )}
+    </div>
+  );
+}
+
+/** The chain is away, or too much was tried: that says nothing against the payment itself. */
+const isUntried = (error: unknown) =>
+  error instanceof Problem && (error.status === 503 || error.status === 429);
+
+type DoubtfulProps = { findings: readonly Finding[]; busy: boolean; onInsist: () => void };
+
+function Doubtful({ findings, busy, onInsist }: DoubtfulProps) {
+  return (
+    <Notice
+      tone="warn"
+      title="Not made yet: look at this first"
+      action={
+        <Button look="danger" busy={busy} onClick={onInsist}>
+          Make it all the same
+        </Button>
+      }
+    >
+      <ul className="mt-1 list-disc space-y-1 pl-5">
+        {findings.map(({ code, path, message, cure }) => (
+          <li key={`${code} ${path.join(".")}`}>
+            {message}
+            {cure && <span className="text-soft"> ({cure})</span>}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
