@@ -170,4 +170,4 @@ describe("the packed package", () => {
 });
 
 /** Bytes, minified and gzipped, give or take 150. */
-const pinned = { derive: 3346, verify: 9776, all: 16346, client: 17891, element: 20157 };
+const pinned = { derive: 3346, verify: 9776, all: 16639, client: 18006, element: 20157 };
