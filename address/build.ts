@@ -1,6 +1,7 @@
-// npm run build -w address: compiles the library into dist/, a package as it is published. The
-// workspaces import the sources by the exports of package.json; the manifest in dist says the same
-// of what was compiled, so there is one list of exports, and no condition chooses between two.
+// npm run build -w address: compiles the library into dist/, or the folder it is given, a package
+// as it is published. The workspaces import the sources by the exports of package.json; the
+// manifest in dist says the same of what was compiled, so there is one list of exports, and no
+// condition chooses between two.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +9,7 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
 const room = import.meta.dirname;
-const dist = join(room, "dist");
+const dist = resolve(process.argv[2] ?? join(room, "dist"));
 
 rmSync(dist, { recursive: true, force: true });
 const manifest = createRequire(import.meta.url).resolve("typescript/package.json");

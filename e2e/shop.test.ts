@@ -1,0 +1,212 @@
+// examples/shop as a merchant runs it: the packed library in its own folder, a customer in
+// Chromium, real webhooks, and the shop killed in the middle. SHOP_ORDERS=200: the whole measure.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Hex } from "executable-address";
+import { demoToken } from "executable-address-contracts";
+import { freePort } from "executable-address-contracts/anvil";
+import type { Browser, Page } from "playwright-core";
+import { createTestClient, getAddress, http } from "viem";
+import { end } from "../scripts/child-process.ts";
+import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { mint, openFresh, readCodeIn, token } from "./pay-page.ts";
+import { admin, type Running, startService } from "./service.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const count = Number(process.env.SHOP_ORDERS ?? 12);
+const price = 25_000_000n;
+/** Of the shop's settings. */
+const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
+
+/** How a customer pays: `paid` and, after the expiry, `late`; what has to come back of it. */
+const customers = [
+  { name: "exactly", paid: price, late: 0n, hasGoods: true, back: 0n },
+  { name: "too much", paid: price + 7n, late: 0n, hasGoods: true, back: 7n },
+  { name: "twice", paid: 2n * price, late: 0n, hasGoods: true, back: price },
+  { name: "too late", paid: 0n, late: price, hasGoods: false, back: price },
+  { name: "too little", paid: price - 1n, late: 0n, hasGoods: false, back: price - 1n },
+  { name: "exactly, and again when it is over", paid: price, late: 5n, hasGoods: true, back: 5n },
+];
+type Order = (typeof customers)[number] & { id: number; address: Hex; refund: Hex };
+
+let service: Running;
+let browser: Browser;
+let folder: string;
+let env: NodeJS.ProcessEnv;
+let shop: ChildProcess;
+
+before(async () => {
+  service = await startService({
+    ...{ ROLE: "all", EXECUTOR_KEY: executorKey, EXECUTOR_POLL_MS: "200", WEBHOOK_TARGETS: "any" },
+  });
+  browser = await launchBrowser();
+  folder = install();
+  const port = String(await freePort());
+  const { accountId } = await admin(service.env, "account", "show", "--email", "shop@example.com");
+  const url = `http://127.0.0.1:${port}/webhooks`;
+  const add = ["webhook", "add", "--account", String(accountId), "--url", url];
+  const { secret } = await admin(service.env, ...add);
+  env = {
+    ...{ PATH: process.env.PATH, PORT: port, BASE: service.baseUrl, API_KEY: service.apiKey },
+    ...{ RPC_URL: service.anvil.rpcUrl, WEBHOOK_SECRET: String(secret), RECONCILE_MS: "2000" },
+    ORDER_SECONDS: "600",
+  };
+  shop = await startShop();
+});
+after(async () => {
+  await browser?.close();
+  if (shop) await end(shop, "SIGTERM");
+  await service?.stop();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+/** The example with the library as it is published, and no other package. */
+function install(): string {
+  const to = mkdtempSync(join(tmpdir(), "shop-"));
+  cpSync(join(root, "examples/shop"), to, { recursive: true });
+  const built = join(to, "built");
+  execFileSync(process.execPath, [join(root, "address/build.ts"), built]);
+  const pack = ["pack", "--silent", "--offline", "--pack-destination", to];
+  const tarball = execFileSync("npm", pack, { cwd: built, encoding: "utf8" }).trim();
+  const library = join(to, "node_modules/executable-address");
+  mkdirSync(library, { recursive: true });
+  execFileSync("tar", ["-xzf", join(to, tarball), "-C", library, "--strip=1"]);
+  const { resolve: find } = createRequire(join(root, "address/package.json"));
+  const [hashes, uqr] = [dirname(find("@noble/hashes/sha3.js")), dirname(dirname(find("uqr")))];
+  cpSync(hashes, join(to, "node_modules/@noble/hashes"), { recursive: true });
+  cpSync(uqr, join(to, "node_modules/uqr"), { recursive: true });
+  rmSync(built, { recursive: true });
+  return to;
+}
+
+async function startShop(): Promise<ChildProcess> {
+  const args = ["--disable-warning=ExperimentalWarning", "server.js"];
+  const child = spawn(process.execPath, args, { cwd: folder, env });
+  let said = "";
+  await new Promise<void>((started, failed) => {
+    child.once("exit", () => failed(new Error(`the shop ended: ${said}`)));
+    for (const stream of [child.stdout!, child.stderr!]) {
+      stream.on("data", (chunk) => {
+        said += chunk;
+        if (said.includes("The shop is at")) started();
+      });
+    }
+  });
+  return child;
+}
+
+const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
+
+/** As a customer does: the form, and the address that the element shows. */
+async function orderIn(page: Page, refund: Hex): Promise<{ id: number; address: Hex }> {
+  await page.goto(shopUrl());
+  await page.getByLabel("Your address").fill(refund);
+  await page.getByRole("button", { name: "Order" }).click();
+  await page.waitForURL("**/orders/*");
+  await page.getByText("Waiting for payment").waitFor();
+  const address = await page.locator("executable-address").getAttribute("address");
+  return { id: Number(page.url().split("/").at(-1)), address: address as Hex };
+}
+
+const balanceOf = (owner: Hex) =>
+  localWallet(service.anvil.rpcUrl, payerAccount).readContract({
+    address: token.address,
+    abi: demoToken.abi,
+    functionName: "balanceOf",
+    args: [owner],
+  });
+
+/** What the shop's own page says of an order. */
+async function pageOf({ id }: { id: number }): Promise<string> {
+  const answer = await fetch(`${shopUrl()}/orders/${id}`);
+  assert.equal(answer.status, 200);
+  return answer.text();
+}
+
+async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1200; tries++) {
+    if (await isTrue()) return;
+    await sleep(200);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+describe("examples/shop", () => {
+  test("400 for a webhook that is not signed, and for an order without an address", async () => {
+    const post = (path: string, body: string) =>
+      fetch(shopUrl() + path, { method: "POST", body, redirect: "manual" });
+    assert.equal((await post("/webhooks", "{}")).status, 400);
+    const refused = await post("/orders", "refund=0x12");
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), /role="alert"/);
+    assert.equal((await fetch(`${shopUrl()}/orders/1`)).status, 404);
+    assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
+  });
+
+  test(`${count} orders: goods once for each that is paid, all else comes back`, async () => {
+    const page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    const orders: Order[] = [];
+    for (let made = 0; made < count; made++) {
+      const refund = getAddress(`0x${randomBytes(20).toString("hex")}`);
+      const customer = customers[made % customers.length]!;
+      orders.push({ ...customer, refund, ...(await orderIn(page, refund)) });
+    }
+    assert.equal(
+      await readCodeIn(page, page.locator("executable-address [part~=qr]")),
+      orders.at(-1)!.address,
+    );
+    await assertSound(page, "an order");
+
+    const half = Math.floor(count / 2);
+    const payAll = async (some: Order[]) => {
+      for (const { address, paid } of some) if (paid > 0n) await mint(service, address, paid);
+    };
+    await payAll(orders.slice(0, half));
+    shop.kill("SIGKILL");
+    await payAll(orders.slice(half));
+    // One that is done while nobody listens is told later all the same.
+    const silent = orders.findLast(({ hasGoods }) => hasGoods)!;
+    const executed = (order: Order) => async () => {
+      const answer = await fetch(`${service.baseUrl}/address/${order.address}/status`);
+      return ((await answer.json()) as { state: string }).state === "executed";
+    };
+    await until(`${silent.name} executed`, executed(silent));
+    shop = await startShop();
+
+    const buyers = orders.filter(({ hasGoods }) => hasGoods);
+    for (const order of buyers) {
+      await until(`goods of ${order.name}`, async () =>
+        (await pageOf(order)).includes('id="goods"'),
+      );
+    }
+    const chain = createTestClient({ mode: "anvil", transport: http(service.anvil.rpcUrl) });
+    await chain.increaseTime({ seconds: 700 });
+    await chain.mine({ blocks: 1 });
+    for (const { address, late } of orders) if (late > 0n) await mint(service, address, late);
+    for (const order of orders) {
+      const what = `${order.back} back to who paid ${order.name}`;
+      await until(what, async () => (await balanceOf(order.refund)) === order.back);
+      if (order.back === 0n) continue;
+      const told = `Sent back to you: ${order.back} base units`;
+      await until(`${what}, told by the shop`, async () => (await pageOf(order)).includes(told));
+    }
+    for (const order of orders) {
+      assert.equal((await pageOf(order)).includes('id="goods"'), order.hasGoods, order.name);
+    }
+    assert.equal(await balanceOf(wallet), price * BigInt(buyers.length), "each was paid once");
+    await page.goto(`${shopUrl()}/orders/${buyers[0]!.id}`);
+    await page.getByText("Your ticket").waitFor();
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+});

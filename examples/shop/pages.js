@@ -1,0 +1,63 @@
+// The shop's pages. Everything that comes from outside is escaped.
+
+const entities = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escaped = (text) => String(text).replace(/[&<>"']/g, (character) => entities[character]);
+
+const page = (title, body, head = "") => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${escaped(title)}</title>
+    <link rel="stylesheet" href="/shop.css" />
+    ${head}
+  </head>
+  <body>
+    <main>${body}</main>
+  </body>
+</html>
+`;
+
+/** @param price in whole tokens, as people read it */
+export const shopPage = ({ title, price, token, fault }) =>
+  page(
+    "Ticket shop",
+    `<h1>${escaped(title)}</h1>
+    <p>${escaped(price)} ${escaped(token)}</p>
+    ${fault ? `<p role="alert">${escaped(fault)}</p>` : ""}
+    <form method="post" action="/orders">
+      <label for="refund">Your address, for what you pay too much or too late</label>
+      <input id="refund" name="refund" required pattern="0x[0-9a-fA-F]{40}" size="44" />
+      <button>Order</button>
+    </form>`,
+  );
+
+const states = {
+  new: "Your address is being made: load this page again in a moment.",
+  open: "Waiting for your payment.",
+  funded: "Paid. Your order is on its way through the chain.",
+  executed: "Paid.",
+  expired: "This order has expired. What you paid goes back to you.",
+  recovered: "This order has expired, and what you paid went back to you.",
+};
+
+const payment = (address, baseUrl) =>
+  `<executable-address address="${address}" base-url="${escaped(baseUrl)}"></executable-address>`;
+
+/** @param imports where a page finds the library, as an import map */
+export function orderPage({ order, baseUrl, imports, nonce }) {
+  const { id, title, state, address, sent_at, returned } = order;
+  const lines = [
+    `<h1>Order ${id}</h1>`,
+    `<p>${escaped(title)}</p>`,
+    `<p id="state" role="status">${escaped(states[state] ?? state)}</p>`,
+    sent_at ? `<p id="goods">Your ticket: ${escaped(`${id}-${sent_at}`)}</p>` : "",
+    returned === "0"
+      ? ""
+      : `<p id="returned">Sent back to you: ${escaped(returned)} base units</p>`,
+    address && !sent_at ? payment(address, baseUrl) : "",
+  ];
+  const head = `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
+    <script type="module" src="/order.js"></script>`;
+  return page(`Order ${id}`, lines.join("\n    "), head);
+}

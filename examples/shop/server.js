@@ -1,0 +1,129 @@
+// npm start: the shop. Pages for customers, and one path for the service's webhooks.
+
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createClient, InvalidError } from "executable-address/client";
+import { formatUnits } from "executable-address/payment";
+import { WebhookError } from "executable-address/webhook";
+import { openCheckout } from "./checkout.js";
+import { openEvents } from "./events.js";
+import { imports, readModule } from "./library.js";
+import { openOrders } from "./orders.js";
+import { orderPage, shopPage } from "./pages.js";
+import { settings } from "./settings.js";
+
+const bodyBytesMax = 64 * 1024;
+const { baseUrl, apiKey, chainId, wallet } = settings;
+const service = createClient({ baseUrl, apiKey });
+const token = await findToken();
+const ticket = { title: "A ticket", amount: String(25n * 10n ** BigInt(token.decimals)) };
+const price = formatUnits(ticket.amount, token.decimals);
+
+const orders = openOrders(settings.database);
+const terms = { chainId, token: token.address, wallet };
+const checkout = openCheckout({ orders, service, terms });
+const events = openEvents({ orders, service, settings });
+
+const server = createServer((request, response) => {
+  answer(request, response).catch((error) => {
+    const status = error instanceof WebhookError ? 400 : 500;
+    if (status === 500) console.error(error);
+    response.writeHead(status, { "content-type": "text/plain" }).end("this did not work\n");
+  });
+});
+server.listen(settings.port, "127.0.0.1", async () => {
+  console.log(`The shop is at http://127.0.0.1:${server.address().port}`);
+  await checkout.resume();
+  await events.start();
+});
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    events.stop();
+    server.close(() => orders.close());
+    server.closeIdleConnections();
+  });
+}
+
+async function answer(request, response) {
+  const { pathname } = new URL(request.url, "http://shop");
+  const asked = `${request.method} ${pathname}`;
+  if (asked === "GET /") return html(response, shopPage({ ...ticket, price, token: token.symbol }));
+  if (asked === "POST /orders") return order(request, response);
+  if (asked === "POST /webhooks") {
+    // Answered when it is kept: until then the service delivers it again.
+    await events.receive(await bodyOf(request), request.headers);
+    return response.writeHead(204).end();
+  }
+  const [, id] = /^GET \/orders\/([0-9]{1,15})$/.exec(asked) ?? [];
+  const found = id && orders.find(Number(id));
+  if (found) {
+    const nonce = randomBytes(16).toString("base64");
+    return html(response, orderPage({ order: found, baseUrl, imports, nonce }), nonce);
+  }
+  return file(pathname, response);
+}
+
+async function order(request, response) {
+  const refund = new URLSearchParams(await bodyOf(request)).get("refund") ?? "";
+  try {
+    const id = await checkout.order({ ...ticket, refund, seconds: settings.orderSeconds });
+    response.writeHead(303, { location: `/orders/${id}` }).end();
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error;
+    const fault = error.issues.map(({ message }) => message).join("; ");
+    html(response, shopPage({ ...ticket, price, token: token.symbol, fault }), undefined, 400);
+  }
+}
+
+function html(response, text, nonce, status = 200) {
+  const { origin } = new URL(baseUrl);
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self'${nonce ? ` 'nonce-${nonce}'` : ""}`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${origin}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  response.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": policy.join("; "),
+  });
+  response.end(text);
+}
+
+const publicFiles = { "/order.js": "text/javascript", "/shop.css": "text/css" };
+
+async function file(path, response) {
+  const type = publicFiles[path];
+  const found = type
+    ? await readFile(new URL(`public${path}`, import.meta.url))
+    : await readModule(path);
+  if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
+  response.writeHead(200, { "content-type": type ?? "text/javascript" }).end(found);
+}
+
+async function bodyOf(request) {
+  const parts = [];
+  let bytes = 0;
+  for await (const part of request) {
+    bytes += part.length;
+    if (bytes > bodyBytesMax) throw new WebhookError("too long");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+async function findToken() {
+  const { chains } = await service.chains();
+  const found = chains
+    .find((chain) => chain.chainId === chainId)
+    ?.tokens.find(({ symbol }) => symbol === settings.token);
+  if (found) return found;
+  console.error(`${baseUrl} lists no ${settings.token} on chain ${chainId}`);
+  process.exit(1);
+}
