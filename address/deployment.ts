@@ -4,7 +4,7 @@
 import type { Hex } from "./intent/intent.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
-export const factoryAddress: Hex = "0x00000000a7277a13217be738d1D3242cb758F43C";
+export const factoryAddress: Hex = "0x000000006c55cF3076399FBE90e6437D4BA27F6c";
 
 /** Init code that goes before the terms: it delegates construction to the factory. */
 export const initCodePrefix: Hex =

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { getContractAddress, keccak256 } from "viem";
 import { build, readArtifact } from "./build.ts";
 import * as contracts from "./index.ts";
-import { snapshotFiles } from "./snapshot.ts";
+import { snapshotFiles } from "./snapshots/files.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
 
 describe("the build", () => {

@@ -24,8 +24,11 @@ import {
 } from "../local-chain.ts";
 import { limitCalldata } from "./limit.ts";
 import { partsOf } from "./parts.ts";
+import { stateGas } from "./state-gas.ts";
 
 export type Figures = Record<string, Record<string, number>>;
+/** Gas under Prague's rules, and what EIP-8037 would make of it. */
+type Cost = { prague: number; eip8037: number };
 
 const erc20 = parseAbi([
   "function mint(address to, uint256 amount)",
@@ -49,8 +52,8 @@ export async function measure(): Promise<{ figures: Figures; parts: Record<strin
     for (const [name, token] of Object.entries(tokens)) {
       const shop = await chain.deploy(demoShop.abi, demoShop.bytecode, [token]);
       const column = await measureToken(chain, token, shop);
-      for (const [row, gas] of Object.entries(column)) {
-        figures[row] = { ...figures[row], [name]: gas };
+      for (const [row, { prague, eip8037 }] of Object.entries(column)) {
+        figures[row] = { ...figures[row], [name]: prague, [`${name}, EIP-8037`]: eip8037 };
       }
     }
     return { figures, parts: await measureParts(chain, tokens.proxied) };
@@ -83,7 +86,7 @@ async function measureToken(chain: Chain, token: Address, shop: Address) {
     call(shop, "pay(uint256,uint256)", "orderId,amount", ["uint256", "uint256"], [7n, unit]),
   ];
   const five = shops.map((to) => transfer(token, to, unit / 5n));
-  const gas: Record<string, number> = {};
+  const gas: Record<string, Cost> = {};
   for (const [name, calls] of Object.entries({
     "one call": one,
     "approve+pay": payShop,
@@ -142,10 +145,14 @@ async function funded(chain: Chain, token: Address, calls: CallTerms[], expired 
   return intent;
 }
 
-async function run(chain: Chain, functionName: string, args: unknown[]): Promise<number> {
-  const receipt = await chain.send(factoryAddress, toFactory(functionName, args));
-  return Number(receipt.gasUsed);
+async function cost(chain: Chain, to: Address, data: Hex): Promise<Cost> {
+  const { gasUsed, transactionHash } = await chain.send(to, data);
+  const prague = Number(gasUsed);
+  return { prague, eip8037: prague + (await stateGas(chain, transactionHash)) };
 }
+
+const run = (chain: Chain, functionName: string, args: unknown[]) =>
+  cost(chain, factoryAddress, toFactory(functionName, args));
 
 async function execution(chain: Chain, token: Address, calls: CallTerms[]) {
   return run(chain, "execute", [await funded(chain, token, calls)]);
@@ -160,14 +167,15 @@ async function limit(chain: Chain, token: Address, calls: CallTerms[]) {
   );
   const answer = await chain.client.call({ to: deterministicDeployer.address, data: calldata });
   await mint(chain, token, slice(answer.data!, 0, 20), unit);
-  return Number((await chain.send(deterministicDeployer.address, calldata)).gasUsed);
+  return cost(chain, deterministicDeployer.address, calldata);
 }
 
 async function batch(chain: Chain, token: Address, calls: CallTerms[], count: number) {
   const intents: IntentTerms[] = [];
   for (let i = 0; i < count; i++) intents.push(await funded(chain, token, calls));
   const items = intents.map((intent) => toFactory("execute", [intent]));
-  return Math.round((await run(chain, "batch", [items])) / count);
+  const { prague, eip8037 } = await run(chain, "batch", [items]);
+  return { prague: Math.round(prague / count), eip8037: Math.round(eip8037 / count) };
 }
 
 async function lateSweep(chain: Chain, token: Address, calls: CallTerms[]) {

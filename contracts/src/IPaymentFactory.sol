@@ -106,7 +106,8 @@ interface IPaymentFactory {
     error BalanceUnknown(address token, address vault);
     error NotRecovery(address wanted, address found);
     /// @notice An intent starts at byte `start` of the calldata, and what follows it at byte `end`,
-    /// which is before it or less than the 224 bytes of its seven words behind it.
+    /// which is before it or less than the 224 bytes of its seven words behind it. Of {addressOf}:
+    /// it starts elsewhere than at byte 36, behind the one offset.
     error NotCanonical(uint256 start, uint256 end);
     /// @notice An item of a batch is neither {execute} nor {recover}.
     error NotAnItem(bytes4 selector);

@@ -82,7 +82,11 @@ contract PaymentFactory is IPaymentFactory, Vault {
     }
 
     /// @inheritdoc IPaymentFactory
+    /// @dev The terms as {execute} takes them. Where they do not begin with the offset 32 nothing
+    /// could be recovered, for {_settle} writes that offset: nobody is told of such an address.
     function addressOf(Intent calldata) external view returns (address vault) {
+        uint256 start = _argument(0);
+        if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
         return _quote(msg.data[4:]);
     }
 

@@ -8,6 +8,8 @@ import {vm} from "./Vm.sol";
 
 contract AddressOfTest is Fixture {
     uint256 private constant TERMS_BYTES_MAX = 24_576;
+    string private constant ADDRESS_OF =
+        "addressOf((address,uint256,(address,string,string,bytes)[],uint64,address,bytes32,uint256))";
 
     function test_TermsTooLong_byOneByte_andByOneWordOfAnIntent() public {
         vm.expectRevert(
@@ -19,6 +21,20 @@ contract AddressOfTest is Fixture {
             abi.encodeCall(Errors.TermsTooLong, (TERMS_BYTES_MAX, TERMS_BYTES_MAX + 32))
         );
         factory.addressOf(intent);
+    }
+
+    /// @dev Such an address would execute, and could never be recovered from.
+    function test_NotCanonical_whereTheIntentIsMovedInTheCalldata(bytes32 gap) public {
+        Intent memory intent = plainIntent();
+        bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
+        (bool ok, bytes memory answer) = address(factory).call(data);
+        check(ok && abi.decode(answer, (address)) == factory.addressOf(abi.encode(intent)), "as is");
+
+        bytes memory body = withoutOffset(abi.encode(intent));
+        data = bytes.concat(bytes4(data), bytes32(uint256(64)), gap, body);
+        (ok, answer) = address(factory).call(data);
+        bytes memory wanted = abi.encodeCall(Errors.NotCanonical, (4 + 64, data.length));
+        check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
     function test_theLongestTerms_haveAnAddress() public {

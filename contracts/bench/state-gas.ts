@@ -1,0 +1,37 @@
+// What EIP-8037 would make of a transaction: new state is paid by the byte, for good. Computed from
+// what the transaction did under Prague's rules, for no chain here runs Amsterdam's yet; other
+// prices that the same fork may change (EIP-8038, EIP-7976) are left as they are.
+
+import type { Address, Hex } from "viem";
+import type { Chain } from "../local-chain.ts";
+
+/** EIP-8037: gas for a byte of new state, and the bytes that are charged. */
+const gasPerByte = 1530;
+const accountBytes = 120;
+const slotBytes = 64;
+
+/** What CREATE2, a byte of code and a new slot cost until then, in gas. */
+const today = { create: 32_000, codeByte: 200, slot: 20_000 };
+/** What is paid beside the state then, in gas. */
+const work = { create: 9_000, codeWord: 6, slot: 2_900 };
+
+type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };
+type Diff = { pre: Record<Address, Account>; post: Record<Address, Account> };
+
+/** What the transaction `hash` would cost more, in gas, than it did under Prague's rules. */
+export async function stateGas(chain: Chain, hash: Hex): Promise<number> {
+  const { pre, post } = await chain.client.request<{ Parameters: unknown[]; ReturnType: Diff }>({
+    method: "debug_traceTransaction",
+    params: [hash, { tracer: "prestateTracer", tracerConfig: { diffMode: true } }],
+  } as never);
+  let more = 0;
+  for (const [address, after] of Object.entries(post) as [Address, Account][]) {
+    const before = pre[address];
+    const codeBytes = before?.code === undefined ? ((after.code?.length ?? 2) - 2) / 2 : 0;
+    if (!before) more += accountBytes * gasPerByte + work.create - today.create;
+    more += codeBytes * (gasPerByte - today.codeByte) + Math.ceil(codeBytes / 32) * work.codeWord;
+    const slots = Object.keys(after.storage ?? {}).filter((key) => !before?.storage?.[key as Hex]);
+    more += slots.length * (slotBytes * gasPerByte + work.slot - today.slot);
+  }
+  return more;
+}

@@ -1,0 +1,67 @@
+// What the rest of the project takes from the compiled contracts, as the other files here hold it.
+// A change of `prefix` or `creationCode` moves every address: snapshot.test.ts compares them.
+
+import { type Hex, keccak256, size } from "viem";
+import { type Artifact, readArtifact } from "../build.ts";
+import { create2Address } from "../deploy.ts";
+import { factorySalt } from "../mine/salt.ts";
+import { readSources, standardInput } from "../proof/published/standard-input.ts";
+
+/** The files of snapshots/ by name, as the artifacts under `out` would have them. */
+export function snapshotFiles(out: string): Record<string, string> {
+  const factory = readArtifact(out, "PaymentFactory");
+  const { abi } = readArtifact(out, "IPaymentFactory");
+  return {
+    "payment-factory.ts": constant("paymentFactoryAbi", abi),
+    "demo-token.ts": constant("demoToken", code(readArtifact(out, "DemoToken"))),
+    "demo-shop.ts": constant("demoShop", code(readArtifact(out, "DemoShop"))),
+    "reading.ts": ["Probe", "Meter"]
+      .map((name) => constant(name.toLowerCase(), code(readArtifact(out, name))))
+      .join(""),
+    "tip.ts": constant("tip", tip(readArtifact(out, "Tip"))),
+    "standard-input.json": `${JSON.stringify(standardInput(readSources()), null, 2)}\n`,
+    "deployment.json": `${JSON.stringify(deployment(factory), null, 2)}\n`,
+  };
+}
+
+/** Brought to a chain as the factory is, by anybody: with salt zero. */
+const tip = ({ abi, bytecode }: Artifact) => ({ address: create2Address(bytecode), abi, bytecode });
+const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
+
+function deployment({ bytecode, runtime, immutables }: Artifact) {
+  const address = create2Address(bytecode, factorySalt);
+  if (!address.startsWith("0x00000000")) {
+    throw new Error(`the salt is of another creation code: npm run mine -w contracts`);
+  }
+  return {
+    factory: address,
+    salt: factorySalt,
+    prefix: findPrefix(runtime),
+    initCodeHash: keccak256(bytecode),
+    initCodeBytes: size(bytecode),
+    runtimeCodeHash: keccak256(fillIn(runtime, immutables, address)),
+    runtimeCodeBytes: size(runtime),
+    creationCode: bytecode,
+  };
+}
+
+/** The code as it stands on a chain: the factory's one immutable is its own address. */
+function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex): Hex {
+  const word = address.slice(2).toLowerCase().padStart(64, "0");
+  let text: string = runtime;
+  for (const { start } of Object.values(immutables).flat()) {
+    const at = 2 + start * 2;
+    text = text.slice(0, at) + word + text.slice(at + 64);
+  }
+  return text as Hex;
+}
+
+/** PREFIX is a constant of the contract: found by its first and last instructions. */
+function findPrefix(runtime: Hex): Hex {
+  const at = runtime.indexOf("5f5f601c380380601c5f39");
+  if (at < 0) throw new Error("no PREFIX in the code of PaymentFactory");
+  return `0x${runtime.slice(at, at + 64)}`;
+}
+
+const constant = (name: string, value: unknown) =>
+  `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`;
