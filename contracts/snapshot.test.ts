@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import { getContractAddress, keccak256 } from "viem";
 import { build, readArtifact } from "./build.ts";
 import * as contracts from "./index.ts";
-import { snapshotFiles } from "./snapshots/files.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
+import { snapshotFiles } from "./snapshots/files.ts";
 
 describe("the build", () => {
   test("twice gives identical bytes", () => {

@@ -28,7 +28,8 @@ contract AddressOfTest is Fixture {
         Intent memory intent = plainIntent();
         bytes memory data = abi.encodeWithSignature(ADDRESS_OF, intent);
         (bool ok, bytes memory answer) = address(factory).call(data);
-        check(ok && abi.decode(answer, (address)) == factory.addressOf(abi.encode(intent)), "as is");
+        address vault = factory.addressOf(abi.encode(intent));
+        check(ok && abi.decode(answer, (address)) == vault, "the same as of its terms");
 
         bytes memory body = withoutOffset(abi.encode(intent));
         data = bytes.concat(bytes4(data), bytes32(uint256(64)), gap, body);

@@ -5,7 +5,7 @@ import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {vm} from "./Vm.sol";
 
-/// @dev Where the factory can be. That it cannot be before Cancun is for deployment.test.ts.
+/// @dev Where the factory can be, by address and by fork.
 contract CreationTest is Fixture {
     function test_NotMined_atAnyOtherAddress(bytes32 salt) public {
         bytes memory creationCode =
@@ -41,6 +41,20 @@ contract CreationTest is Fixture {
         (ok, answer) = beyond.call("");
         check(!ok, "the next does not");
         sameBytes(answer, abi.encodeCall(Errors.NotMined, (beyond)), "NotMined");
+    }
+
+    /// @dev Without MCOPY executions would work and recoveries would not.
+    function test_cannotBeBeforeCancun() public {
+        bytes memory creationCode =
+            vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".creationCode");
+        address last = address(uint160(type(uint128).max));
+        vm.etch(last, creationCode);
+        vm.setEvmVersion("shanghai");
+        (bool ok,) = last.call("");
+        check(!ok, "refused");
+        vm.setEvmVersion("cancun");
+        (ok,) = last.call("");
+        check(ok, "created");
     }
 
     function test_isWhereTheFirstFourBytesAreZero() public view {

@@ -37,6 +37,26 @@ contract ExecuteTest is Fixture {
         holds(vault, 0, 0);
     }
 
+    /// @dev Nor the other way round: on a chain whose id needs more than 32 bits.
+    function test_WrongChain_whereOnlyTheLow32BitsOfThisChainsAreTheIntents() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, AMOUNT);
+        vm.chainId(2 ** 32 + 1);
+        vm.expectRevert(abi.encodeCall(Errors.WrongChain, (1, 2 ** 32 + 1)));
+        factory.execute(intent);
+        holds(vault, AMOUNT, 0);
+    }
+
+    function test_Expired_onAChainBeyond32Bits() public {
+        Intent memory intent = plainIntent();
+        intent.chainId = 2 ** 32 + 1;
+        funded(intent, AMOUNT);
+        vm.chainId(2 ** 32 + 1);
+        vm.warp(EXPIRY + 1);
+        vm.expectRevert(abi.encodeCall(Errors.Expired, (EXPIRY, EXPIRY + 1)));
+        factory.execute(intent);
+    }
+
     function test_Expired_whereOnlyTheLow32BitsOfTheTimeAreBefore() public {
         Intent memory intent = plainIntent();
         funded(intent, AMOUNT);
@@ -124,6 +144,15 @@ contract ExecuteTest is Fixture {
         funded(intent, AMOUNT);
         vm.expectRevert(abi.encodeCall(Errors.CallFailed, (0, pairing, "")));
         factory.execute{gas: 1_000_000}(intent);
+    }
+
+    /// @dev It has no code, and answers: sha256 of the calldata.
+    function test_aPrecompileThatAnswers_isNotNoCode() public {
+        Intent memory intent =
+            intentOf(list(transferCall(MERCHANT, 1), plainCall(address(2), "f()", "")));
+        address vault = funded(intent, AMOUNT);
+        factory.execute(intent);
+        holds(vault, AMOUNT - 1, 1);
     }
 
     function test_NoCode_ofATarget() public {

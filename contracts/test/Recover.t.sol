@@ -323,6 +323,29 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered");
     }
 
+    /// @dev What a recovery answers to coin says nothing: only a token's transfer has an answer.
+    function test_nativeCoin_isRecovered_whateverRecoveryAnswers() public {
+        Intent memory intent = plainIntent();
+        intent.recovery = address(new FalseTaker());
+        address vault = factory.addressOf(intent);
+        vm.deal(vault, 1 ether);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, NATIVE, 1 ether);
+        factory.recover(intent, list(NATIVE));
+        equal(intent.recovery.balance, 1 ether, "recovered");
+    }
+
+    function test_amountsWhoseLow32BitsAreZero_areRecovered() public {
+        Intent memory intent = plainIntent();
+        address vault = funded(intent, 2 ** 32);
+        vm.warp(EXPIRY + 1);
+        vm.expectEmit(true, true, true, true, address(factory));
+        emit IPaymentFactory.Recovered(vault, address(token), 2 ** 32);
+        factory.recover(intent, list(address(token)));
+        equal(token.balanceOf(RECOVERY), 2 ** 32, "recovered");
+    }
+
     function test_nativeCoin_sentBeforeAndAfter() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -391,5 +414,14 @@ contract FadingToken {
 
     function transfer(address, uint256) external pure {
         revert();
+    }
+}
+
+contract FalseTaker {
+    fallback() external payable {
+        assembly {
+            mstore(0, 0)
+            return(0, 32)
+        }
     }
 }

@@ -28,6 +28,7 @@ interface Vm {
         pure
         returns (bytes memory);
     function prank(address sender) external;
+    function setEvmVersion(string calldata evm) external;
     function readFile(string calldata path) external view returns (string memory);
     function recordLogs() external;
     function toString(uint256 value) external pure returns (string memory);

@@ -75,7 +75,7 @@ export function openLaboratory(folder: string, original: Sources): Laboratory {
 /** Undefined where `sources` do not compile. */
 export function creationCodeOf(sources: Sources): string | undefined {
   const { contracts } = compile(standardInput(sources));
-  const code = contracts?.["src/PaymentFactory.sol"]?.PaymentFactory?.evm.bytecode.object;
+  const code = contracts?.["src/PaymentFactory.sol"]?.PaymentFactory?.evm?.bytecode.object;
   return code ? `0x${code}` : undefined;
 }
 
