@@ -17,6 +17,7 @@ export type StatusSubject = { readonly address: Hex; readonly intent: Intent };
 /** What an address has at one block: bytes of code, wei, base units of the intent's token. */
 export type Holding = {
   codeBytes: number;
+  /** Besides the token's balance: 0 where the token is the native coin itself. */
   native: bigint;
   /** Undefined where the token does not answer `balanceOf` with a word. */
   balance: bigint | undefined;

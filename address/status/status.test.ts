@@ -85,12 +85,14 @@ describe("executable-address/status", () => {
       "addEvents",
       "decodeFactoryEvent",
       "httpRpc",
+      "isNativeToken",
       "noPast",
       "parseVaultEvents",
       "readStatus",
       "stateOf",
       "statusOf",
       "vaultEventFilter",
+      "withoutCoinParams",
     ]);
   });
 });

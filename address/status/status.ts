@@ -5,6 +5,7 @@ import { hexBytes } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { findEvents } from "./events.ts";
+import { isNativeToken, withoutCoinParams } from "./native-token.ts";
 import {
   countOf,
   findBlock,
@@ -20,6 +21,7 @@ import { addEvents, type Holding, noPast, type Past, statusOf } from "./rule.ts"
 import type { AddressStatus, BlockReference } from "./shape.ts";
 
 export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
+export { isNativeToken, withoutCoinParams } from "./native-token.ts";
 export { httpRpc, type Rpc, RpcError, StatusError, type StatusErrorCode } from "./rpc.ts";
 export {
   addEvents,
@@ -119,11 +121,24 @@ async function readHolding(
     }),
   ]);
   const word = hexOf(balance, "balanceOf").slice(0, 66);
+  const held = word.length < 66 ? undefined : quantityOf(word, "balanceOf");
+  const wei = quantityOf(native, "native balance");
+  const isSame = wei > 0n && held !== undefined && held > 0n && (await isOneBalance(held));
   return {
     codeBytes: hexBytes(hexOf(code, "code")),
-    native: quantityOf(native, "native balance"),
-    balance: word.length < 66 ? undefined : quantityOf(word, "balanceOf"),
+    native: isSame ? 0n : wei,
+    balance: held,
   };
+
+  /** Not known of a node that takes no state overrides: then both are told. */
+  async function isOneBalance(balance: bigint) {
+    const params = withoutCoinParams(intent.token, address, at);
+    const without = await rpc("eth_call", params).catch((error: unknown) => {
+      if (error instanceof RpcError) return undefined;
+      throw error;
+    });
+    return isNativeToken(balance, without);
+  }
 }
 
 const invalidParameters = -32602;

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { AddressRecord } from "executable-address";
+import type { AddressRecord, Hex } from "executable-address";
+import { paymentFactoryAbi } from "executable-address-contracts";
+import { decodeFunctionData, toHex } from "viem";
 import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
 import {
   assertAccounted,
@@ -64,5 +66,27 @@ describe("money to be returned to many addresses", () => {
     await assertAccounted(attack, [...good, ...hostile]);
     const each = (await chargedTo(victim)) / BigInt(good.length);
     context.diagnostic(`${good.length} in ${sent} transactions, ${each} wei for each`);
+  });
+});
+
+describe("a token that is the native coin seen another way", () => {
+  /** balanceOf answers the native balance; everything else answers true and does nothing. */
+  const coin: Hex = "0x5f3560e01c6370a082311460165760015f5260205ff35b600435315f5260205ff3";
+
+  test("counts once: the token is returned, and the coin beside it is not", async (context) => {
+    const token = await contract(coin);
+    const { timestamp } = await world.client.getBlock();
+    const record = await recordOf({ token, expirationTimestamp: Number(timestamp) - 1 });
+    const tokens = [{ symbol: "COIN", address: token, decimals: 18 }];
+    await world.client.setBalance({ address: record.address, value: 10n ** 17n });
+    const running = startCore(store, world.chains([world.rpcUrl], { tokens }));
+    context.after(running.stop);
+    // Paid before it is created: no log told of it, so the look at new records does.
+    await save([record], victim);
+    await until("it was tried", async () => (await jobOf(record.address))?.recovery_failures === 1);
+    const sent = (await recoveries()).at(-1)!;
+    const { args } = decodeFunctionData({ abi: paymentFactoryAbi, data: toHex(sent.data) });
+    assert.deepEqual(args?.[1], [token]);
+    await running.stop();
   });
 });

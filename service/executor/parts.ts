@@ -163,6 +163,8 @@ export type Memory = {
   /** The head up to which all is swept. */
   sweptHead: Hex | undefined;
   isFactoryThere: boolean;
+  /** Whether a token is the native coin, as far as it was asked. */
+  nativeTokens: Map<Hex, boolean>;
   rangeBlocks: number;
   /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */
   seen: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;

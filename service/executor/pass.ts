@@ -30,6 +30,7 @@ export function freshMemory(parts: Parts): Memory {
     nonce: undefined,
     sweptHead: undefined,
     isFactoryThere: false,
+    nativeTokens: new Map(),
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
     looks: freshLooks(),

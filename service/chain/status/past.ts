@@ -14,12 +14,15 @@ type Known = { logs: VaultEvent[]; upTo: BlockReference };
 /** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
 export type PastMemory = {
   known: LRUCache<Hex, Known>;
+  /** Whether a token is the native coin, as far as it was asked. As many as the chain lists. */
+  nativeTokens: Map<Hex, boolean>;
   /** Blocks to ask for at once, since the node refused more. */
   spanBlocks: number;
 };
 
 export const newPastMemory = (): PastMemory => ({
   known: new LRUCache({ max: knownMax }),
+  nativeTokens: new Map(),
   spanBlocks: spanBlocksMax,
 });
 

@@ -12,6 +12,7 @@ import {
 } from "executable-address/status";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
+import { countOnce } from "./native-token.ts";
 import { type PastMemory, readPast } from "./past.ts";
 import { probeHoldings } from "./probe.ts";
 import { type ChainView, viewAt } from "./view.ts";
@@ -32,7 +33,8 @@ export async function readStatuses(
   subjects: Subject[],
 ): Promise<(AddressStatus | Error)[]> {
   const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
-  const holdings = await probeHoldings(chain, block, holders);
+  const probed = await probeHoldings(chain, block, holders);
+  const holdings = await countOnce(chain.rpc, memory.nativeTokens, block, holders, probed);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
     subjects.map((subject, index) =>

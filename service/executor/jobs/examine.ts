@@ -1,7 +1,7 @@
 // What a vault looks like now, for the decision about it.
 
 import { fromHex, type Hex, zeroAddress } from "executable-address";
-import type { Holding } from "executable-address/status";
+import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
@@ -60,6 +60,7 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
     tokens.map((token) => ({ vault: job.address, token })),
   );
   const holdings = await readHoldings(pass, asked, turn);
+  const coins = await findCoins(pass, asked, holdings, turn);
   let at = 0;
   return items.map(({ tokens }) => {
     const mine = holdings.slice(at, at + tokens.length);
@@ -69,9 +70,42 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
     // Zero for a token that does not answer: it can neither pay nor return.
     mine.forEach(({ balance }, index) => {
       balances.set(tokens[index]!, balance ?? 0n);
+      if (balance && coins.has(tokens[index]!)) balances.set(zeroAddress, 0n);
     });
     return { hasCode: codeBytes > 0, balances };
   });
+}
+
+/**
+ * Of the tokens that are held beside native coin, those that are the coin itself, by the word of
+ * several endpoints where there are several. Asked once for each token; not known of nodes that
+ * take no state overrides, and then both count.
+ */
+async function findCoins(
+  { memory, view }: Pass,
+  asked: readonly { vault: Hex; token: Hex }[],
+  holdings: readonly Holding[],
+  turn: number,
+): Promise<Set<Hex>> {
+  const open = new Map<Hex, { vault: Hex; balance: bigint }>();
+  asked.forEach(({ vault, token }, index) => {
+    const { native, balance } = holdings[index]!;
+    if (native === 0n || !balance || memory.nativeTokens.has(token)) return;
+    open.set(token, { vault, balance });
+  });
+  const calls = [...open].map(([token, { vault }]) => ({
+    method: "eth_call",
+    params: withoutCoinParams(token, vault, view.at),
+  }));
+  const lists = calls.length === 0 ? [] : await view.readSeveral(calls, turn, () => true);
+  [...open].forEach(([token, { balance }], index) => {
+    const answers = lists.flatMap((list) => {
+      const answer = list[index]!;
+      return "result" in answer ? [isNativeToken(balance, answer.result)] : [];
+    });
+    if (answers.length > 0) memory.nativeTokens.set(token, answers.every(Boolean));
+  });
+  return new Set([...memory.nativeTokens].flatMap(([token, isCoin]) => (isCoin ? token : [])));
 }
 
 /** In parts; a part that no endpoint answers for makes those of the next pass smaller. */

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Hex, makeRecord } from "executable-address";
+import { readStatus } from "executable-address/status";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
+import { openStatusReader } from "./reader.ts";
+import { startWorld, type World } from "./world-for-tests.ts";
+
+/** Answers the native balance of whom it is asked about: as Celo's token does. */
+const coin: Hex = "0x600435315f5260205ff3";
+/** The same by 10^12: as Arc's does, with 6 decimals of 18. */
+const coarseCoin: Hex = "0x64e8d4a5100060043531045f5260205ff3";
+
+let world: World;
+before(async () => {
+  world = await startWorld();
+});
+after(() => world.stop());
+
+/** An expired record in `token`, whose address holds `wei`. */
+async function expiredWith(token: Hex, wei: bigint) {
+  const { factory, intent } = await world.newRecord();
+  const expirationTimestamp = Number((await world.client.getBlock()).timestamp) - 1;
+  const record = makeRecord({ ...intent, token, expirationTimestamp }, { factory });
+  await world.client.setBalance({ address: record.address, value: wei });
+  await world.mine(1);
+  return record;
+}
+
+async function bothReadings(record: Awaited<ReturnType<typeof expiredWith>>) {
+  const rpc = openChainRpc([world.rpcUrl]);
+  const { chainId } = record.intent;
+  const ours = openStatusReader({ chainId, factory: record.factory, rpc }).read(record);
+  const theirs = readStatus(record, { rpc: world.rpcUrl });
+  assert.deepEqual(await ours, await theirs);
+  return (await ours).recoverable;
+}
+
+describe("what is recoverable where a token is also the native coin", () => {
+  for (const [name, code, amount] of [
+    ["wei for wei", coin, "5000000000000"],
+    ["by another count of decimals", coarseCoin, "5"],
+  ] as const) {
+    test(`counts once, as the token: ${name}`, async () => {
+      const token: Hex = `0x${"c0".repeat(19)}${code.length.toString(16)}`;
+      await world.client.setCode({ address: token, bytecode: code });
+      const record = await expiredWith(token, 5n * 10n ** 12n);
+      const found = await bothReadings(record);
+      assert.deepEqual(found, [{ token: record.intent.token, amount }]);
+    });
+  }
+
+  test("control: a token of its own and native coin count apart", async () => {
+    const record = await expiredWith(world.token, 7n);
+    await world.pay(record.address, 130n);
+    const found = await bothReadings(record);
+    assert.deepEqual(
+      found.map(({ amount }) => amount),
+      ["130", "7"],
+    );
+  });
+});

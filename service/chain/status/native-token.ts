@@ -1,0 +1,60 @@
+// One balance that shows twice, where a chain's token is its native coin: counted as the token's.
+
+import type { Hex } from "executable-address";
+import {
+  type BlockReference,
+  type Holding,
+  isNativeToken,
+  withoutCoinParams,
+} from "executable-address/status";
+import { askAt } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { isRefusal } from "../rpc/json-rpc.ts";
+import type { Holder } from "./probe.ts";
+
+/**
+ * `holdings` with no coin besides a token that is the coin. Asked of a token only where both show,
+ * and once: what it answered is kept in `known`, by token in lower case.
+ */
+export async function countOnce(
+  rpc: ChainRpc,
+  known: Map<Hex, boolean>,
+  block: BlockReference,
+  holders: readonly Holder[],
+  holdings: readonly Holding[],
+): Promise<Holding[]> {
+  return Promise.all(
+    holdings.map(async (holding, index) => {
+      const isBoth = holding.native > 0n && (holding.balance ?? 0n) > 0n;
+      if (!isBoth) return holding;
+      return (await isCoin(rpc, known, block, holders[index]!, holding.balance!))
+        ? { ...holding, native: 0n }
+        : holding;
+    }),
+  );
+}
+
+/** Not known of a node that takes no state overrides: then both are told. */
+async function isCoin(
+  rpc: ChainRpc,
+  known: Map<Hex, boolean>,
+  block: BlockReference,
+  { vault, token }: Holder,
+  balance: bigint,
+): Promise<boolean> {
+  const key = token.toLowerCase() as Hex;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const ask = (at: unknown) => ({
+    method: "eth_call",
+    params: withoutCoinParams(token, vault, at),
+  });
+  try {
+    const answer = isNativeToken(balance, await askAt(rpc, block, ask));
+    known.set(key, answer);
+    return answer;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
