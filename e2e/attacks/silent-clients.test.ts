@@ -94,6 +94,22 @@ describe("silent clients, against a server of 1,024 open files", () => {
     await ended;
   });
 
+  test("80 creates whose bodies never come, of 60 under way: good ones go on", async () => {
+    const open = server;
+    server = await startServer({ env: { CREATES_IN_FLIGHT_MAX: "60" } });
+    try {
+      const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
+      const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
+      await openMany(80, `${head}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{`);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      for (let round = 0; round < 5; round++) assert.ok(await isGood());
+    } finally {
+      closeAll();
+      await server.stop();
+      server = open;
+    }
+  });
+
   test("the control: without a bound they are all that is served", async () => {
     const bounded = server;
     server = await startServer({ filesMax, env: { CONNECTIONS_MAX: "1000000" } });

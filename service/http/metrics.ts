@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -27,6 +27,11 @@ export function createMetrics() {
       name: "http_shed_total",
       help: "Requests refused at once because too many were under way",
       labelNames: ["route"],
+      registers,
+    }),
+    createsAdmitted: new Gauge({
+      name: "http_creates_admitted_max",
+      help: "Creates that may be worked on at once, by what the last ones took",
       registers,
     }),
     countResponses: responseMetrics(registry),

@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
-import { budget } from "../load/budget.ts";
+import { openAdmission } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
@@ -51,15 +51,21 @@ export function referenceOf({ query }: FastifyRequest): string | undefined {
 
 export function create(parts: Parts, createRecord: CreateRecord): Route {
   const { limits, metrics } = parts;
+  const admission = openAdmission(limits.createsInFlightMax, () => {
+    metrics.shed.inc({ route: "create" });
+    metrics.createsAdmitted.set(admission.limit());
+  });
   return {
     // The credential comes before the body: nobody unknown has us read or parse one.
     before: [
-      budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "create" })),
+      admission.enter,
       async (request, reply) => {
         request.caller = await authorize(request, reply, parts);
       },
+      admission.awaitBody,
     ],
     async handler(request, reply) {
+      admission.begin(request);
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
       const { accountId, kind } = request.caller as NonNullable<typeof request.caller>;
       const by = { accountId, isClientId: kind === "clientId", reference: referenceOf(request) };

@@ -1,0 +1,135 @@
+// Load that does not wait: creates are sent at a given pace whether or not those before were
+// answered, as many independent clients send them. In a process of its own, beside the server.
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** Requests as text. A salt's 64 digits at `saltAt`, where there is one, are counted up. */
+type Stream = {
+  requests: { text: string; saltAt?: number }[];
+  perSecond: number;
+  /** The first salt. */
+  firstSalt: number;
+};
+
+export type Job = { port: number; ms: number; streams: Record<string, Stream> };
+
+/** Latencies in milliseconds, from the moment a request was due, sorted. */
+export type Outcome = Record<string, { byStatus: Record<number, number[]>; unanswered: number }>;
+
+export const at = (sorted: readonly number[], part: number): number =>
+  sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
+
+/** Sends what a job says; {@link close} ends the process. */
+export function openLoad() {
+  const child = fork(import.meta.filename, ["load"]);
+  return {
+    async run(job: Job): Promise<Outcome> {
+      child.send(job);
+      const [outcome] = await once(child, "message");
+      return outcome as Outcome;
+    },
+    close: () => child.disconnect(),
+  };
+}
+
+const socketsMax = 4_000;
+/** Of an answer that never comes. */
+const patienceMs = 3_000;
+const saltDigits = 12;
+const tickMs = 1;
+
+async function run({ port, ms, streams }: Job): Promise<Outcome> {
+  const idle: Socket[] = [];
+  let open = 0;
+  const outcome: Outcome = {};
+  const pending = new Set<Promise<void>>();
+  const start = performance.now();
+
+  const connected = () => {
+    open++;
+    const socket = connect(port, "127.0.0.1").setNoDelay();
+    socket.on("error", () => {});
+    socket.once("close", () => open--);
+    return socket;
+  };
+  const ask = (name: string, bytes: Buffer, dueAt: number) => {
+    const told = outcome[name]!;
+    const socket = idle.pop() ?? (open < socketsMax ? connected() : undefined);
+    if (!socket) return void told.unanswered++;
+    const answered = exchange(socket, bytes).then(
+      (status) => {
+        if (!socket.destroyed) idle.push(socket);
+        told.byStatus[status] ??= [];
+        told.byStatus[status].push(performance.now() - dueAt);
+      },
+      () => void told.unanswered++,
+    );
+    pending.add(answered);
+    answered.finally(() => pending.delete(answered));
+  };
+
+  await Promise.all(
+    Object.entries(streams).map(async ([name, { requests, perSecond, firstSalt }]) => {
+      outcome[name] = { byStatus: {}, unanswered: 0 };
+      const templates = requests.map(({ text, saltAt }) => ({ bytes: Buffer.from(text), saltAt }));
+      let sent = 0;
+      while (performance.now() - start < ms) {
+        const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
+        for (; sent < due; sent++) {
+          const { bytes, saltAt } = templates[sent % templates.length]!;
+          ask(name, salted(bytes, saltAt, firstSalt + sent), start + (sent / perSecond) * 1000);
+        }
+        await new Promise((resolve) => setTimeout(resolve, tickMs));
+      }
+    }),
+  );
+  await Promise.all(pending);
+  for (const socket of idle) socket.destroy();
+  for (const { byStatus } of Object.values(outcome)) {
+    for (const latencies of Object.values(byStatus)) latencies.sort((a, b) => a - b);
+  }
+  return outcome;
+}
+
+function salted(bytes: Buffer, saltAt: number | undefined, number: number): Buffer {
+  if (saltAt === undefined) return bytes;
+  const own = Buffer.from(bytes);
+  own.write(number.toString(16).padStart(saltDigits, "0"), saltAt + 64 - saltDigits, "latin1");
+  return own;
+}
+
+/** One request and its answer's status. Every answer here has a Content-Length. */
+function exchange(socket: Socket, bytes: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let missing = 0;
+    let status = 0;
+    const end = (error?: Error) => {
+      clearTimeout(late);
+      socket.off("data", read).off("close", closed);
+      if (error) {
+        socket.destroy();
+        reject(error);
+      } else resolve(status);
+    };
+    const read = (chunk: Buffer) => {
+      if (status === 0) {
+        const head = chunk.indexOf("\r\n\r\n");
+        const text = chunk.toString("latin1", 0, head);
+        status = Number(text.slice(9, 12));
+        missing = head + 4 + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      }
+      missing -= chunk.length;
+      if (missing <= 0) end();
+    };
+    const closed = () => end(new Error("the server hung up"));
+    const late = setTimeout(() => end(new Error("no answer")), patienceMs);
+    socket.on("data", read).on("close", closed);
+    socket.write(bytes);
+  });
+}
+
+if (process.argv[2] === "load") {
+  process.on("message", async (job: Job) => process.send!(await run(job)));
+}
