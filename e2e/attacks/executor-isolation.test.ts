@@ -5,6 +5,8 @@ import { describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { encodeExecution, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
+import { parseTransaction } from "viem";
+import type { Parts } from "../../service/executor/parts.ts";
 import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
 import {
   assertAccounted,
@@ -17,6 +19,7 @@ import {
   paceBlocks,
   prepareAttack,
   until,
+  victim,
 } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack();
@@ -129,11 +132,62 @@ describe("good payments come through within 10 blocks of what they take without 
     await survive(context, hostile, 12);
   });
 
-  test("due addresses by the hundred: those of another account come no later", async (context) => {
-    const hostile = await Promise.all(Array.from({ length: count(400, 1000) }, () => recordOf()));
-    await save(hostile, attacker);
-    await pay(hostile);
-    await survive(context, hostile);
+  test("a transaction that every node refuses gives its nonce back at once", async (context) => {
+    let refused = 0;
+    const running = startCore(store, world.chains(), (core) =>
+      paced({
+        ...core,
+        endpoints: core.endpoints.map((rpc) => ({
+          name: rpc.name,
+          async ask(calls, timeoutMs) {
+            const answers = await rpc.ask(calls, timeoutMs);
+            return answers.map((answer, index) => {
+              const { method, params } = calls[index]!;
+              if (method !== "eth_sendRawTransaction" || refused > 0) return answer;
+              assert.ok(parseTransaction(params[0] as Hex).gas! > 21_000n);
+              refused++;
+              return { error: { code: -32_000, message: "exceeds block gas limit" } };
+            });
+          },
+        })),
+      }),
+    );
+    context.after(running.stop);
+    const waits = await goodPayments(5);
+    assert.equal(refused, 1);
+    assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
+    await running.stop();
+  });
+
+  describe("due addresses by the hundred, of which a pass takes five", () => {
+    const slow = (core: Parts) =>
+      paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 5, batchItemsMax: 5 } });
+    const many = async (accountId: string) => {
+      const records = await Promise.all(Array.from({ length: count(200, 1000) }, () => recordOf()));
+      await save(records, accountId);
+      await pay(records);
+      await world.mine();
+    };
+
+    test("those of another account come no later", async (context) => {
+      await many(attacker);
+      const running = startCore(store, world.chains(), slow);
+      context.after(running.stop);
+      const waits = await goodPayments(5);
+      context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
+      assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
+      await running.stop();
+    });
+
+    test("control: those of the same account wait until the others are done", async (context) => {
+      await many(victim);
+      const running = startCore(store, world.chains(), slow);
+      context.after(running.stop);
+      const waits = await goodPayments(5);
+      context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
+      assert.ok(Math.max(...waits) > alone + blocksMore, `waited ${waits}`);
+      await running.stop();
+    });
   });
 });
 
@@ -156,6 +210,13 @@ describe("a rival who executes first", () => {
     const job = await jobOf(record.address);
     assert.deepEqual([job?.failures, job?.paid_failures, job?.reason], [0, 0, null]);
     assert.equal((await fatesOf(world, [record]))[0]?.executed, 1);
+    const purposes = await store.db.selectFrom("executor_purposes").selectAll().execute();
+    const ours = purposes.findLast(({ kind, state }) => kind === "execute" && state === "settled");
+    const { gasUsed } = await world.client.getTransactionReceipt({
+      hash: ours!.transaction_hash as Hex,
+    });
+    context.diagnostic(`it cost us ${gasUsed} gas`);
+    assert.ok(gasUsed < 60_000n, `${gasUsed} gas`);
     await running.stop();
   });
 });

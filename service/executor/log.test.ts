@@ -2,17 +2,31 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { pino } from "pino";
-import { logEvent } from "./log.ts";
+import { openEventLog } from "./log.ts";
 import type { ExecutorEvent } from "./parts.ts";
 
 const address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const hash: Hex = `0x${"ab".repeat(32)}`;
 
-function lineOf(event: ExecutorEvent) {
-  const lines: string[] = [];
-  logEvent(pino({ level: "debug" }, { write: (line: string) => lines.push(line) }), event);
+type Line = { msg: string; level: number; [name: string]: unknown };
+
+/** What is written of events, one every so many milliseconds. */
+function linesOf(events: readonly ExecutorEvent[], everyMs = 1000): Line[] {
+  const lines: Line[] = [];
+  let now = 0;
+  const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const tell = openEventLog(log, () => now);
+  for (const event of events) {
+    tell(event);
+    now += everyMs;
+  }
+  return lines;
+}
+
+function lineOf(event: ExecutorEvent): Line {
+  const lines = linesOf([event]);
   assert.equal(lines.length, 1);
-  return JSON.parse(lines[0]!);
+  return lines[0]!;
 }
 
 describe("what an operator reads", () => {
@@ -32,5 +46,38 @@ describe("what an operator reads", () => {
   test("wei in full", () => {
     const line = lineOf({ kind: "settled", purpose: "execute", nonce: 3, paid: 10n ** 18n });
     assert.equal(line.paid, "1000000000000000000");
+  });
+
+  test("a balance only where it is low", () => {
+    const balance = (isLow: boolean) => ({ kind: "balance" as const, wei: 7n, isLow });
+    assert.deepEqual(linesOf([balance(false)]), []);
+    const line = lineOf(balance(true));
+    assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);
+  });
+
+  test("1,000 failures of one kind in 100 s: two lines, and how many were left out", () => {
+    const failed = Array.from({ length: 1000 }, (_, index) => ({
+      kind: "attempt_failed" as const,
+      address: `0x${index.toString(16).padStart(40, "0")}` as Hex,
+      reason: `takes ${5_000_000 + index} gas`,
+    }));
+    const lines = linesOf(failed, 100);
+    assert.deepEqual(
+      lines.map(({ leftOut }) => leftOut),
+      [undefined, 599],
+    );
+  });
+
+  test("no reason hides another, and each execution is told", () => {
+    const address: Hex = `0x${"12".repeat(20)}`;
+    const events: ExecutorEvent[] = [
+      { kind: "attempt_failed", address, reason: "CallFailed" },
+      { kind: "attempt_failed", address, reason: "not simulated within 1500 ms" },
+      { kind: "rpc_failed", rpc: "0:one", message: "answered 502" },
+      { kind: "rpc_failed", rpc: "1:two", message: "answered 502" },
+      { kind: "executed", address, hash },
+      { kind: "executed", address, hash },
+    ];
+    assert.equal(linesOf(events).length, events.length);
   });
 });

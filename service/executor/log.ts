@@ -2,11 +2,13 @@
 
 import { parseAddress } from "executable-address";
 import type { Logger } from "pino";
+import { seldom } from "../flow/seldom.ts";
 import type { ExecutorEvent } from "./parts.ts";
 
 const warned: ReadonlySet<ExecutorEvent["kind"]> = new Set([
   "rpc_wrong_chain",
   "rpc_disagreement",
+  "balance",
   "reorg",
   "given_up",
   "fee_capped",
@@ -19,16 +21,50 @@ const warned: ReadonlySet<ExecutorEvent["kind"]> = new Set([
 const loud: ReadonlySet<ExecutorEvent["kind"]> = new Set(["corrupt_record", "stopped_for_balance"]);
 const quiet: ReadonlySet<ExecutorEvent["kind"]> = new Set(["pass", "rpc_failed", "settled"]);
 
-export function logEvent(log: Logger, event: ExecutorEvent): void {
-  if (event.kind === "balance") {
-    if (event.isLow) log.warn({ wei: event.wei.toString() }, "the executor's balance is low");
-    return;
-  }
+/**
+ * What everybody's addresses can cause, or an outage repeats at each pass: told at most once a
+ * minute for each reason and endpoint, with how many were left out. Counts are in the metrics.
+ */
+const repeated: ReadonlySet<ExecutorEvent["kind"]> = new Set([
+  "rpc_failed",
+  "rpc_wrong_chain",
+  "rpc_disagreement",
+  "pass_failed",
+  "given_up",
+  "attempt_failed",
+  "corrupt_record",
+  "fee_capped",
+  "send_refused",
+  "stopped_for_balance",
+  "balance",
+]);
+
+export type EventLog = (event: ExecutorEvent) => void;
+
+/** @param nowMs never goes back */
+export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
+  const tell = seldom(nowMs);
+  return (event) => {
+    if (event.kind === "balance" && !event.isLow) return;
+    if (!repeated.has(event.kind)) write(log, event, 0);
+    else tell(sortOf(event), (leftOut) => write(log, event, leftOut));
+  };
+}
+
+/** Numbers and hex differ between repetitions of one thing. */
+function sortOf(event: ExecutorEvent): string {
+  const rpc = "rpc" in event ? event.rpc : "";
+  const text = "reason" in event ? event.reason : "message" in event ? event.message : "";
+  return `${event.kind} ${rpc} ${text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 100)}`;
+}
+
+function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
   const { kind, ...rest } = event;
   const shown = Object.fromEntries(
     Object.entries(rest).map(([name, value]) => [name, shownOf(name, value)]),
   );
-  const text = kind.replaceAll("_", " ");
+  if (leftOut > 0) shown.leftOut = leftOut;
+  const text = kind === "balance" ? "the executor's balance is low" : kind.replaceAll("_", " ");
   if (loud.has(kind)) log.error(shown, text);
   else if (warned.has(kind)) log.warn(shown, text);
   else if (quiet.has(kind)) log.debug(shown, text);

@@ -12,7 +12,7 @@ import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import { type TipPrices, weiOf } from "./jobs/tips.ts";
 import { openLedger } from "./ledger/ledger.ts";
-import { logEvent } from "./log.ts";
+import { openEventLog } from "./log.ts";
 import { countEvents } from "./metrics.ts";
 import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
 import { run } from "./run.ts";
@@ -77,7 +77,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const instance = randomUUID();
   const keccak = newWasmKeccak();
   return parts.chains.map((chain) => {
-    const chainLog = log.child({ chainId: chain.chainId });
+    const tell = openEventLog(log.child({ chainId: chain.chainId }));
     return {
       instance,
       chain: settingsOf(chain, config),
@@ -94,7 +94,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       sleep: (ms) => sleep(ms, undefined, { signal: stopping }).catch(() => {}),
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
-        logEvent(chainLog, event);
+        tell(event);
       },
       tuning: {
         ...defaultTuning,

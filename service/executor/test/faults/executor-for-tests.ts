@@ -10,6 +10,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { Chain } from "../../../chain/chains.ts";
 import { openStore } from "../../../store/open.ts";
+import { startPostgres } from "../../../store/postgres-for-tests.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ExecutorEvent, Parts } from "../../parts.ts";
 import { run } from "../../run.ts";
@@ -63,6 +64,14 @@ export function startCore(
   };
 }
 
+/** PostgreSQL with EXECUTOR_DATABASE=postgres, which npm run test:attacks sets for a second run. */
+async function openTestStore(dataDirectory: string): Promise<Store> {
+  if (process.env.EXECUTOR_DATABASE !== "postgres") return openStore({ dataDirectory });
+  const postgres = await startPostgres();
+  after(postgres.stop);
+  return openStore({ databaseUrl: postgres.url, dataDirectory });
+}
+
 /**
  * A chain, and a store in a directory of its own: gone after the tests of the file that asks.
  * @param options.startSeconds as {@link startWorld} takes it
@@ -70,7 +79,7 @@ export function startCore(
  */
 export async function prepare(options: { startSeconds?: number; tickMs?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "executor-"));
-  const store = await openStore({ dataDirectory: directory });
+  const store = await openTestStore(directory);
   after(async () => {
     await store.close();
     rmSync(directory, { recursive: true, force: true });
