@@ -284,6 +284,23 @@ describe("the tree", () => {
     assert.deepEqual(dead, []);
   });
 
+  test("each file that a page for maintainers names is there", () => {
+    const pages = files.filter((path) =>
+      /(^|\/)(ARCHITECTURE|README|CONTRIBUTING)\.md$/.test(path),
+    );
+    const wrong = pages.flatMap((page) => {
+      const names = readFileSync(join(root, page), "utf8").matchAll(
+        /`([\w./-]+\.(?:tsx?|sol|js))`/g,
+      );
+      return [...names]
+        .map(([, name]) => name!)
+        .filter((name) => ![".", dirname(page)].some((at) => existsSync(join(root, at, name))))
+        .filter((name) => !files.some((path) => path.endsWith(`/${name}`)))
+        .map((name) => `${page} names ${name}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+
   test("no file is named for nothing in particular", () => {
     const vague = files.filter((path) =>
       /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
