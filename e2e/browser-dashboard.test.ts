@@ -361,6 +361,23 @@ describe("lists", () => {
     await page.getByRole("row").getByText("table 7").first().waitFor();
   });
 
+  test("the overview says how much money was asked for, by day", async () => {
+    const card = page.getByRole("region", { name: "Money" });
+    // Counted some seconds after it was asked for.
+    for (;;) {
+      await page.goto(site);
+      const counted = card.getByText(/Asked for, \d+ times/);
+      await counted.or(card.getByText("No money yet")).waitFor();
+      if ((await counted.count()) > 0) break;
+    }
+    const today = new Date().toISOString().slice(0, 10);
+    const row = card.getByRole("row", { name: new RegExp(`^${today.slice(0, 8)}`) }).first();
+    await row
+      .getByText(/^\d+(\.\d+)? DUSD$/)
+      .first()
+      .waitFor();
+  });
+
   test("a path that is none is a page that says so, and JSON for a program", async () => {
     const answer = await page.goto(`${site}/adresses`);
     assert.equal(answer?.status(), 404);

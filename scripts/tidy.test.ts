@@ -194,7 +194,7 @@ describe("the direction table", () => {
 const ownerOf = (table: string): string | undefined => {
   if (/^(records|owners|later_owners|migrations)$/.test(table)) return "service/store";
   if (/^executor_/.test(table)) return "service/executor";
-  if (/^(address_references|watches|watch_anchors|events|event_\w+)$/.test(table)) {
+  if (/^(address_references|watches|watch_anchors|events|event_\w+|money_\w+)$/.test(table)) {
     return "service/events";
   }
   if (/^webhook_/.test(table)) return "service/webhooks";

@@ -1,6 +1,7 @@
 // What is new about an address: two statuses in, events out. Pure.
 
 import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
+import { type Moved, movedOf, nothingMoved } from "./money.ts";
 
 export const eventTypes = [
   "address.funded",
@@ -22,6 +23,8 @@ export type Known = {
   recoveries: number;
   lastRecovery: string | null;
   recoverable: TokenAmount[];
+  /** Counted so far, of the token. */
+  moved: Moved;
 };
 
 /** Before anything was said. */
@@ -31,6 +34,7 @@ export const nothingKnown: Known = {
   recoveries: 0,
   lastRecovery: null,
   recoverable: [],
+  moved: nothingMoved,
 };
 
 type Place = { transactionHash: string; blockHash: string; logIndex: number };
@@ -43,6 +47,7 @@ export const knownOf = (status: AddressStatus): Known => ({
   recoveries: status.recoveries.length,
   lastRecovery: keyOf(status.recoveries.at(-1)),
   recoverable: status.recoverable,
+  moved: movedOf(status),
 });
 
 /**

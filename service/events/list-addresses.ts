@@ -48,7 +48,7 @@ const rowsMax = 1_000;
  * Oldest first, what is younger than this is not shown yet: rows get their time before they are
  * committed, and one that appeared behind a cursor would be skipped.
  */
-const settleMs = 15_000;
+export const settleMs = 15_000;
 
 export async function listAddresses(
   db: Kysely<Tables>,

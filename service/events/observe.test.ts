@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import { type EventBody, eventBytesMax } from "./body.ts";
 import { listEvents, prune, setConfirmations } from "./list.ts";
 import { markWatches } from "./mark.ts";
+import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
 import { referenceWriter } from "./references.ts";
 import { openChain } from "./start.ts";
@@ -79,6 +80,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const rows = await listEvents(store.db, { accountId, after: 0, limit: 100 });
       return rows.map(({ body }) => JSON.parse(body));
     }
+    /** Paid, executed and returned, by day. */
+    const moved = async (accountId: string) =>
+      (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned }) => [
+        ...[paid, executed, returned],
+      ]);
     const types = async (accountId: string) =>
       (await said(accountId)).map(({ type }) => type.replace("address.", ""));
 
@@ -95,6 +101,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       assert.deepEqual(await types(a), ["funded"]);
       assert.deepEqual(await types(b), []);
+      assert.deepEqual(await moved(a), [["100", "0", "0"]]);
     });
 
     test("nothing where the transaction that marked is undone", async () => {
@@ -124,6 +131,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const back = await world.recover(record, [world.token]);
       await mark(record.address);
       await pass();
+      assert.deepEqual(await moved(account), [["130", "100", "30"]]);
       const events = await said(account);
       assert.deepEqual(
         events.map(({ type, data }) => [type, data.sequence, data.status.state]),

@@ -7,6 +7,7 @@ import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./mark.ts";
+import { addSums, movedSum } from "./money.ts";
 
 /** An account's address to be looked at. `terms` unverified; `confirmations` the account's. */
 export type Watch = {
@@ -77,7 +78,7 @@ export async function findDue(
         version: row.version,
         sequence: row.sequence,
         looks: row.looks,
-        known: row.known ? JSON.parse(row.known) : nothingKnown,
+        known: row.known ? { ...nothingKnown, ...JSON.parse(row.known) } : nothingKnown,
       },
     ];
   });
@@ -111,9 +112,12 @@ export async function saveObservations(
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
   return db.transaction().execute(async (transaction) => {
     const kept: NewEvent[] = [];
+    const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
     for (const { watch, status, lookAt } of inOrder) {
       const types = changesOf(watch.known, status);
       if (!(await updateWatch(transaction, watch, status, types, lookAt, nowMs))) continue;
+      const sum = movedSum(watch.accountId, watch.known.moved, status);
+      if (sum) sums.push(sum);
       if (types.length === 0) continue;
       const last = await nextPosition(transaction, watch.accountId, types.length);
       const { accountId, address, reference } = watch;
@@ -141,6 +145,7 @@ export async function saveObservations(
         })),
       );
     }
+    await addSums(transaction, sums);
     if (kept.length > 0) await onEvents(transaction, kept);
     return kept;
   });

@@ -11,6 +11,7 @@ import * as jobCreators from "./migrations/011-job-creators.ts";
 import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
 import * as webhooks from "./migrations/022-webhooks.ts";
+import * as money from "./migrations/040-money.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -30,6 +31,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["020-references", references],
   ["021-events", events],
   ["022-webhooks", webhooks],
+  ["040-money", money],
 ];
 
 /**

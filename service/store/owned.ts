@@ -98,7 +98,7 @@ async function readStep(
   return later.length === 0 ? first : [...first, ...later].sort(newestFirst).slice(0, limit);
 }
 
-const newestFirst = (a: Row, b: Row) =>
+const newestFirst = (a: OwnedPlace, b: OwnedPlace) =>
   b.createdAtMs - a.createdAtMs || Buffer.compare(b.address, a.address);
 
 function fits({ address, token }: Row, search: OwnedSearch): boolean {
@@ -126,4 +126,32 @@ async function withTerms(db: Kysely<Tables>, places: OwnedPlace[]): Promise<Owne
     const terms = termsAt.get(Buffer.from(address).toString("hex"));
     return terms ? [{ createdAtMs, address, terms }] : [];
   });
+}
+
+type After = { accountId: string; after: OwnedPlace; untilMs: number; limit: number };
+
+/**
+ * The addresses that follow `after`, oldest first, until `untilMs` inclusive, each with the first
+ * 256 bytes of its terms, unverified.
+ */
+export async function findOwnedAfter(
+  db: Kysely<Tables>,
+  { accountId, after: { createdAtMs, address }, untilMs, limit }: After,
+): Promise<(OwnedPlace & { head: Buffer })[]> {
+  type Row = OwnedPlace & { head: Uint8Array };
+  const { rows: first } = await sql<Row>`
+    select created_at as "createdAtMs", address, substr(terms, 1, 256) as head from records
+    where account_id = ${accountId} and (created_at, address) > (${createdAtMs}, ${address})
+      and created_at <= ${untilMs}
+    order by created_at, address limit ${limit}`.execute(db);
+  const { rows: later } = await sql<Row>`
+    select l.created_at as "createdAtMs", l.address, substr(r.terms, 1, 256) as head
+    from later_owners l join records r on r.address = l.address
+    where l.account_id = ${accountId} and (l.created_at, l.address) > (${createdAtMs}, ${address})
+      and l.created_at <= ${untilMs}
+    order by l.created_at, l.address limit ${limit}`.execute(db);
+  return [...first, ...later]
+    .map((row) => ({ ...row, createdAtMs: Number(row.createdAtMs), head: Buffer.from(row.head) }))
+    .sort((a, b) => newestFirst(b, a))
+    .slice(0, limit);
 }

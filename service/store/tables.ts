@@ -9,6 +9,7 @@ import type { JobCreatorTables } from "./migrations/011-job-creators.ts";
 import type { ReferenceTables } from "./migrations/020-references.ts";
 import type { EventTables } from "./migrations/021-events.ts";
 import type { WebhookTables } from "./migrations/022-webhooks.ts";
+import type { MoneyTables } from "./migrations/040-money.ts";
 
 export type { Dialect } from "./dialect.ts";
 
@@ -23,4 +24,5 @@ export type Tables = {
   JobCreatorTables &
   ReferenceTables &
   EventTables &
-  WebhookTables;
+  WebhookTables &
+  MoneyTables;

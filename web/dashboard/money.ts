@@ -21,3 +21,9 @@ export function sayAmount(units: string, place: Place, chains: readonly Chain[])
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   return `${formatUnits(units, 0)} base units`;
 }
+
+/** "USDC on Base", or what is known of it. */
+export const sayToken = (place: Place, chains: readonly Chain[]): string =>
+  `${tokenOf(place, chains)?.symbol ?? place.token} on ${
+    chainOf(place, chains)?.name ?? `chain ${place.chainId}`
+  }`;

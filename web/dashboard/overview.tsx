@@ -6,6 +6,7 @@ import { Failed, Loading } from "../ui/states.tsx";
 import type { Config, Credentials, Origins } from "./api.ts";
 import { FirstAddress } from "./first-address.tsx";
 import { Heading } from "./heading.tsx";
+import { Money } from "./money-card.tsx";
 import { sayProblem } from "./problems.ts";
 import { useConfig, useCredentials, useOrigins } from "./queries.ts";
 import { Usage } from "./usage.tsx";
@@ -47,8 +48,10 @@ function Sections({ credentials, origins, config }: SectionsProps) {
   return (
     <div className="flex flex-col gap-6">
       <Warnings credentials={credentials} />
+      {!isNew && <Money />}
       {!isNew && <Usage />}
       <Steps isNew={isNew} credentials={credentials} origins={origins} config={config} />
+      {isNew && <Money />}
       {isNew && <Usage />}
     </div>
   );

@@ -10,6 +10,7 @@ import type { Statuses } from "../status/source.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
 import { type Intents, mountIntents } from "./intents.ts";
+import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import { openPreviews } from "./preview/preview.ts";
@@ -67,6 +68,7 @@ export function mountDashboard(
         mountStatuses(own, parts, statuses);
         mountWebhooks(own, parts);
         mountIntents(own, intents);
+        mountMoney(own, parts);
         mountSessions(own, parts);
       });
     },

@@ -1,0 +1,194 @@
+// An account's money by day and token: asked for, paid, executed, returned. What came and went is
+// added in the transaction that keeps an observation; what was asked for is counted when somebody
+// looks, from where the last look ended, so that no create writes a row more.
+
+import type { AddressStatus } from "executable-address/status";
+import { type Kysely, sql, type Transaction } from "kysely";
+import { findOwnedAfter, type OwnedPlace } from "../store/owned.ts";
+import type { Tables } from "../store/tables.ts";
+import { amountOf, chainIdOf, settleMs, tokenOf } from "./list-addresses.ts";
+
+/** Of one address, ever, in base units of its token: decimal. */
+export type Moved = { paid: string; executed: string; returned: string };
+export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
+
+/** What was paid is what is there, what the calls took, and what went back. */
+export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
+  const isOfToken = (each: { token: string }) => each.token.toLowerCase() === token.toLowerCase();
+  const returned = recoveries
+    .filter(isOfToken)
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const executed = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
+  return {
+    paid: `${BigInt(balance) + executed + returned}`,
+    executed: `${executed}`,
+    returned: `${returned}`,
+  };
+}
+
+/** Of one day and token, to be added. `token` 20 bytes. */
+type Sum = {
+  accountId: string;
+  day: number;
+  chainId: number;
+  token: Buffer;
+  count: bigint;
+  asked: bigint;
+  paid: bigint;
+  executed: bigint;
+  returned: bigint;
+};
+
+const daySeconds = 86_400;
+const none = { count: 0n, asked: 0n, paid: 0n, executed: 0n, returned: 0n };
+
+/** What an observation adds to its day; undefined where nothing moved. */
+export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
+  const now = movedOf(status);
+  const [paid, executed, returned] = (["paid", "executed", "returned"] as const).map(
+    (name) => BigInt(now[name]) - BigInt(before[name]),
+  ) as [bigint, bigint, bigint];
+  if (paid === 0n && executed === 0n && returned === 0n) return undefined;
+  const day = Math.floor(status.block.timestamp / daySeconds);
+  const token = Buffer.from(status.token.slice(2), "hex");
+  return { ...none, accountId, day, chainId: status.chainId, token, paid, executed, returned };
+}
+
+const keyOf = ({ accountId, day, chainId, token }: Sum) =>
+  [
+    accountId,
+    `${day}`.padStart(8, "0"),
+    `${chainId}`.padStart(16, "0"),
+    token.toString("hex"),
+  ].join();
+
+/** Adds them in the order of their keys, so that two servers never wait in a circle. */
+export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Promise<void> {
+  const byKey = new Map<string, Sum>();
+  for (const sum of sums) {
+    const held = byKey.get(keyOf(sum)) ?? { ...sum, ...none };
+    for (const name of Object.keys(none) as (keyof typeof none)[]) held[name] += sum[name];
+    byKey.set(keyOf(sum), held);
+  }
+  for (const [, sum] of [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))) await addSum(db, sum);
+}
+
+async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
+  const { accountId: account_id, day, chainId: chain_id, token } = sum;
+  const zero = { asked_count: 0, asked: "0", paid: "0", executed: "0", returned: "0" };
+  // Changes nothing, and locks the row until the sum is written.
+  const held = await db
+    .insertInto("money_days")
+    .values({ account_id, day, chain_id, token, ...zero })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["account_id", "day", "chain_id", "token"])
+        .doUpdateSet((eb) => ({ asked: eb.ref("money_days.asked") })),
+    )
+    .returning(["asked_count", "asked", "paid", "executed", "returned"])
+    .executeTakeFirstOrThrow();
+  await db
+    .updateTable("money_days")
+    .set({
+      asked_count: Number(held.asked_count) + Number(sum.count),
+      asked: `${BigInt(held.asked) + sum.asked}`,
+      paid: `${BigInt(held.paid) + sum.paid}`,
+      executed: `${BigInt(held.executed) + sum.executed}`,
+      returned: `${BigInt(held.returned) + sum.returned}`,
+    })
+    .where("account_id", "=", account_id)
+    .where("day", "=", day)
+    .where("chain_id", "=", chain_id)
+    .where("token", "=", token)
+    .execute();
+}
+
+/** Rows of one transaction, which others wait for: some milliseconds. */
+const stepRows = 400;
+const stepsMax = 20;
+
+/**
+ * Counts what was asked for since the last call, up to 8,000 addresses and not the last 15 s.
+ *
+ * @returns whether there is more to count
+ */
+export async function countAsked(
+  db: Kysely<Tables>,
+  accountId: string,
+  nowMs: number,
+): Promise<boolean> {
+  for (let step = 0; step < stepsMax; step++) {
+    const counted = await db.transaction().execute(async (transaction) => {
+      const after = await lockPlace(transaction, accountId);
+      const untilMs = nowMs - settleMs;
+      const rows = await findOwnedAfter(transaction, {
+        accountId,
+        after,
+        untilMs,
+        limit: stepRows,
+      });
+      const last = rows.at(-1);
+      if (!last) return 0;
+      const sums = rows.map(({ createdAtMs, head }): Sum => {
+        const day = Math.floor(createdAtMs / 1000 / daySeconds);
+        const [chainId, token, asked] = [chainIdOf(head), tokenOf(head), amountOf(head)];
+        return { ...none, accountId, day, chainId, token, count: 1n, asked };
+      });
+      await addSums(transaction, sums);
+      await transaction
+        .updateTable("money_places")
+        .set({ created_at: last.createdAtMs, address: last.address })
+        .where("account_id", "=", accountId)
+        .execute();
+      return rows.length;
+    });
+    if (counted < stepRows) return false;
+  }
+  return true;
+}
+
+/** Where the last count ended, locked for this one. */
+async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<OwnedPlace> {
+  const place = await db
+    .insertInto("money_places")
+    .values({ account_id: accountId, created_at: 0, address: Buffer.alloc(0) })
+    .onConflict((conflict) =>
+      conflict
+        .column("account_id")
+        .doUpdateSet((eb) => ({ created_at: eb.ref("money_places.created_at") })),
+    )
+    .returning(["created_at", "address"])
+    .executeTakeFirstOrThrow();
+  return { createdAtMs: Number(place.created_at), address: place.address };
+}
+
+export type MoneyDay = {
+  /** From 1970-01-01, UTC. */
+  day: number;
+  chainId: number;
+  /** 20 bytes. */
+  token: Buffer;
+  askedCount: number;
+} & Record<"asked" | "paid" | "executed" | "returned", string>;
+
+/** The days from `fromDay` on in which anything moved or was asked for, oldest first. */
+export async function listMoney(
+  db: Kysely<Tables>,
+  accountId: string,
+  fromDay: number,
+): Promise<MoneyDay[]> {
+  const rows = await db
+    .selectFrom("money_days")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("day", ">=", fromDay)
+    .orderBy("day")
+    .orderBy("chain_id")
+    .orderBy(sql`token`)
+    .execute();
+  return rows.map(({ day, chain_id, token, asked_count, asked, paid, executed, returned }) => ({
+    ...{ day: Number(day), chainId: Number(chain_id), token: Buffer.from(token) },
+    askedCount: Number(asked_count),
+    ...{ asked, paid, executed, returned },
+  }));
+}

@@ -1,0 +1,97 @@
+// What an account asked for, by day and token, on both databases. What was paid and returned is
+// counted with the observations: events/observe.test.ts.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+import { openBrowser } from "../browser-for-tests.ts";
+
+const api = "/dashboard/api";
+const dayMs = 86_400_000;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`money, on ${dialect}`, () => {
+    let service: TestApp;
+    const midnightMs = Math.floor(Date.now() / dayMs) * dayMs;
+    let nowMs = midnightMs;
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? { databaseUrl: postgres.url } : {};
+      service = await startApp({ ...databaseUrl, now: () => nowMs });
+    });
+    after(() => service.close());
+
+    const money = async (browser: ReturnType<typeof openBrowser>, query = "") => {
+      const answer = await browser.get(`${api}/money${query}`);
+      assert.equal(answer.statusCode, 200, answer.body);
+      return answer.json();
+    };
+
+    test("400 for days that are none", async () => {
+      const browser = openBrowser(service);
+      await browser.signUp("eve@example.com");
+      for (const days of ["0", "93", "x"])
+        assert.equal((await browser.get(`${api}/money?days=${days}`)).statusCode, 400);
+    });
+
+    test("asked for: each address once, on its day, also of two looks at once", async () => {
+      const browser = openBrowser(service);
+      await browser.signUp("ada@example.com");
+      const amount = (2n ** 256n - 1n).toString();
+      for (const at of [-dayMs - 60_000, -dayMs - 50_000, -60_000, -50_000, 0]) {
+        nowMs = midnightMs + at;
+        const expirationTimestamp = Math.floor(nowMs / 1000) + 3600;
+        const intent = { ...newIntent(), amount, expirationTimestamp };
+        const made = await browser.post(`${api}/addresses`, intent);
+        assert.equal(made.statusCode, 200, made.body);
+      }
+      const asked = async () =>
+        (await money(browser)).items.map((row: Record<string, unknown>) => [
+          ...[row.day, row.token, row.askedCount, row.asked, row.paid],
+        ]);
+      await Promise.all([money(browser), money(browser), money(browser)]);
+      const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+      const twice = (2n * (2n ** 256n - 1n)).toString();
+      const older = [
+        [dayOf(midnightMs - 2 * dayMs), token, 2, twice, "0"],
+        [dayOf(midnightMs - dayMs), token, 2, twice, "0"],
+      ];
+      assert.deepEqual(await asked(), older, "the last 15 s are not counted yet");
+      nowMs += 20_000;
+      const today = [dayOf(midnightMs), token, 1, amount, "0"];
+      assert.deepEqual(await asked(), [...older, today]);
+      assert.deepEqual(await asked(), [...older, today]);
+      assert.equal((await money(browser, "?days=1")).items.length, 1);
+    });
+
+    test("so many in a request, and whether there are more", async () => {
+      const browser = openBrowser(service);
+      const { accountId } = (await browser.signUp("many@example.com")).json();
+      const { db } = service.parts.store;
+      const terms = Buffer.alloc(700);
+      terms[255] = 1;
+      terms[95] = 5;
+      for (let from = 0; from < 8_100; from += 300) {
+        const rows = Array.from({ length: 300 }, (_, at) => ({
+          address: Buffer.from((from + at).toString(16).padStart(40, "0"), "hex"),
+          terms,
+          account_id: accountId,
+          created_at: nowMs - 3_600_000,
+        }));
+        await db.insertInto("records").values(rows).execute();
+      }
+      const counts = async () => {
+        const { items, isMore } = await money(browser);
+        return [items[0].askedCount, items[0].asked, isMore];
+      };
+      assert.deepEqual(await counts(), [8_000, "40000", true]);
+      assert.deepEqual(await counts(), [8_100, "40500", false]);
+    });
+  });
+}

@@ -1,0 +1,34 @@
+// GET /dashboard/api/money: what the account asked for, was paid, executed and returned, by day and
+// token. An account that asked for very much is counted in several requests.
+
+import { formatAddress } from "executable-address";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { countAsked, listMoney } from "../../events/money.ts";
+import type { Parts } from "../parts.ts";
+import { parseInput } from "./input.ts";
+import { accountIdOf, toIso } from "./session.ts";
+
+const dayMs = 86_400_000;
+const moneyInput = z.strictObject({ days: z.coerce.number().int().min(1).max(92).default(30) });
+
+type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
+
+export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
+  app.get("/money", async (request) => {
+    const { days } = parseInput(moneyInput, request.query);
+    const accountId = accountIdOf(request);
+    const isMore = await countAsked(db, accountId, now());
+    const today = Math.floor(now() / dayMs);
+    const rows = await listMoney(db, accountId, today - days + 1);
+    return {
+      items: rows.map(({ day, token, ...row }) => ({
+        day: toIso(day * dayMs).slice(0, 10),
+        token: formatAddress(token, keccak),
+        ...row,
+      })),
+      /** Not all that was asked for is in it yet: ask again. */
+      isMore,
+    };
+  });
+}

@@ -1,0 +1,133 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Hex } from "executable-address";
+import { useState } from "react";
+import { Select } from "../ui/field.tsx";
+import { Empty, Failed, Loading } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import type { Chain } from "./api.ts";
+import { type Place, sayAmount, sayToken } from "./money.ts";
+import { sayProblem } from "./problems.ts";
+import { useConfig } from "./queries.ts";
+import { request } from "./request.ts";
+
+const names = ["asked", "paid", "executed", "returned"] as const;
+type Name = (typeof names)[number];
+type Day = { day: string; chainId: number; token: Hex; askedCount: number } & Record<Name, string>;
+
+const days = 30;
+/** While an account's many addresses are being counted, it is asked on. */
+const countingMs = 500;
+
+const heads: Record<Name, string> = {
+  asked: "Asked for",
+  paid: "Paid",
+  executed: "Executed",
+  returned: "Returned",
+};
+
+/** What was asked for and what became of it, by token and by day. */
+export function Money() {
+  const config = useConfig();
+  const found = useQuery({
+    queryKey: ["money", days],
+    queryFn: () =>
+      request<{ items: Day[]; isMore: boolean }>("GET", `/dashboard/api/money?days=${days}`),
+    refetchInterval: ({ state }) => (state.data?.isMore ? countingMs : false),
+  });
+  const chains = config.data?.chains ?? [];
+  return (
+    <section aria-labelledby="money" className="card">
+      <div className="p-5">
+        <h2 id="money">Money</h2>
+        <p className="mt-1 text-soft">The last {days} days, by the calendar of UTC.</p>
+      </div>
+      {found.isPending && <Loading lines={4} />}
+      {found.isError && (
+        <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />
+      )}
+      {found.data?.items.length === 0 && (
+        <Empty icon="overview" title="No money yet">
+          What your addresses ask for shows here within a minute, and what is paid as it comes.
+        </Empty>
+      )}
+      {found.data && found.data.items.length > 0 && (
+        <ByToken items={found.data.items} chains={chains} />
+      )}
+      {found.data?.isMore && (
+        <p role="status" className="border-t border-line p-4 text-soft">
+          Still counting what was asked for.
+        </p>
+      )}
+    </section>
+  );
+}
+
+const keyOf = ({ chainId, token }: Place) => `${chainId} ${token}`;
+
+function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Chain[] }) {
+  const places = [...new Map(items.map((item) => [keyOf(item), item])).values()];
+  const [chosen, setChosen] = useState("");
+  const place = places.find((each) => keyOf(each) === chosen) ?? places[0]!;
+  const rows = items.filter((item) => keyOf(item) === keyOf(place));
+  const sumOf = (name: Name) => `${rows.reduce((sum, row) => sum + BigInt(row[name]), 0n)}`;
+  const count = rows.reduce((sum, { askedCount }) => sum + askedCount, 0);
+  return (
+    <>
+      <div className="space-y-4 px-5 pb-5">
+        {places.length > 1 && (
+          <Select
+            label="Token"
+            value={keyOf(place)}
+            onChange={(event) => setChosen(event.target.value)}
+          >
+            {places.map((each) => (
+              <option key={keyOf(each)} value={keyOf(each)}>
+                {sayToken(each, chains)}
+              </option>
+            ))}
+          </Select>
+        )}
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-4">
+          {names.map((name) => (
+            <div key={name} className="min-w-0">
+              <dt className="text-sm text-soft">
+                {heads[name]}
+                {name === "asked" && `, ${count.toLocaleString("en")} times`}
+              </dt>
+              <dd className="text-lg font-semibold break-words tabular-nums">
+                {saySigned(sumOf(name), place, chains)}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+      <div className="border-t border-line">
+        <Table
+          caption={`Money by day, ${sayToken(place, chains)}`}
+          rows={rows.toReversed()}
+          keyOf={({ day }) => day}
+          columns={[
+            { head: "Day", cell: ({ day }) => <time dateTime={day}>{day}</time> },
+            ...names.map((name) => ({
+              head: heads[name],
+              cell: (row: Day) => (
+                <span className="tabular-nums">
+                  <span className="mr-1.5 text-sm text-soft sm:hidden">
+                    {heads[name].toLowerCase()}
+                  </span>
+                  {saySigned(row[name], place, chains)}
+                </span>
+              ),
+            })),
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+/** A reorganisation of the chain may take back on one day what came on another. */
+const saySigned = (units: string, place: Place, chains: readonly Chain[]) =>
+  units.startsWith("-")
+    ? `−${sayAmount(units.slice(1), place, chains)}`
+    : sayAmount(units, place, chains);
