@@ -11,8 +11,11 @@ import {
 } from "viem";
 import type { Log } from "../../transactions/receipt.ts";
 
-/** How the calls of an intent behave: `poison` passes every simulation and fails on chain. */
-export type Behaviour = "runs" | "reverts" | "mends" | "poison";
+/**
+ * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`
+ * burns all gas it is given, which a node takes its time for.
+ */
+export type Behaviour = "runs" | "reverts" | "mends" | "poison" | "heavy";
 
 export type VaultModel = {
   address: Hex;
@@ -114,6 +117,7 @@ export function execute(state: State, vault: VaultModel, env: Env): Log {
   if (held < amount) throw refuse("Underfunded", [address, amount, held]);
   const fails =
     vault.behaviour === "reverts" ||
+    vault.behaviour === "heavy" ||
     (vault.behaviour === "mends" && env.timestamp < vault.mendsAtSeconds) ||
     (vault.behaviour === "poison" && !env.onlyAsked);
   if (fails) {

@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import type { ChainModel } from "./chain-model.ts";
-import { answer, falsified } from "./node-model.ts";
+import { answer, falsified, simulationMs } from "./node-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
 
 export type Fault =
@@ -57,10 +57,12 @@ export function faultyRpc(
   };
   return {
     name,
-    async ask(calls) {
+    async ask(calls, patienceMs = timeoutMs) {
       const { fault, lag } = faultNow();
-      await scheduler.sleep(fault === "timeout" ? timeoutMs : 5 + random() * 200);
-      if (fault === "timeout") throw new ChainUnavailable("timed out");
+      const neededMs = simulationMs(chain, calls);
+      const isLate = fault === "timeout" || neededMs > patienceMs;
+      await scheduler.sleep(isLate ? patienceMs : neededMs + 5 + random() * 200);
+      if (isLate) throw new ChainUnavailable("timed out", { isReached: true });
       if (fault === "error")
         throw new ChainUnavailable(random() < 0.5 ? "answered 500" : "answered 429");
       const answers = calls.map((call) => answered(call, fault, lag));

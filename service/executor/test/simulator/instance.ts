@@ -6,7 +6,7 @@ import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import { defaultTuning, type ExecutorEvent, type Parts } from "../../parts.ts";
+import { defaultTuning, type ExecutorEvent, type Parts, type Tuning } from "../../parts.ts";
 import { run } from "../../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -38,7 +38,7 @@ export function keepRunning(
   random: Random,
   danger: Danger,
   report: (instance: string, event: ExecutorEvent) => void,
-  looksPerPass: number,
+  tuning: Partial<Tuning>,
 ): void {
   let life = 0;
   const start = () => {
@@ -96,7 +96,7 @@ export function keepRunning(
         batchItemsMax: 4,
         inFlightMax: 6,
         resweepBlocks: 8,
-        looksPerPass,
+        ...tuning,
       },
     };
     run(parts, () => false);

@@ -10,6 +10,16 @@ const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMax = 40;
 const executionGas = 100_000;
 
+/** How long a node takes for what calls have it simulate: 100 ms for a million gas. */
+export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
+  return calls.reduce((sum, { method, params }) => {
+    const { to, data, gas } = (params[0] ?? {}) as { to?: Hex; data?: Hex; gas?: Hex };
+    if (method !== "eth_estimateGas" || to !== chain.setting.factory) return sum;
+    const vault = chain.byTerms.get(parseCalldata(data ?? "0x").items[0]!.terms);
+    return vault?.behaviour === "heavy" ? sum + Number(gas) / 10_000 : sum;
+  }, 0);
+}
+
 /** @param lag blocks at the head that this node has not heard of */
 export function answer(chain: ChainModel, lag: number, call: Call, sender: Hex): Answer {
   const blocks =

@@ -1,27 +1,40 @@
 // A whole history from a seed, with the real core and the real store.
 
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import { ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import type { ExecutorEvent } from "../../parts.ts";
+
 import { faultyRpc } from "./faulty-rpc.ts";
 import { keepRunning } from "./instance.ts";
+import { longestWait } from "./liveness.ts";
 import { keepRunningNaively } from "./naive.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { judge, judgeChain, type Verdict } from "./verdict.ts";
 import { createWorld, endSeconds, sender, stormSeconds } from "./world.ts";
 
-export type History = { verdict: Verdict; events: { instance: string; event: ExecutorEvent }[] };
+export type History = {
+  verdict: Verdict;
+  events: { instance: string; event: ExecutorEvent }[];
+  /** Blocks that money could have been moved in, once faults had stopped, before it was. */
+  waitBlocksMax: number;
+};
 
 export type Options = {
+  /** Intents whose simulation takes a node long. */
+  hostile?: number;
+  /** The control: no ceiling for simulations, and an endpoint that is slow counts as one gone. */
+  isolates?: boolean;
   watch?(line: string): void;
   /** As in the core's tuning; few, so that walks take several steps. */
   looksPerPass?: number;
 };
 
 export async function simulate(seed: number, options: Options = {}): Promise<History> {
-  const { watch, looksPerPass = 3 } = options;
+  const { watch, looksPerPass = 3, hostile = 0, isolates = true } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
   const isStormy = () => scheduler.now() < stormSeconds * 1000;
-  const world = await createWorld(scheduler, random, isStormy);
+  const world = await createWorld(scheduler, random, isStormy, hostile);
   const rpcCount = random() < 0.25 ? 1 : 3;
   const faultRate = random() * 0.5;
   const weather = { isStormy, faultRate };
@@ -44,12 +57,35 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
     const endpoints = Array.from({ length: rpcCount }, (_, i) =>
       faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0),
     );
-    keepRunning(name, world, endpoints, scheduler, random, danger, report, looksPerPass);
+    const shown = isolates ? endpoints : endpoints.map(goneWhenSlow);
+    const tuning = isolates ? { looksPerPass } : { looksPerPass, intentGasMax: 60_000_000 };
+    keepRunning(name, world, shown, scheduler, random, danger, report, tuning);
   }
   await scheduler.run(endSeconds * 1000);
   const verdict = await judge(world);
   await world.close();
-  return { verdict, events };
+  return { verdict, events, waitBlocksMax: longestWait(world) };
+}
+
+/** After a simulation that took too long it answers nothing more in that pass. */
+function goneWhenSlow(rpc: Endpoint): Endpoint {
+  let isSlow = false;
+  return {
+    name: rpc.name,
+    async ask(calls, timeoutMs) {
+      const isCheck = calls.length === 1 && calls[0]!.method === "eth_chainId";
+      if (isCheck && isSlow) {
+        isSlow = false;
+        throw new ChainUnavailable("timed out");
+      }
+      try {
+        return await rpc.ask(calls, timeoutMs);
+      } catch (error) {
+        isSlow = calls.some(({ method }) => method === "eth_estimateGas");
+        throw error;
+      }
+    },
+  };
 }
 
 /** The same kind of world under the naive executor, judged by the chain alone. */

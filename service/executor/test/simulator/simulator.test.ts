@@ -21,6 +21,33 @@ describe("the core, in simulated worlds", () => {
     assert.deepEqual(bad, []);
   });
 
+  /** Four minutes; the seeds tried took 3 blocks at most. */
+  const blocksMax = 20;
+
+  test(`with hostile intents, ${blocksMax} blocks after faults end no money waits`, async (t) => {
+    const stalled: string[] = [];
+    let longest = 0;
+    for (const seed of process.env.SEEDS ? seeds : seeds.slice(0, 10)) {
+      const { verdict, waitBlocksMax } = await simulate(seed, { hostile: 12 });
+      longest = Math.max(longest, waitBlocksMax);
+      if (waitBlocksMax > blocksMax) stalled.push(`seed ${seed}: ${waitBlocksMax} blocks`);
+      stalled.push(...faultsOf(verdict).map((fault) => `seed ${seed}: ${fault}`));
+    }
+    t.diagnostic(`at most ${longest} blocks`);
+    assert.deepEqual(stalled, []);
+  });
+
+  test("control: without isolation it stalls in most of them", async (t) => {
+    const some = seeds.slice(0, 10);
+    let stalled = 0;
+    for (const seed of some) {
+      const { waitBlocksMax } = await simulate(seed, { hostile: 12, isolates: false });
+      if (waitBlocksMax > blocksMax) stalled++;
+    }
+    t.diagnostic(`${stalled} of ${some.length} seeds stall`);
+    assert.ok(stalled > some.length / 2, `only ${stalled} of ${some.length} seeds stall`);
+  });
+
   test("the same seed gives the same history", async () => {
     const [a, b] = [await simulate(3), await simulate(3)];
     assert.deepEqual(a.events, b.events);

@@ -35,10 +35,14 @@ export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
+  hostile = 0,
 ): Promise<World> {
   const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
     newVault(random, i),
   );
+  for (let i = 0; i < hostile; i++) {
+    vaults.push(newVault(random, vaults.length, heavy));
+  }
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
   const chain = createChainModel(
     { chainId, factory, sender, shop, startSeconds, confirmations },
@@ -47,7 +51,10 @@ export async function createWorld(
   const db = openMemory();
   await migrate(db, "sqlite");
   for (const vault of vaults) {
-    const paidAt = schedulePayments(chain, scheduler, random, vault);
+    const paidAt =
+      vault.behaviour === "heavy"
+        ? payHostile(chain, scheduler, random, vault)
+        : schedulePayments(chain, scheduler, random, vault);
     await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
   scheduleBlocks(chain, scheduler, random, isStormy);
@@ -67,10 +74,18 @@ function openMemory(): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-function newVault(random: Random, index: number): VaultModel {
+/** Of this chain, and open for longer than the world lasts. */
+const heavy = {
+  behaviour: "heavy" as const,
+  chainId,
+  expirationSeconds: startSeconds + 86_400,
+};
+
+function newVault(random: Random, index: number, more: Partial<typeof heavy> = {}): VaultModel {
   const amount = BigInt(1 + Math.floor(random() * 1e6));
   const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
-  const expirationSeconds = startSeconds + 300 + Math.floor(random() * 1500);
+  const seconds = 300 + Math.floor(random() * 1500);
+  const expirationSeconds = more.expirationSeconds ?? startSeconds + seconds;
   const isElsewhere = random() < 0.08;
   const token = tokens[Math.floor(random() * tokens.length)]!;
   const record = makeRecord(
@@ -81,7 +96,7 @@ function newVault(random: Random, index: number): VaultModel {
       expirationTimestamp: expirationSeconds,
       recovery,
       salt: keccak256(stringToHex(`${index}:${random()}`)),
-      chainId: isElsewhere ? otherChainId : chainId,
+      chainId: more.chainId ?? (isElsewhere ? otherChainId : chainId),
     },
     { factory },
   );
@@ -105,6 +120,7 @@ function newVault(random: Random, index: number): VaultModel {
     chainId: record.intent.chainId,
     behaviour: behaviours[Math.floor(random() * behaviours.length)]!,
     mendsAtSeconds: startSeconds + Math.floor(random() * 900),
+    ...more,
   };
 }
 
@@ -131,6 +147,19 @@ async function scheduleCreate(
   const create = () => db.insertInto("records").values(row).execute();
   if (isEarly) await create();
   else scheduler.at(seconds * 1000, create);
+}
+
+/** In full, early or late: when storms have ended, hostile work is still new. */
+function payHostile(
+  chain: ChainModel,
+  scheduler: Scheduler,
+  random: Random,
+  { token, address: to, amount }: VaultModel,
+): number {
+  const seconds = random() * endSeconds * 0.8;
+  const deed = { kind: "pay" as const, token, to, amount, onlyOnce: false };
+  scheduler.at(seconds * 1000, () => chain.add(deed));
+  return seconds;
 }
 
 /**
