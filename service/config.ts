@@ -64,6 +64,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     expirySecondsMax: read("EXPIRY_SECONDS_MAX", wholeNumber(1, 31_622_400), "31622400"),
     createsInFlightMax: read("CREATES_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "1024"),
     lookupsInFlightMax: read("LOOKUPS_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "4096"),
+    addressesPerAccountDay: read("ADDRESSES_PER_ACCOUNT_DAY", wholeNumber(0, 10_000_000), "0"),
+    accountsPerNetworkDay: read("ACCOUNTS_PER_NETWORK_DAY", wholeNumber(0, 1_000_000), "0"),
     simulationCallsPerMinute: read(
       "SIMULATION_CALLS_PER_MINUTE",
       wholeNumber(0, 1_000_000),

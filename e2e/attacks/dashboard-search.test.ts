@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { findReferences } from "../../service/events/references.ts";
 import { startApp, type TestApp, token } from "../../service/http/app-for-tests.ts";
 import { openBrowser } from "../../service/http/browser-for-tests.ts";
 import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
@@ -58,6 +59,27 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(next);
       assert.ok(read.length > 10 && read.length <= 41, `${read.length} statements`);
       assert.equal(Math.max(...read), 400);
+    });
+
+    test("references are found by their keys, and not among all that the account has", async () => {
+      const { db } = service.parts.store;
+      const executor = db.getExecutor();
+      if (dialect === "postgres") await sql`set enable_seqscan = off`.execute(db);
+      const { executeQuery } = executor;
+      const plans: string[] = [];
+      executor.executeQuery = async (query, ...more) => {
+        const explain = dialect === "postgres" ? "explain " : "explain query plan ";
+        const asked = { ...query, sql: explain + query.sql };
+        plans.push(JSON.stringify((await executeQuery.call(executor, asked, ...more)).rows));
+        return executeQuery.call(executor, query, ...more) as never;
+      };
+      const pages = Array.from({ length: 20 }, (_, at) => Buffer.alloc(20, at));
+      await findReferences(db, "acc_many", pages);
+      executor.executeQuery = executeQuery;
+      const byKey =
+        dialect === "postgres" ? /account_id = .*address = / : /account_id=\? AND address=\?/;
+      assert.match(plans.at(-1)!, byKey);
+      assert.doesNotMatch(plans.at(-1)!, /\(account_id=\?\)|Seq Scan/);
     });
 
     test("429 beyond 200 requests at once, for this account alone", async () => {

@@ -95,3 +95,34 @@ describe("the network of an address", () => {
     test(`${ip} belongs to ${network}`, () => assert.equal(networkOf(ip), network));
   }
 });
+
+describe("new accounts", () => {
+  const openBound = (perNetworkDay: number) => {
+    let now = 0;
+    const limiter = memoryLimiter(() => now);
+    const attempts = limitAttempts(limiter, "a secret of tests", perNetworkDay);
+    const wait = (ms: number) => {
+      now += ms;
+    };
+    return { attempts, wait };
+  };
+
+  test("as many as come, without a bound", async () => {
+    const { attempts } = openBound(0);
+    for (let i = 0; i < 100; i++) assert.equal(await attempts.tryNewAccount("192.0.2.1"), 0);
+  });
+
+  for (const [kind, inside, outside] of [
+    ["/24 of IPv4", ["192.0.2.1", "192.0.2.99", "::ffff:192.0.2.7"], "192.0.3.1"],
+    ["/48 of IPv6", ["2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:1:ffff::9"], "2001:db8:2::1"],
+  ] as const) {
+    test(`the fourth of a day from one ${kind} waits for a third of a day`, async () => {
+      const { attempts, wait } = openBound(3);
+      for (const ip of inside) assert.equal(await attempts.tryNewAccount(ip), 0);
+      assert.equal(await attempts.tryNewAccount(inside[0]), 8 * 3_600_000);
+      assert.equal(await attempts.tryNewAccount(outside), 0);
+      wait(8 * 3_600_000);
+      assert.equal(await attempts.tryNewAccount(inside[1]), 0);
+    });
+  }
+});

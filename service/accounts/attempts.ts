@@ -8,7 +8,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { normalizeEmail } from "./account.ts";
-import type { Limiter, LimitVerdict, Policy } from "./limits.ts";
+import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.ts";
 
 const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
@@ -26,12 +26,21 @@ export type Attempts = {
   trySignIn(attempt: Attempt): Promise<number>;
   /** The same for sign-ups, and for links to set a password: per address alone. */
   trySignUp(ip: string): Promise<number>;
+  /** The same for new accounts: per /24 of IPv4 and /48 of IPv6, where there is such a bound. */
+  tryNewAccount(ip: string): Promise<number>;
   /** For a browser that has just signed in to the account with this email. */
   newDeviceCookie(email: string): string;
 };
 
-/** @param secret as for sessions */
-export function limitAttempts(limiter: Limiter, secret: string): Attempts {
+/**
+ * @param secret as for sessions
+ * @param accountsPerNetworkDay 0 for no bound
+ */
+export function limitAttempts(
+  limiter: Limiter,
+  secret: string,
+  accountsPerNetworkDay = 0,
+): Attempts {
   const sign = (nonce: string, email: string) =>
     createHmac("sha256", secret)
       .update(`device ${nonce} ${normalizeEmail(email)}`)
@@ -64,6 +73,11 @@ export function limitAttempts(limiter: Limiter, secret: string): Attempts {
     async trySignUp(ip) {
       return retryMs(await take(limiter, perSignUpAddress, networkOf(ip)));
     },
+    async tryNewAccount(ip) {
+      if (accountsPerNetworkDay === 0) return 0;
+      const policy = perDay("accounts-network", accountsPerNetworkDay);
+      return retryMs(await take(limiter, policy, wideNetworkOf(ip)));
+    },
     newDeviceCookie(email) {
       const nonce = randomBytes(16).toString("hex");
       return `${nonce}.${sign(nonce, email)}`;
@@ -77,14 +91,20 @@ const take = (limiter: Limiter, policy: Policy, key: string) =>
 const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retryMs);
 
 /** An IPv4 address, or the 64 bits of an IPv6 address that one customer is usually given. */
-export function networkOf(ip: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
-  if (mapped) return mapped;
-  if (!isIPv6(ip)) return ip;
+export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
+
+/** A /24 of IPv4, or a /48 of IPv6: what a small provider or one site is given. */
+const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
+
+/** @param parts so many numbers of an IPv4 address, and groups of an IPv6 one */
+function prefixOf(ip: string, parts: { v4: number; v6: number }): string {
+  const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip;
+  if (!isIPv6(v4)) return v4.split(".").slice(0, parts.v4).join(".");
   const [head = "", tail] = ip.toLowerCase().split("::");
   const before = head === "" ? [] : head.split(":");
   const after = tail ? tail.split(":") : [];
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4);
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, parts.v6);
+  const plain = groups.map((group) => Number.parseInt(group, 16).toString(16));
+  return `${plain.join(":")}::/${16 * parts.v6}`;
 }

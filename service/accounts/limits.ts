@@ -43,6 +43,16 @@ export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): L
   };
 }
 
+/**
+ * So many a day, all at once after a day of rest and then evenly: in no 24 hours more than twice as
+ * many.
+ */
+export const perDay = (name: string, count: number): Policy => ({
+  name,
+  intervalMs: 86_400_000 / count,
+  burst: count,
+});
+
 const keysBeforeSweep = 10_000;
 
 /**

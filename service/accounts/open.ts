@@ -24,6 +24,8 @@ export type AccountsConfig = {
   /** Where browsers reach the service. */
   publicUrl: string;
   signup: "open" | "closed";
+  /** From one /24 of IPv4 or /48 of IPv6; 0 for no bound. */
+  accountsPerNetworkDay?: number;
   /** Left out: drawn at the first start and kept in the store. At least 32 characters. */
   sessionSecret?: string | undefined;
 };
@@ -34,7 +36,7 @@ export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error:
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
 export async function openAccounts(
   store: Pick<Store, "db" | "dialect" | "readerOf">,
-  { publicUrl, signup, sessionSecret }: AccountsConfig,
+  { publicUrl, signup, sessionSecret, accountsPerNetworkDay }: AccountsConfig,
   faults: Faults,
 ): Promise<Accounts> {
   const secret = sessionSecret ?? (await findOrDrawSecret(store.db));
@@ -48,7 +50,7 @@ export async function openAccounts(
     limiter,
     usage,
     signIn: await openSignIn(store, { publicUrl, signup, secret }),
-    attempts: limitAttempts(limiter, secret),
+    attempts: limitAttempts(limiter, secret, accountsPerNetworkDay),
     signup,
     close: () => usage.close(),
   };

@@ -60,8 +60,14 @@ export async function findReferences(
   const rows = await db
     .selectFrom("address_references")
     .select(["address", "reference"])
-    .where("account_id", "=", accountId)
-    .where("address", "in", [...addresses])
+    // Each by its key: of an account and a list of addresses SQLite reads all that the account has.
+    .where((is) =>
+      is.or(
+        addresses.map((address) =>
+          is.and([is("account_id", "=", accountId), is("address", "=", Buffer.from(address))]),
+        ),
+      ),
+    )
     .execute();
   return new Map(
     rows.map(({ address, reference }) => [Buffer.from(address).toString("hex"), reference]),

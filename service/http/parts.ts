@@ -55,6 +55,8 @@ export type Limits = {
   /** Requests of a kind under way at once; one more is refused with 503 at once. */
   createsInFlightMax: number;
   lookupsInFlightMax: number;
+  /** Creates of one account; 0 for no bound. */
+  addressesPerAccountDay: number;
   /** Of simulations, asked of the endpoints of one chain by this server. */
   simulationCallsPerMinute: number;
   /** From a connection's first byte, or the request before, to the end of a request's head. */
@@ -70,6 +72,7 @@ export const defaultLimits: Limits = {
   expirySecondsMax: 366 * 24 * 60 * 60,
   createsInFlightMax: 1024,
   lookupsInFlightMax: 4096,
+  addressesPerAccountDay: 0,
   simulationCallsPerMinute: 3_000,
   headersMsMax: 10_000,
   connectionsMax: connectionsAllowed(),

@@ -188,6 +188,25 @@ describe("POST /v1/address/create refuses", () => {
     assert.ok(Number(response.headers["retry-after"]) >= 1);
     await down.close();
   });
+
+  test("429 rate_limited beyond a bound per account and day, where there is one", async () => {
+    const bounded = await startApp({ limits: { addressesPerAccountDay: 2 } });
+    const [mine, others] = [await bounded.newKey(), await bounded.newKey()];
+    const post = ({ apiKey }: { apiKey: string }) =>
+      bounded.app.inject({
+        method: "POST",
+        url: "/v1/address/create",
+        headers: { authorization: `Bearer ${apiKey}` },
+        payload: newIntent(),
+      });
+    for (let i = 0; i < 2; i++) assert.equal((await post(mine)).statusCode, 200);
+    const refused = await post(mine);
+    assert.equal(refused.statusCode, 429);
+    assert.equal(refused.json().error.code, "rate_limited");
+    assert.ok(Number(refused.headers["retry-after"]) > 40_000);
+    assert.equal((await post(others)).statusCode, 200);
+    await bounded.close();
+  });
 });
 
 describe("POST /v1/address/create answers", () => {

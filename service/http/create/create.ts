@@ -3,9 +3,10 @@
 
 import { deriveAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
+import { perDay } from "../../accounts/limits.ts";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody } from "../errors.ts";
+import { missingBody, Refusal } from "../errors.ts";
 import { openAdmission } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
@@ -33,13 +34,32 @@ export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 /** One for the API and the dashboard: what arrives together shares a commit. */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
+  const bound = boundPerDay(parts);
   const references = referenceWriter(store);
   return async (body, { accountId, isClientId, reference }) => {
     const { intent, terms } = parseNewIntent(body, parts);
     const address = deriveAddress(terms, { factory, keccak });
+    await bound(accountId);
     await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
     if (reference !== undefined) await references({ accountId, address, reference });
     return recordJson(address, terms, intent, parts);
+  };
+}
+
+/** Of valid intents alone, repeated ones included. @throws {Refusal} 429 above it */
+function boundPerDay({ accounts, limits }: Parts) {
+  const most = limits.addressesPerAccountDay;
+  if (most === 0) return async () => {};
+  const policy = perDay("addresses-day", most);
+  return async (accountId: string) => {
+    const { admitted, retryMs } = await accounts.limiter.take(
+      `${policy.name} ${accountId}`,
+      policy,
+    );
+    if (admitted) return;
+    const seconds = Math.ceil(retryMs / 1000);
+    const message = `over ${most} addresses a day: try again in ${seconds} s`;
+    throw new Refusal("rate_limited", message, { headers: { "retry-after": String(seconds) } });
   };
 }
 

@@ -47,6 +47,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   app.post("/sign-up/email", async (request, reply) => {
     const login = parseInput(loginInput, request.body);
     refuseUntil(await attempts.trySignUp(request.ip));
+    refuseUntil(await attempts.tryNewAccount(request.ip));
     const signedUp = await refused(signIn.signUp(login, actorOf(request, parts)));
     return welcome(reply, signedUp.account, signedUp.setCookies);
   });

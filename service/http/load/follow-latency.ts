@@ -1,6 +1,9 @@
 // A number of requests under way that follows how long they take: while they take little more than
 // when there is little to do it grows where it is reached, and where they wait for each other it
 // shrinks in proportion. By windows of a tenth of a second.
+//
+// It shrinks to what answers at the best pace seen would need to take as long as they may, and no
+// further: where something else holds them up, refusing thousands say, fewer would not be faster.
 
 const windowMs = 100;
 /** Windows of fewer answers tell nothing. */
@@ -14,6 +17,8 @@ const tolerance = 4;
 const targetMsMin = 10;
 /** While there is little to do the base is forgotten at this pace: by half in two minutes. */
 const forgetting = 1.0006;
+/** And so the best pace, while there is much to do: by half in half a minute. */
+const slackening = 0.998;
 
 /** @param most never above it */
 export function followLatency(most: number) {
@@ -21,22 +26,25 @@ export function followLatency(most: number) {
   /** Of a window, the last ones counted in: one lucky or unlucky window decides nothing. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
+  let bestPerMs = 0;
   let busiest = 0;
   let count = 0;
   let sumMs = 0;
   let startedAt = 0;
 
-  const adjust = () => {
+  const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
     // Where few of the places were taken, latency tells of the machine and not of their number.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
+    bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);
     if (!isRelevant) return;
     const targetMs = Math.max(targetMsMin, tolerance * baseMs);
     const factor = targetMs / meanMs;
-    if (factor < 1) limit = Math.max(Math.min(least, most), limit * Math.max(0.7, factor));
-    else if (busiest >= limit) limit = Math.min(most, limit + Math.max(1, limit / 20));
+    if (factor < 1) limit = Math.max(least, bestPerMs * targetMs, limit * Math.max(0.7, factor));
+    else if (busiest >= limit) limit += Math.max(1, limit / 20);
+    limit = Math.min(most, limit);
   };
 
   return {
@@ -50,7 +58,7 @@ export function followLatency(most: number) {
       count++;
       sumMs += ms;
       if (nowMs - startedAt < windowMs || count < answersMin) return;
-      adjust();
+      adjust(nowMs - startedAt);
       busiest = 0;
       count = 0;
       sumMs = 0;
