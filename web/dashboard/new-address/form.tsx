@@ -1,8 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Field, Select } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import type { Config } from "../api.ts";
+import type { Config, Token } from "../api.ts";
 import type { SimplePayment } from "../samples.ts";
 import { parseUnits } from "./units.ts";
 
@@ -22,6 +22,26 @@ const addressFault = (text: string) =>
 
 type Draft = { at: string; amount: string; receiver: string; recovery: string; span: string };
 
+type Choice = { chain: Config["chains"][number]; token: Token; name: string };
+
+const choicesOf = ({ chains }: Config): Choice[] =>
+  chains.flatMap((chain) =>
+    chain.tokens.map((token) => ({ chain, token, name: `${token.symbol} on ${chain.name}` })),
+  );
+
+/** Undefined where a field is missing or wrong. */
+function paymentOf(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
+  const receiver = draft.receiver.trim();
+  const recovery = draft.recovery.trim() || receiver;
+  if (!choice || !amount || ![receiver, recovery].every((text) => addressPattern.test(text))) {
+    return;
+  }
+  const { seconds } = spans[Number(draft.span)]!;
+  const expirationTimestamp = Math.floor(Date.now() / 1000) + seconds;
+  const { chainId } = choice.chain;
+  return { chainId, token: choice.token.address, amount, receiver, recovery, expirationTimestamp };
+}
+
 type PaymentFormProps = {
   config: Config;
   busy: boolean;
@@ -31,9 +51,7 @@ type PaymentFormProps = {
 };
 
 export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormProps) {
-  const choices = config.chains.flatMap((chain) =>
-    chain.tokens.map((token) => ({ chain, token, name: `${token.symbol} on ${chain.name}` })),
-  );
+  const choices = choicesOf(config);
   const [draft, setDraft] = useState<Draft>({
     ...{ at: "0", amount: "", receiver: "", recovery: "", span: "1" },
   });
@@ -46,16 +64,8 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const receiver = draft.receiver.trim();
-    const recovery = draft.recovery.trim() || receiver;
-    if (!choice || !units || !addressPattern.test(receiver) || !addressPattern.test(recovery))
-      return;
-    const { seconds } = spans[Number(draft.span)]!;
-    const expirationTimestamp = Math.floor(Date.now() / 1000) + seconds;
-    const { chainId } = choice.chain;
-    const token = choice.token.address;
-    const payment = { chainId, token, amount: units, receiver, recovery, expirationTimestamp };
-    onSubmit({ payment, reference: reference.trim() });
+    const payment = paymentOf(draft, choice, units);
+    if (payment) onSubmit({ payment, reference: reference.trim() });
   };
   if (!choice) {
     return (
@@ -89,25 +99,19 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
           error={amountFault}
         />
       </div>
-      <Field
+      <AddressField
         label="Who receives it"
         value={draft.receiver}
         onChange={change("receiver")}
         placeholder="0x…"
-        autoComplete="off"
-        spellCheck={false}
         required
-        error={addressFault(draft.receiver)}
         hint="A wallet or a contract that can pass tokens on."
       />
-      <Field
+      <AddressField
         label="Where money goes that cannot be used"
         value={draft.recovery}
         onChange={change("recovery")}
         placeholder="The same"
-        autoComplete="off"
-        spellCheck={false}
-        error={addressFault(draft.recovery)}
         hint="Late, surplus and mistaken payments. Best the payer's own; else whoever receives it."
       />
       <div className="grid gap-4 sm:grid-cols-2">
@@ -133,4 +137,9 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
       </Button>
     </form>
   );
+}
+
+function AddressField(props: ComponentProps<typeof Field> & { value: string }) {
+  const error = addressFault(props.value);
+  return <Field {...props} autoComplete="off" spellCheck={false} error={error} />;
 }
