@@ -1,4 +1,4 @@
-// How much one dead endpoint among a thousand slows the others: npm run bench:webhooks -w service
+// How much one dead endpoint among a thousand slows the others: run with bench/webhooks.ts 1000 3.
 // Interleaved rounds with all endpoints alive and with one that never answers; medians.
 
 import { mkdtempSync, rmSync } from "node:fs";

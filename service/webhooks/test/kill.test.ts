@@ -1,5 +1,5 @@
-// kill -9 while it delivers: nothing is lost, what is repeated has the same webhook-id, and an
-// address's events stay in order. FAULTS=long: 200 rounds.
+// kill -9 of two that deliver at once: nothing is lost, what is repeated has the same webhook-id, and
+// an address's events stay in order. FAULTS=long: 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -25,7 +25,7 @@ async function startDeliverer(where: string, aheadMs: number): Promise<ChildProc
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a deliverer that is killed, on ${dialect}`, () => {
+  describe(`deliverers that are killed, on ${dialect}`, () => {
     test(`in ${rounds} rounds: no event lost, repeats under their id, in order`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "kill-"));
       const postgres = dialect === "postgres" ? await startPostgres() : undefined;
@@ -37,15 +37,19 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const addresses = Array.from({ length: 8 }, () => randomBytes(20));
       const expected: string[] = [];
       for (let round = 1; round <= rounds; round++) {
-        // A claim of the one that was killed is over after a minute.
-        const child = await startDeliverer(where, round * 61_000);
+        // A claim of one that was killed is over after a minute.
+        const pair = await Promise.all(
+          [round, round].map((minutes) => startDeliverer(where, minutes * 61_000)),
+        );
         for (const address of addresses) {
           expected.push(await happen(store, account, { address, sequence: round }));
         }
         if (postgres && round % 50 === 0) await postgres.restart();
-        await sleep(randomInt(60));
-        child.kill("SIGKILL");
-        await once(child, "exit");
+        for (const child of pair) {
+          await sleep(randomInt(40));
+          child.kill("SIGKILL");
+          await once(child, "exit");
+        }
       }
       const last = await startDeliverer(where, (rounds + 1) * 61_000);
       const taken = () => new Set(receiver.taken.map(({ headers }) => headers["webhook-id"]));
