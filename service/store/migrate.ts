@@ -12,6 +12,7 @@ import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
 import * as webhooks from "./migrations/022-webhooks.ts";
 import * as money from "./migrations/040-money.ts";
+import * as eventTimes from "./migrations/050-event-times.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -32,6 +33,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["021-events", events],
   ["022-webhooks", webhooks],
   ["040-money", money],
+  ["050-event-times", eventTimes],
 ];
 
 /**

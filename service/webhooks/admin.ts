@@ -1,7 +1,8 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
+import { listConfirmations, setConfirmations } from "../events/list.ts";
 import type { Command } from "../store/command.ts";
-import { replay, sendTest } from "./deliveries/enqueue.ts";
+import { type Replayed, replay, sendTest } from "./deliveries/enqueue.ts";
 import { listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
@@ -65,11 +66,27 @@ export const webhookCommands = (targets: Targets): Command[] => [
   },
   {
     words: "webhook replay",
-    options: { ...endpoint, event: "EVENT" },
+    options: { ...endpoint, event: "EVENT", from: "TIME", until: "TIME" },
+    optional: ["event", "from", "until"],
     async run({ store: { db } }, { options }) {
       const { id } = assertDone(await findEndpoint(db, options.account!, options.endpoint!));
-      const which = { eventId: options.event! };
-      return { replayed: await replay(db, options.account!, id, which, Date.now()) };
+      const which = replayedOf(options);
+      const { replayed, nextMs } = await replay(db, options.account!, id, which, Date.now());
+      return { replayed, next: nextMs === null ? null : new Date(nextMs).toISOString() };
+    },
+  },
+  {
+    words: "webhook confirmations",
+    options: { ...account, chain: "CHAIN", confirmations: "NUMBER" },
+    optional: ["chain", "confirmations"],
+    async run({ store: { db } }, { options }) {
+      const { chain, confirmations } = options;
+      if (chain !== undefined) {
+        const depth = confirmations === undefined ? null : wholeNumber(confirmations, 100);
+        const chainId = wholeNumber(chain, Number.MAX_SAFE_INTEGER);
+        await setConfirmations(db, options.account!, chainId, depth);
+      }
+      return listConfirmations(db, options.account!);
     },
   },
   {
@@ -81,6 +98,19 @@ export const webhookCommands = (targets: Targets): Command[] => [
     },
   },
 ];
+
+function replayedOf({ event, from, until }: Given["options"]): Replayed {
+  if (event !== undefined && from === undefined && until === undefined) return { eventId: event };
+  const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
+  if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };
+  throw new Error("expected --event ID, or --from and --until such as 2026-11-22T06:00:00Z");
+}
+
+function wholeNumber(text: string, max: number): number {
+  const number = Number(text);
+  if (/^[0-9]+$/.test(text) && number <= max) return number;
+  throw new Error(`${text} is no whole number from 0 to ${max}`);
+}
 
 type Outside = Parameters<Command["run"]>[0];
 type Given = Parameters<Command["run"]>[1];

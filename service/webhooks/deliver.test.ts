@@ -320,6 +320,22 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(other.taken.length, 0);
     });
 
+    const done = (replayed: number) => ({ replayed, nextMs: null });
+
+    test("a replay of more than 1,000 says from when to go on; nothing is left out", async () => {
+      const receiver = await startReceiver();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, receiver.url, ["address.surplus"]);
+      const began = now();
+      for (let told = 0; told < 1_200; told++) await happen(store, account, {}, began + told);
+      const whole = { fromMs: began, untilMs: began + 1_200 };
+      const first = await replay(store.db, account, hook.id, whole, now());
+      assert.deepEqual(first, { replayed: 1_000, nextMs: began + 1_000 });
+      const rest = { ...whole, fromMs: first.nextMs! };
+      assert.deepEqual(await replay(store.db, account, hook.id, rest, now()), done(200));
+      await receiver.close();
+    });
+
     test("a test and a replay are sent at once, the replay under the event's own id", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
@@ -328,11 +344,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await sendTest(store.db, hook.id, now());
       const id = await happen(store, account);
       await until(() => receiver.taken.length === 2);
-      assert.equal(await replay(store.db, account, hook.id, { eventId: id }, now()), 1);
+      assert.deepEqual(await replay(store.db, account, hook.id, { eventId: id }, now()), done(1));
       const other = await newAccount(store);
-      assert.equal(await replay(store.db, other, hook.id, { eventId: id }, now()), 0);
+      assert.deepEqual(await replay(store.db, other, hook.id, { eventId: id }, now()), done(0));
       const range = { fromMs: now() - 60_000, untilMs: now() + 1 };
-      assert.equal(await replay(store.db, account, hook.id, range, now()), 1);
+      assert.deepEqual(await replay(store.db, account, hook.id, range, now()), done(1));
       await until(() => receiver.taken.length === 4);
       const ids = receiver.taken.map(({ headers }) => headers["webhook-id"]);
       assert.equal(ids.filter((each) => each === id).length, 3);

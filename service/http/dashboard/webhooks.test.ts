@@ -73,7 +73,7 @@ describe("/dashboard/api/webhooks", () => {
       ["webhook.test", "waiting", []],
     );
     const replayed = await browser.post(`${api}/${id}/replay`, { eventId: "evt_none" });
-    assert.deepEqual(replayed.json(), { replayed: 0 });
+    assert.deepEqual(replayed.json(), { replayed: 0, next: null });
     const depth = (confirmations: number | null, chainId = 1) =>
       browser.post(`${api}/confirmations`, { chainId, confirmations });
     assert.equal((await depth(101)).statusCode, 400);

@@ -117,7 +117,8 @@ function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
       "eventId" in asked
         ? asked
         : { fromMs: Date.parse(asked.from), untilMs: Date.parse(asked.until) };
-    return { replayed: await replay(db, accountIdOf(request), id, which, parts.now()) };
+    const { replayed, nextMs } = await replay(db, accountIdOf(request), id, which, parts.now());
+    return { replayed, next: toIsoOrNull(nextMs) };
   });
 
   app.delete("/webhooks/:id", async (request) => {

@@ -8,6 +8,7 @@ import type { NewEvent } from "../../events/watches.ts";
 import type { Tables } from "../../store/tables.ts";
 import { lockEndpoint, setNextDue } from "./lock-endpoint.ts";
 
+/** Of one replay. */
 const replaysMax = 1_000;
 
 /** In the transaction that keeps the events: neither without the other. */
@@ -78,31 +79,42 @@ async function insert(
   return id;
 }
 
-/** Sends events again, under their ids, apart from the order of what is new. */
+/** Times in Unix milliseconds, when the events were said; from inclusive, until exclusive. */
+export type Replayed = { eventId: string } | { fromMs: number; untilMs: number };
+
+/**
+ * Sends events again, under their ids, apart from the order of what is new.
+ * @returns how many, oldest first, and from when to go on with the rest; null: that was all
+ */
 export async function replay(
   db: Kysely<Tables>,
   accountId: string,
   endpointId: string,
-  which: { eventId: string } | { fromMs: number; untilMs: number },
+  which: Replayed,
   nowMs: number,
-): Promise<number> {
+): Promise<{ replayed: number; nextMs: number | null }> {
   return db.transaction().execute(async (transaction) => {
     const query = transaction
       .selectFrom("events")
-      .select(["id", "type", "sequence"])
-      .where("account_id", "=", accountId)
-      .orderBy("position")
-      .limit(replaysMax);
-    const events = await ("eventId" in which
+      .select(["id", "type", "sequence", "created_at"])
+      .where("account_id", "=", accountId);
+    const found = await ("eventId" in which
       ? query.where("id", "=", which.eventId)
-      : query.where("created_at", ">=", which.fromMs).where("created_at", "<", which.untilMs)
+      : query
+          .where("created_at", ">=", which.fromMs)
+          .where("created_at", "<", which.untilMs)
+          .orderBy("created_at")
+          .orderBy("position")
+          .limit(replaysMax + 1)
     ).execute();
-    if (!(await lockEndpoint(transaction, endpointId))) return 0;
+    if (!(await lockEndpoint(transaction, endpointId))) return { replayed: 0, nextMs: null };
+    const events = found.slice(0, replaysMax);
     for (const { id, type, sequence } of events) {
       await insert(transaction, endpointId, { eventId: id, type, address: null, sequence }, nowMs);
     }
     await setNextDue(transaction, endpointId);
-    return events.length;
+    const next = found[replaysMax];
+    return { replayed: events.length, nextMs: next ? Number(next.created_at) : null };
   });
 }
 

@@ -1,5 +1,5 @@
-// kill -9 of two that deliver at once: nothing is lost, what is repeated has the same webhook-id, and
-// an address's events stay in order. FAULTS=long: 200 rounds.
+// kill -9 of two that deliver at once: nothing is lost, a repeat has the same webhook-id, and the
+// events of an address stay in order. FAULTS=long: 200 rounds.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -23,7 +23,20 @@ export type Delivery = {
   dueAt: When;
   attempts: Attempt[];
 };
-export type Webhooks = { endpoints: Endpoint[]; max: number; types: string[]; publicKey: string };
+/** How deep events of a chain are told; `chosen` null: as by default. */
+export type Depth = { chainId: number; name: string; byDefault: number; chosen: number | null };
+export type Webhooks = {
+  endpoints: Endpoint[];
+  max: number;
+  types: string[];
+  publicKey: string;
+  chains: Depth[];
+};
+/** `next`: from when to go on, where there is more than was replayed. */
+type Replayed = { replayed: number; next: When };
+
+/** ISO 8601, from inclusive, until exclusive. */
+type Span = { from: string; until: string };
 
 const base = "/dashboard/api/webhooks";
 
@@ -36,7 +49,9 @@ export const webhooks = {
     request<Endpoint>("POST", `${base}/${id}/pause`, { paused }),
   test: (id: string) => request<{ deliveryId: string }>("POST", `${base}/${id}/test`, {}),
   remove: (id: string) => request<{ id: string }>("DELETE", `${base}/${id}`, {}),
-  replay: ({ id, eventId }: { id: string; eventId: string }) =>
-    request<{ replayed: number }>("POST", `${base}/${id}/replay`, { eventId }),
+  replay: ({ id, ...which }: { id: string } & ({ eventId: string } | Span)) =>
+    request<Replayed>("POST", `${base}/${id}/replay`, which),
+  setDepth: (input: { chainId: number; confirmations: number | null }) =>
+    request<object>("POST", `${base}/confirmations`, input),
   deliveries: (id: string) => request<{ items: Delivery[] }>("GET", `${base}/${id}/deliveries`),
 };

@@ -1,30 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
-import { Failed, Loading } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { toast } from "../../ui/toast.tsx";
 import { Confirm } from "../confirm.tsx";
-import { sayProblem } from "../problems.ts";
-import { type Delivery, type Endpoint, webhooks } from "./api.ts";
+import { type Endpoint, webhooks } from "./api.ts";
+import { Deliveries } from "./deliveries.tsx";
+import { useChange } from "./use-change.ts";
 
 type EndpointProps = { endpoint: Endpoint; onSecret: (secret: string) => void };
 
-/** Runs a change of an endpoint, then shows what is there now. */
-function useChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    onError: (error) => toast(sayProblem(error)),
-    onSettled: () => client.invalidateQueries({ queryKey: ["webhooks"] }),
-  });
-}
-
 export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
   const { id, url, types, state, reason, failingSince, oldSecretUntil } = endpoint;
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<"rotate" | "delete">();
   const [shown, setShown] = useState(false);
   const rotation = useChange(webhooks.rotate);
   const pause = useChange(webhooks.pause);
@@ -34,7 +21,7 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
   const rotate = () =>
     rotation.mutate(id, {
       onSuccess: ({ secret }) => onSecret(secret),
-      onSettled: () => setAsking(false),
+      onSettled: () => setAsking(undefined),
     });
 
   return (
@@ -81,10 +68,10 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
           <Button small busy={pause.isPending} onClick={() => pause.mutate({ id, paused: isOn })}>
             {isOn ? "Pause" : "Resume"}
           </Button>
-          <Button small onClick={() => setAsking(true)}>
+          <Button small onClick={() => setAsking("rotate")}>
             Rotate secret
           </Button>
-          <Button small look="danger" busy={removal.isPending} onClick={() => removal.mutate(id)}>
+          <Button small look="danger" onClick={() => setAsking("delete")}>
             Delete
           </Button>
         </div>
@@ -93,81 +80,23 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
       <Confirm
         action="Rotate now"
         title="Rotate the secret?"
-        open={asking}
+        open={asking === "rotate"}
         busy={rotation.isPending}
-        onClose={() => setAsking(false)}
+        onClose={() => setAsking(undefined)}
         onConfirm={rotate}
       >
         <p>For 24 hours both secrets sign, so that your server can change over.</p>
       </Confirm>
+      <Confirm
+        action="Delete now"
+        title="Delete this endpoint?"
+        open={asking === "delete"}
+        busy={removal.isPending}
+        onClose={() => setAsking(undefined)}
+        onConfirm={() => removal.mutate(id, { onSettled: () => setAsking(undefined) })}
+      >
+        <p>What is waiting to be sent to it goes with it. Its events stay for 30 days.</p>
+      </Confirm>
     </section>
-  );
-}
-
-function Deliveries({ endpointId }: { endpointId: string }) {
-  const found = useQuery({
-    queryKey: ["webhooks", endpointId, "deliveries"],
-    queryFn: () => webhooks.deliveries(endpointId),
-    refetchInterval: 3_000,
-  });
-  const replay = useChange(webhooks.replay);
-  if (found.isPending) return <Loading lines={2} />;
-  if (found.isError) {
-    return <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />;
-  }
-  if (found.data.items.length === 0) return <p className="text-soft">Nothing was sent yet.</p>;
-  return (
-    <Table
-      caption="Deliveries"
-      rows={found.data.items}
-      keyOf={({ id }) => id}
-      columns={[
-        { head: "Event", cell: ({ type }) => <code>{type}</code> },
-        { head: "State", cell: (delivery) => <State delivery={delivery} /> },
-        { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "Last answer", cell: (delivery) => <LastAnswer delivery={delivery} /> },
-        {
-          head: "",
-          cell: ({ eventId, type }) =>
-            type === "webhook.test" ? null : (
-              <Button
-                look="bare"
-                small
-                className="ml-auto"
-                onClick={() => replay.mutate({ id: endpointId, eventId })}
-              >
-                Replay
-              </Button>
-            ),
-        },
-      ]}
-    />
-  );
-}
-
-function State({ delivery: { state, dueAt, attempts } }: { delivery: Delivery }) {
-  if (state === "waiting" && dueAt && attempts.length > 0) {
-    return (
-      <span>
-        again <Time at={dueAt} />
-      </span>
-    );
-  }
-  const tone = state === "delivered" ? "good" : state === "failed" ? "bad" : "plain";
-  return <Badge tone={tone}>{state}</Badge>;
-}
-
-function LastAnswer({ delivery: { attempts } }: { delivery: Delivery }) {
-  const last = attempts.at(-1);
-  if (!last) return <span className="text-soft">none yet</span>;
-  return (
-    <details>
-      <summary>
-        {last.status ?? "none"} after {last.latencyMs} ms, attempt {attempts.length} of 10
-      </summary>
-      <pre className="mt-2 max-h-40 overflow-auto whitespace-pre-wrap break-all text-sm">
-        {last.answer || "(an empty body)"}
-      </pre>
-    </details>
   );
 }

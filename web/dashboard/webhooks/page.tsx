@@ -8,13 +8,18 @@ import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { UrlEntry } from "../url-entry.tsx";
 import { type Webhooks, webhooks } from "./api.ts";
+import { Depths } from "./depths.tsx";
 import { EndpointCard } from "./endpoint.tsx";
 
 const key = ["webhooks"];
 
 /** Where events go: endpoints, what each was sent, and what it answered. */
 export function WebhooksPage() {
-  const found = useQuery({ queryKey: key, queryFn: webhooks.list });
+  const found = useQuery({
+    ...{ queryKey: key, queryFn: webhooks.list },
+    // An endpoint may be disabled while somebody looks.
+    refetchInterval: 5_000,
+  });
   const [secret, setSecret] = useState<string>();
   return (
     <>
@@ -43,6 +48,7 @@ export function WebhooksPage() {
           {found.data.endpoints.map((endpoint) => (
             <EndpointCard key={endpoint.id} endpoint={endpoint} onSecret={setSecret} />
           ))}
+          <Depths chains={found.data.chains} />
           <p className="text-sm text-soft">
             The service's own key, with which anybody checks <code>v1a</code>:{" "}
             <code className="break-all">{found.data.publicKey}</code>

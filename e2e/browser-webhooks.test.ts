@@ -1,0 +1,140 @@
+// The dashboard's webhooks as a person sets them up, in a real browser, with a real receiver.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { verifyWebhook } from "executable-address/webhook";
+import type { Browser, Page } from "playwright-core";
+import { executorKey } from "../scripts/local-chain.ts";
+import { startReceiver } from "../service/webhooks/world-for-tests.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { createOrder, mint, openFresh } from "./pay-page.ts";
+import { admin, type Running, startService } from "./service.ts";
+
+const email = "ada@example.com";
+const password = "correct horse battery";
+
+let service: Running;
+let site: string;
+let browser: Browser;
+let page: Page;
+let faults: string[];
+let isGone = false;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let secret: string;
+
+before(async () => {
+  browser = await launchBrowser();
+  receiver = await startReceiver(() => ({ status: isGone ? 410 : 200, body: "taken, thank you" }));
+  service = await startService({
+    ...{ ROLE: "all", EXECUTOR_KEY: executorKey, EXECUTOR_POLL_MS: "200", WEBHOOK_TARGETS: "any" },
+  });
+  site = new URL(service.baseUrl).origin;
+  page = await openFresh(browser);
+  faults = listenForFaults(page);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  await receiver?.close();
+});
+
+const endpoint = () => page.getByRole("region", { name: receiver.url });
+const press = (name: string) => endpoint().getByRole("button", { name }).click();
+const takenTypes = () => receiver.taken.map(({ body }) => JSON.parse(body).type as string);
+async function untilTaken(count: number): Promise<void> {
+  while (receiver.taken.length < count) await sleep(20);
+}
+
+describe("webhooks in the dashboard", () => {
+  test("an endpoint is added, and its secret is shown until it is kept", async () => {
+    await page.goto(`${site}/sign-up`);
+    await page.getByLabel("Email").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByLabel("URL").fill("ftp://shop.example.com");
+    await page.getByRole("button", { name: "Add endpoint" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByRole("button", { name: "Add endpoint" }).click();
+    secret = (await page.getByText(/^whsec_/).textContent()) ?? "";
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByText(/^whsec_/).textContent(), secret);
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await endpoint().getByText("active").waitFor();
+    await page.reload();
+    await endpoint().waitFor();
+    assert.ok(!(await page.content()).includes("whsec_"));
+  });
+
+  test("a test is delivered, signed with that secret, and its answer shown", async () => {
+    await press("Send a test");
+    await untilTaken(1);
+    const [{ body, headers }] = receiver.taken as [(typeof receiver.taken)[0]];
+    assert.equal((await verifyWebhook(body, headers, { secret })).type, "webhook.test");
+    await endpoint().getByText("200 after").click();
+    await endpoint().getByText("taken, thank you").waitFor();
+  });
+
+  test("confirmations of a chain are chosen, and given up", async () => {
+    const depths = page.getByRole("region", { name: "Confirmations" });
+    await depths.getByLabel("Local").fill("3");
+    await depths.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Local: 3 confirmations").waitFor();
+    await page.reload();
+    assert.equal(await depths.getByLabel("Local").inputValue(), "3");
+    await depths.getByLabel("Local").fill("");
+    await depths.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Local: 0 confirmations").waitFor();
+  });
+
+  test("what happens is delivered; one event and a span of them are sent again", async () => {
+    const { accountId } = await admin(service.env, "account", "show", "--email", email);
+    const { apiKey } = await admin(service.env, "key", "rotate", "--account", String(accountId));
+    const { address } = await createOrder({ ...service, apiKey: String(apiKey) });
+    await mint(service, address, 25_000_000n);
+    while (!takenTypes().includes("address.executed")) await sleep(20);
+    const told = receiver.taken.length;
+    await press("Deliveries");
+    const row = endpoint().getByRole("row").filter({ hasText: "address.executed" });
+    await row.getByRole("button", { name: "Replay" }).click();
+    await untilTaken(told + 1);
+    const ids = receiver.taken.map(({ headers }) => headers["webhook-id"]);
+    assert.ok(ids.slice(0, -1).includes(ids.at(-1)), "under its own id");
+    const day = (ahead: number) =>
+      new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 19);
+    await endpoint().getByLabel("From").fill(day(-2));
+    await endpoint().getByLabel("Until").fill(day(2));
+    await press("Replay this span");
+    await page.getByText(/sent again$/).waitFor();
+    await untilTaken(told + 2);
+    await assertSound(page, "webhooks");
+  });
+
+  test("410 disables it, and the page says why; it is resumed, rotated, paused", async () => {
+    isGone = true;
+    await press("Send a test");
+    await endpoint().getByText("Disabled: it answered 410 Gone").waitFor();
+    isGone = false;
+    await press("Resume");
+    await endpoint().getByText("active").waitFor();
+    await press("Rotate secret");
+    await page.getByRole("button", { name: "Rotate now" }).click();
+    assert.notEqual(await page.getByText(/^whsec_/).textContent(), secret);
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await endpoint().getByText("The old secret signs too").waitFor();
+    await press("Pause");
+    await endpoint().getByText("paused").waitFor();
+  });
+
+  test("deleting asks first", async () => {
+    await press("Delete");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await press("Delete");
+    await page.getByRole("button", { name: "Delete now" }).click();
+    await page.getByText("No endpoint yet").waitFor();
+    assert.deepEqual(faults, []);
+  });
+});
