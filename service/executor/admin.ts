@@ -5,6 +5,7 @@ import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address
 import { readChains } from "../chain/chains.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
+import { dateOf } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { findLookedSince } from "./ledger/looks.ts";
 
@@ -109,6 +110,12 @@ async function statusOf(
     .orderBy("day", "desc")
     .limit(7)
     .execute();
+  const charged = await db
+    .selectFrom("executor_account_spending")
+    .select(["account_id", "wei", "tip_loss_wei"])
+    .where("chain_id", "=", chainId)
+    .where("day", "=", spent[0]?.day ?? 0)
+    .execute();
   return {
     chainId,
     holder: lease.holder || null,
@@ -124,8 +131,12 @@ async function statusOf(
     })),
     outcomes: Object.fromEntries(outcomes.map(({ kind, count }) => [kind, Number(count)])),
     gasPaid: spent.map(({ day, wei }) => ({
-      day: new Date(day * 86_400_000).toISOString().slice(0, 10),
+      day: dateOf(day),
       wei,
     })),
+    gasPaidFor: charged
+      .sort((a, b) => (BigInt(a.wei) < BigInt(b.wei) ? 1 : -1))
+      .slice(0, 20)
+      .map((row) => ({ accountId: row.account_id, wei: row.wei, failedTipsWei: row.tip_loss_wei })),
   };
 }

@@ -46,6 +46,17 @@ type ExecutorDesk = {
    * the status shows money that the executor does not know of, it is told first.
    */
   progressOf(status: AddressStatus): Promise<ExecutorProgress | null>;
+  /** Wei, decimal, by chain and day of its clock, newest first: the last 31 rows. */
+  gasSpentFor(accountId: string): Promise<GasSpent[]>;
+};
+
+/** Of the account's budget, of it for what its client ID created, and besides for failed tips. */
+type GasSpent = {
+  chainId: number;
+  day: string;
+  wei: string;
+  clientIdWei: string;
+  failedTipsWei: string;
 };
 
 export type Limits = {

@@ -8,6 +8,7 @@ import * as looks from "./migrations/004-looks.ts";
 import * as bounds from "./migrations/005-bounds.ts";
 import * as budgets from "./migrations/010-budgets.ts";
 import * as jobCreators from "./migrations/011-job-creators.ts";
+import * as accountSpending from "./migrations/012-account-spending.ts";
 import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
 import * as webhooks from "./migrations/022-webhooks.ts";
@@ -29,6 +30,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["005-bounds", bounds],
   ["010-budgets", budgets],
   ["011-job-creators", jobCreators],
+  ["012-account-spending", accountSpending],
   ["020-references", references],
   ["021-events", events],
   ["022-webhooks", webhooks],

@@ -1,10 +1,12 @@
 // What the rest of the service asks of the executor, which may be another process on the same
-// database: what it has in hand for an address, asked for with each status that is told.
+// database: what it has in hand for an address, asked for with each status that is told, and what
+// gas it paid for an account.
 
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Logger } from "pino";
 import type { Store } from "../../store/store.ts";
 import { openJobs } from "./progress.ts";
+import { findAccountGas } from "./spending.ts";
 import { openWake } from "./wake.ts";
 
 /** The ExecutorDesk of http/parts.ts. */
@@ -17,5 +19,6 @@ export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
       const present = (await wake(status, job)) ? await findJob(status) : job;
       return present?.progress ?? null;
     },
+    gasSpentFor: (accountId: string) => findAccountGas(db, accountId),
   };
 }

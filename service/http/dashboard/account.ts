@@ -29,12 +29,16 @@ const activityInput = z.strictObject({ cursor: z.string().max(100).optional() })
 
 const conflict = () => new Refusal("conflict", "it was rotated meanwhile: reload, and look again");
 
-export function mountAccount(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
+export function mountAccount(
+  app: FastifyInstance,
+  parts: Pick<Parts, "store" | "now" | "desk">,
+): void {
   const { db } = parts.store;
 
   app.get("/account", async ({ account }) => {
     const { accountId, email, createdAtMs } = account as Account;
-    return { accountId, email, createdAt: toIso(createdAtMs) };
+    const gasSpent = await parts.desk.gasSpentFor(accountId);
+    return { accountId, email, createdAt: toIso(createdAtMs), gasSpent };
   });
 
   app.get("/credentials", async (request) => {

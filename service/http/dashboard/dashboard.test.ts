@@ -59,6 +59,26 @@ for (const [name, database] of Object.entries(databases)) {
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
+    test("the account tells what gas was spent for it by day, and not for others", async () => {
+      const [ada, eve] = [await signUp(), await signUp()];
+      const { accountId } = (await ada.get(`${api}/account`)).json();
+      const row = { chain_id: 31_337, client_wei: "2", tip_loss_wei: "3", account_id: accountId };
+      await service.parts.store.db
+        .insertInto("executor_account_spending")
+        .values([
+          { ...row, day: 20_000, wei: "7" },
+          { ...row, day: 20_001, wei: "1000000000000000000" },
+        ])
+        .execute();
+      const { gasSpent } = (await ada.get(`${api}/account`)).json();
+      const rest = { chainId: 31_337, clientIdWei: "2", failedTipsWei: "3" };
+      assert.deepEqual(gasSpent, [
+        { ...rest, day: "2024-10-05", wei: "1000000000000000000" },
+        { ...rest, day: "2024-10-04", wei: "7" },
+      ]);
+      assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
+    });
+
     test("401 unauthorized: every route but config, also with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
