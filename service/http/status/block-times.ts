@@ -2,6 +2,7 @@
 // once and kept, and a node that does not tell it fails no status.
 
 import type { AddressStatus } from "executable-address/status";
+import { LRUCache } from "lru-cache";
 import { hexToNumber, isHex } from "viem";
 import type { Chains } from "../../chain/registry.ts";
 
@@ -9,7 +10,7 @@ const timesMax = 20_000;
 
 /** @returns Unix seconds; null while it neither ran nor was returned, or no node tells */
 export function openBlockTimes(chains: Pick<Chains, "find" | "rpcOf">) {
-  const times = new Map<string, number>();
+  const times = new LRUCache<string, number>({ max: timesMax });
 
   return async ({ chainId, execution, recoveries }: AddressStatus): Promise<number | null> => {
     const event = execution ?? recoveries[0];
@@ -23,7 +24,6 @@ export function openBlockTimes(chains: Pick<Chains, "find" | "rpcOf">) {
       .catch(() => undefined);
     const timestamp = (block as { timestamp?: unknown } | null | undefined)?.timestamp;
     if (!isHex(timestamp)) return null;
-    if (times.size >= timesMax) times.clear();
     const seconds = hexToNumber(timestamp);
     times.set(key, seconds);
     return seconds;
