@@ -8,6 +8,8 @@ import { type Limiter, type LimitVerdict, type Policy, toVerdict } from "./limit
 type Asked = { key: string; policy: Policy };
 type Row = { key: string; whole_at: string; at: string; admitted: number };
 
+type LimiterStore = Pick<Store, "db" | "prepared">;
+
 const groupSizeMax = 1024;
 const answerTimeoutMs = 1000;
 const sweepIntervalMs = 600_000;
@@ -18,13 +20,13 @@ const sweepIntervalMs = 600_000;
  *
  * @param nowMicros for tests; the database's own clock when left out
  */
-export function postgresLimiter(db: Store["db"], nowMicros?: () => number): Limiter {
+export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
   let sweptAt = performance.now();
   const judge = async (asked: Asked[]): Promise<LimitVerdict[]> => {
-    const rows = await withTimeout(spend(db, countByKey(asked), nowMicros?.()));
+    const rows = await withTimeout(spend(store, countByKey(asked), nowMicros?.()));
     if (performance.now() - sweptAt > sweepIntervalMs) {
       sweptAt = performance.now();
-      await sweep(db);
+      await sweep(store.db);
     }
     return verdicts(asked, rows);
   };
@@ -48,7 +50,7 @@ function countByKey(asked: Asked[]): (Asked & { count: number })[] {
  * ten seconds can come only from a clock that was set back: it counts as a spent burst.
  */
 async function spend(
-  db: Store["db"],
+  { prepared }: LimiterStore,
   asked: (Asked & { count: number })[],
   nowMicros: number | undefined,
 ): Promise<Map<string, Row>> {
@@ -56,27 +58,31 @@ async function spend(
   const counts = asked.map(({ count, policy }) => Math.min(count, policy.burst));
   const intervals = asked.map(({ policy }) => policy.intervalMs * 1000);
   const bursts = asked.map(({ policy }) => policy.burst);
-  const { rows } = await sql<Row>`
-    with clock as (select coalesce(${nowMicros ?? null}::bigint,
-      (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
-    insert into limits as held (key, whole_at, at, admitted, interval_us, burst)
-    select key, now + count * interval_us, now, count, interval_us, burst
-      from clock, unnest(${keys}::text[], ${counts}::int[], ${intervals}::bigint[],
-        ${bursts}::int[]) as asked (key, count, interval_us, burst)
-      order by key
-    on conflict (key) do update set (whole_at, at, admitted, interval_us, burst) = (
-      select base + admitted * excluded.interval_us, excluded.at, admitted,
-          excluded.interval_us, excluded.burst
-        from (select case
-            when held.whole_at > excluded.at + excluded.burst * excluded.interval_us + 10000000
-            then excluded.at + excluded.burst * excluded.interval_us
-            else greatest(held.whole_at, excluded.at) end as base) as b,
-          lateral (select greatest(0, least(excluded.admitted,
-            (excluded.at + excluded.burst * excluded.interval_us - base)
-              / excluded.interval_us))::int as admitted) as a)
-    returning key, whole_at, at, admitted`.execute(db);
-  return new Map(rows.map((row) => [row.key, row]));
+  const values = [nowMicros ?? null, keys, counts, intervals, bursts];
+  const rows = await prepared!({ name: "spend-limits", text: spendLimits, values });
+  return new Map((rows as Row[]).map((row) => [row.key, row]));
 }
+
+/** Planning takes longer than running it: 2.7 ms unprepared and 0.75 prepared, for one key. */
+const spendLimits = `
+  with clock as (select coalesce($1::bigint,
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint) as now)
+  insert into limits as held (key, whole_at, at, admitted, interval_us, burst)
+  select key, now + count * interval_us, now, count, interval_us, burst
+    from clock, unnest($2::text[], $3::int[], $4::bigint[], $5::int[])
+      as asked (key, count, interval_us, burst)
+    order by key
+  on conflict (key) do update set (whole_at, at, admitted, interval_us, burst) = (
+    select base + admitted * excluded.interval_us, excluded.at, admitted,
+        excluded.interval_us, excluded.burst
+      from (select case
+          when held.whole_at > excluded.at + excluded.burst * excluded.interval_us + 10000000
+          then excluded.at + excluded.burst * excluded.interval_us
+          else greatest(held.whole_at, excluded.at) end as base) as b,
+        lateral (select greatest(0, least(excluded.admitted,
+          (excluded.at + excluded.burst * excluded.interval_us - base)
+            / excluded.interval_us))::int as admitted) as a)
+  returning key, whole_at, at, admitted`;
 
 /** The first of a key's requests are those admitted. */
 function verdicts(asked: Asked[], rows: Map<string, Row>): LimitVerdict[] {

@@ -32,7 +32,7 @@ const implementations: Implementation[] = [
   {
     name: "in PostgreSQL",
     runs: 12,
-    open: (nowMs) => postgresLimiter(store.db, () => Math.round(nowMs() * 1000)),
+    open: (nowMs) => postgresLimiter(store, () => Math.round(nowMs() * 1000)),
   },
 ];
 
@@ -143,7 +143,7 @@ for (const { name, runs, open } of implementations) {
 
 describe("two servers on one PostgreSQL", () => {
   test("share one limit, by the database's clock", async () => {
-    const servers = [postgresLimiter(store.db), postgresLimiter(other.db)];
+    const servers = [postgresLimiter(store), postgresLimiter(other)];
     const key = newKey();
     const began = performance.now();
     let admitted = 0;
@@ -159,7 +159,7 @@ describe("two servers on one PostgreSQL", () => {
   });
 
   test("many keys in opposite orders never wait for each other for ever", async () => {
-    const servers = [postgresLimiter(store.db), postgresLimiter(other.db)];
+    const servers = [postgresLimiter(store), postgresLimiter(other)];
     const names = Array.from({ length: 50 }, newKey);
     for (let round = 0; round < 20; round++) {
       const asked = names.map((key) => servers[0]!.take(key, policies.apiKey));
@@ -170,7 +170,7 @@ describe("two servers on one PostgreSQL", () => {
 
   test("a clock that was set back by an hour does not lock anybody out", async () => {
     let now = 10_000_000_000;
-    const limiter = postgresLimiter(store.db, () => now * 1000);
+    const limiter = postgresLimiter(store, () => now * 1000);
     const key = newKey();
     for (let i = 0; i < 5; i++) await limiter.take(key, policies.apiKey);
     now -= 3_600_000;

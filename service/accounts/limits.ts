@@ -49,7 +49,7 @@ export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): L
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
-  intervalMs: 86_400_000 / count,
+  intervalMs: Math.floor(86_400_000 / count),
   burst: count,
 });
 

@@ -35,14 +35,14 @@ export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error:
 
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */
 export async function openAccounts(
-  store: Pick<Store, "db" | "dialect" | "readerOf">,
+  store: Pick<Store, "db" | "dialect" | "prepared" | "readerOf">,
   { publicUrl, signup, sessionSecret, accountsPerNetworkDay }: AccountsConfig,
   faults: Faults,
 ): Promise<Accounts> {
   const secret = sessionSecret ?? (await findOrDrawSecret(store.db));
   const limiter =
     store.dialect === "postgres"
-      ? withLocalFallback(postgresLimiter(store.db), faults.onLimiterFault)
+      ? withLocalFallback(postgresLimiter(store), faults.onLimiterFault)
       : memoryLimiter();
   const usage = countUsage(store.db, faults.onUsageFault);
   return {

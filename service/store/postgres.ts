@@ -52,6 +52,7 @@ export async function openPostgres(url: string): Promise<Store> {
     saveRecord: save,
     findTerms: async (address) => (await terms(address))[0]?.terms,
     readerOf,
+    prepared: async (statement) => (await available(pool.query(statement))).rows,
     db,
     async check() {
       await available(pool.query("select 1"));

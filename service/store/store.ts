@@ -37,6 +37,12 @@ export type Store = {
    */
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
+  /**
+   * Of PostgreSQL alone: the rows of a statement that each connection plans once, by its name.
+   * @throws {UnavailableError}
+   */
+  prepared?: (statement: Prepared) => Promise<unknown[]>;
+
   /** Everything off the hot path, in SQL that both dialects understand. */
   db: Kysely<Tables>;
 
@@ -49,6 +55,9 @@ export type Store = {
   /** Finishes what was begun, then lets go of the database. */
   close(): Promise<void>;
 };
+
+/** `text` never differs under one `name`. */
+type Prepared = { name: string; text: string; values: unknown[] };
 
 /**
  * The rows of one key, in either dialect. `sqlite` takes the key as its parameter; `postgres` takes
