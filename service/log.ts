@@ -2,6 +2,7 @@
 // however deep it lies in an error: an RPC's path or query, and a database's user, hold secrets.
 
 import { type DestinationStream, type Logger, pino } from "pino";
+import { currentTrace } from "./trace/trace.ts";
 
 /** Up to what cannot stand in a URL, or in a JSON string that holds one. */
 const urlPattern = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'`\\<>|(){}]+)/gi;
@@ -13,6 +14,12 @@ export const originsOnly = (text: string): string =>
     return `${scheme}${authority.slice(authority.lastIndexOf("@") + 1)}`;
   });
 
+/** Under the names by which collectors join logs to traces. */
+function traceFields(): object {
+  const trace = currentTrace();
+  return trace ? { trace_id: trace.traceId, span_id: trace.spanId } : {};
+}
+
 /** @param destination stdout where it is left out */
 export function openLog(
   options: { level: string; role: string },
@@ -21,6 +28,7 @@ export function openLog(
   const settings = {
     level: options.level,
     base: { role: options.role },
+    mixin: traceFields,
     hooks: { streamWrite: originsOnly },
   };
   return destination ? pino(settings, destination) : pino(settings);

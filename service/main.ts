@@ -22,6 +22,7 @@ import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
+import { startTelemetry } from "./trace/telemetry.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
 import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
@@ -45,6 +46,8 @@ async function start(config: Config): Promise<void> {
   const stops: Stops = [];
   const draining = new AbortController();
   const metrics = createMetrics();
+  const stopTelemetry = await startTelemetry(process.env, log);
+  if (stopTelemetry) stops.push(stopTelemetry);
 
   const store = await openStore(config);
   stops.push(() => store.close());

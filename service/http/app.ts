@@ -5,6 +5,7 @@
 
 import { METHODS, type Server } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
+import { traceRequests } from "../trace/requests.ts";
 import { parseJsonBody } from "./body.ts";
 import { chains } from "./chains.ts";
 import { check, openCheck } from "./create/check.ts";
@@ -61,6 +62,7 @@ export function buildApp(parts: Parts): FastifyInstance {
   for (const method of more) app.addHttpMethod(method);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseJsonBody);
+  traceRequests(app, parts.log);
   app.addHook("onRequest", commonHeaders);
   app.addHook("onRequest", refuseUnknownPath);
   app.addHook("onSend", closeWhenDraining(parts.draining));

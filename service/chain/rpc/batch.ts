@@ -1,6 +1,7 @@
 // One request to an endpoint: a batch of calls is sent, each answer is put in its place, and the
 // calls that failed for now are given back, to be asked again.
 
+import { currentTrace, formatTraceparent, inSpan } from "../../trace/trace.ts";
 import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from "./json-rpc.ts";
 import type { Pace } from "./pace.ts";
 
@@ -26,7 +27,7 @@ export async function sendBatch(
 ): Promise<OpenCall[]> {
   const { name, pace } = provider;
   if (batch.length === 0) return [];
-  const response = await post(provider.url, batch, timeoutMs);
+  const response = await traced(provider, batch, () => post(provider.url, batch, timeoutMs));
   if (response.status === 429) {
     pace.limited(retryAfterMs(response));
     return again(
@@ -101,11 +102,30 @@ function again({ name }: Provider, batch: OpenCall[], last: Answer, answers: Ans
     .map((each) => ({ ...each, attempts: each.attempts + 1 }));
 }
 
+/** Of a trace alone: what an executor asks all day long would drown every other span. */
+function traced<Done>({ url, name }: Provider, batch: OpenCall[], run: () => Promise<Done>) {
+  if (!currentTrace()) return run();
+  const methods = [...new Set(batch.map(({ call }) => call.method))];
+  const { hostname } = new URL(url);
+  const attributes = {
+    "rpc.system": "jsonrpc",
+    "rpc.method": methods.join(","),
+    "rpc.calls": batch.length,
+    "server.address": hostname,
+    endpoint: name,
+  };
+  return inSpan({ kind: "client", name: methods[0]!, attributes }, run);
+}
+
 async function post(url: string, batch: OpenCall[], timeoutMs: number) {
   const body = batch.map(({ call }, id) => ({ jsonrpc: "2.0", id, ...call }));
+  const trace = currentTrace();
   const response = await fetch(url, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: {
+      "content-type": "application/json",
+      ...(trace && { traceparent: formatTraceparent(trace) }),
+    },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
     signal: AbortSignal.timeout(timeoutMs),
   });

@@ -11,6 +11,7 @@ import {
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
+import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
@@ -84,10 +85,21 @@ export type Order = {
 };
 
 /** Signs, stores, broadcasts. The caller has checked {@link canAfford}. */
-export async function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
+export function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
+  return inSpan(spanOf(pass, order), (span) => sendIn(span, pass, purse, order));
+}
+
+const spanOf = ({ parts }: Pass, { kind, nonce, shares }: Order) => ({
+  kind: "internal" as const,
+  name: `executor ${kind}`,
+  attributes: { chainId: parts.chain.chainId, nonce, addresses: shares.length },
+});
+
+async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: Order) {
   const { parts, fence, now } = pass;
   const fee = purse.suggested;
   const signed = await sign(pass, order, fee);
+  span?.set({ transaction: signed.hash });
   const purpose = { ...order, sender: parts.signer.address, createdAt: now };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += BigInt(order.gas) * fee.maxFee;

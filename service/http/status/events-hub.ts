@@ -9,6 +9,7 @@ import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus } from "executable-address/status";
 import type { Subject } from "../../chain/status/status.ts";
+import { withTrace } from "../../trace/trace.ts";
 import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
 import type { Statuses } from "./source.ts";
@@ -68,7 +69,8 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     }
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
-    if (!chains.has(chainId)) void follow(all, chainId, pollMs);
+    // For all who watch, and long after the request that began it.
+    if (!chains.has(chainId)) void withTrace(undefined, () => follow(all, chainId, pollMs));
     return watch;
   }
 
