@@ -22,7 +22,7 @@ import {
   stranger,
   token,
 } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
+import { admin, type Running, startService } from "./service.ts";
 
 const unlimited = (2n ** 256n - 1n).toString();
 
@@ -337,6 +337,37 @@ describe("who asks", () => {
     await page.goto(`${site}/a/${hostile.address}`);
     await page.getByText("An address asks for").waitFor();
     await page.goto(`${site}/a/#terms=${honest.terms}`);
+    await page.getByText("An address asks for").waitFor();
+    await page.context().close();
+  });
+
+  test("is an account that the operator has named, but not for its client ID", async () => {
+    const account = ["--email", "shop@example.com"];
+    const origin = "https://shop.example.com";
+    const { accountId } = await admin(service.env, "account", "show", ...account);
+    await admin(service.env, "origins", "set", "--account", `${accountId}`, origin);
+    const createWith = async (headers: Record<string, string>) => {
+      const { salt, ...intent } = hostile.intent;
+      const answer = await fetch(`${service.baseUrl}/address/create`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(intent),
+      });
+      return ((await answer.json()) as AddressRecord).address;
+    };
+    const byKey = await createWith({ authorization: `Bearer ${service.apiKey}` });
+    const byPage = await createWith({ "x-client-id": service.clientId, origin });
+    assert.doesNotMatch(await headOf(byKey), /Ada/);
+    await assert.rejects(admin(service.env, "account", "name", ...account, "--name", "A\u202eda"));
+    await admin(service.env, "account", "name", ...account, "--name", "Ada & Sons <b>");
+    const page = await open();
+    await page.goto(`${site}/a/${byKey}`);
+    await page.getByText("Ada & Sons <b> asks for").waitFor();
+    await page.goto(`${site}/a/${byPage}`);
+    await page.getByText("An address asks for").waitFor();
+    assert.match(await headOf(honest.address), /content="Demo Shop/, "a label comes first");
+    await admin(service.env, "account", "name", ...account);
+    await page.goto(`${site}/a/${byKey}`);
     await page.getByText("An address asks for").waitFor();
     await page.context().close();
   });

@@ -202,7 +202,8 @@ const ownerOf = (table: string): string | undefined => {
     return "service/events";
   }
   if (/^webhook_/.test(table)) return "service/webhooks";
-  const accounts = /^(accounts|api_keys|client_ids|origins|usage|audit|secrets|limits|auth_\w+)$/;
+  const accounts =
+    /^(accounts|account_names|api_keys|client_ids|origins|usage|audit|secrets|limits|auth_\w+)$/;
   return accounts.test(table) ? "service/accounts" : undefined;
 };
 

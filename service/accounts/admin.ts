@@ -7,6 +7,7 @@ import type { Command, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials } from "./account.ts";
 import type { Actor } from "./audit.ts";
+import { confirmName, findName, isPlainName } from "./names.ts";
 import { listOrigins, setOrigins } from "./origin-list.ts";
 import { rotateApiKey, rotateClientId } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
@@ -49,6 +50,7 @@ export const accountCommands: Command[] = [
       const origins = await listOrigins(db, found.accountId);
       return {
         ...shown(found),
+        name: (await findName(db, found.accountId)) ?? null,
         apiKeyPrefix: apiKey?.prefix ?? null,
         apiKeyLastUsedAt: iso(apiKey?.last_used_at),
         apiKeySeenInBrowserAt: iso(apiKey?.seen_in_browser_at),
@@ -56,6 +58,20 @@ export const accountCommands: Command[] = [
         clientIdLastUsedAt: iso(clientId?.last_used_at),
         origins: origins.map(({ origin }) => origin),
       };
+    },
+  },
+  {
+    words: "account name",
+    options: { ...account, ...email, name: "NAME" },
+    optional: ["account", "email", "name"],
+    async run({ store: { db } }, { options }) {
+      const { accountId } = await accountOf(db, options);
+      const { name } = options;
+      if (name !== undefined && !isPlainName(name)) {
+        throw new Error("--name: expected at most 64 plain characters with single spaces");
+      }
+      await confirmName(db, accountId, name, operator());
+      return { accountId, name: name ?? null };
     },
   },
   {

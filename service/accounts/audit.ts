@@ -7,6 +7,8 @@ import type { Tables } from "../store/tables.ts";
 
 export type AuditEvent =
   | "account_created"
+  | "name_confirmed"
+  | "name_removed"
   | "signed_in"
   | "signed_out"
   | "session_ended"

@@ -13,6 +13,7 @@ import * as references from "./migrations/020-references.ts";
 import * as events from "./migrations/021-events.ts";
 import * as webhooks from "./migrations/022-webhooks.ts";
 import * as money from "./migrations/040-money.ts";
+import * as accountNames from "./migrations/041-account-names.ts";
 import * as eventTimes from "./migrations/050-event-times.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
@@ -35,6 +36,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["021-events", events],
   ["022-webhooks", webhooks],
   ["040-money", money],
+  ["041-account-names", accountNames],
   ["050-event-times", eventTimes],
 ];
 

@@ -10,6 +10,7 @@ import type { ReferenceTables } from "./migrations/020-references.ts";
 import type { EventTables } from "./migrations/021-events.ts";
 import type { WebhookTables } from "./migrations/022-webhooks.ts";
 import type { MoneyTables } from "./migrations/040-money.ts";
+import type { AccountNameTables } from "./migrations/041-account-names.ts";
 
 export type { Dialect } from "./dialect.ts";
 
@@ -25,4 +26,5 @@ export type Tables = {
   ReferenceTables &
   EventTables &
   WebhookTables &
-  MoneyTables;
+  MoneyTables &
+  AccountNameTables;

@@ -26,7 +26,7 @@ describe("the file of labels", () => {
     ["has no address", { "1": { "0x12": "A Shop" } }, /1\.0x12/],
     ["hides characters", { "1": { [shop]: "A\u202eShop" } }, /expected a plain name/],
     ["has an empty name", { "1": { [shop]: "" } }, /expected a plain name/],
-    ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /<=64|at most 64|Too big/],
+    ["has a long name", { "1": { [shop]: "A".repeat(65) } }, /at most 64/],
   ];
   for (const [name, value, reason] of wrong) {
     test(`is refused where it ${name}`, () =>

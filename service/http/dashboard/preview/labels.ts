@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import type { Hex, Intent } from "executable-address";
 import { InvalidError, parseAddress } from "executable-address";
 import { z } from "zod";
+import { isPlainName } from "../../../accounts/names.ts";
 
 /** By chain id, then by address in lower case. */
 export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
@@ -14,13 +15,12 @@ class LabelsError extends Error {
   override name = "LabelsError";
 }
 
-const nameMax = 64;
-/** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
-const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
-
 const labelsSchema = z.record(
   z.string().regex(/^[1-9]\d{0,15}$/, "expected a chain id"),
-  z.record(z.string(), z.string().max(nameMax).regex(plainName, "expected a plain name")),
+  z.record(
+    z.string(),
+    z.string().refine(isPlainName, "expected a plain name of at most 64 characters"),
+  ),
 );
 
 /**

@@ -1,9 +1,11 @@
 // What the page of an address says before any script of it runs: a title for whoever is sent the
 // link, and what the operator says of the address, for the page itself.
 
-import { formatAddress } from "executable-address";
+import { formatAddress, toHex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
+import { findName } from "../../../accounts/names.ts";
+import { findCreators } from "../../../store/held.ts";
 import { decodeRecord } from "../../../store/record.ts";
 import { addressDigits } from "../../lookup/lookup.ts";
 import type { Parts } from "../../parts.ts";
@@ -37,6 +39,13 @@ export type FindPreview = (address: string) => Promise<string | undefined>;
 export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPreview {
   const { store, chains, labels, publicUrl, log } = parts;
 
+  /** Of records by a client ID there is none: whoever reads it in a page can create with it. */
+  const creatorName = async (address: Buffer): Promise<string | undefined> => {
+    const hex = toHex(address);
+    const creator = (await findCreators(store.db, [hex])).get(hex);
+    return creator && !creator.isClientId ? findName(store.db, creator.accountId) : undefined;
+  };
+
   const find = async (text: string): Promise<string | undefined> => {
     const address = Buffer.from(addressDigits(text), "hex");
     const terms = await store.findTerms(address);
@@ -47,7 +56,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const amount = token
       ? `${formatUnits(intent.amount, token.decimals)} ${token.symbol}`
       : `${formatUnits(intent.amount, 0)} base units`;
-    const asker = askerOf(intent, labels);
+    const asker = askerOf(intent, labels) ?? (await creatorName(address));
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const subject = { address: formatAddress(address, parts.keccak), intent };
     const state = await within(statusMsMax, statuses.read(subject));

@@ -1,0 +1,45 @@
+// Names of accounts as payers read them: only those that the operator has confirmed. An account has
+// no way to name itself, or any stranger would ask for money as somebody known.
+
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+
+const nameMax = 64;
+/** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
+const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
+
+/** Whether payers can read it as it is: at most 64 characters, none of them unseen. */
+export const isPlainName = (text: string): boolean =>
+  text.length <= nameMax && plainName.test(text);
+
+/** @param name plain; undefined takes a name away. Repeating it changes nothing. */
+export async function confirmName(
+  db: Kysely<Tables>,
+  accountId: string,
+  name: string | undefined,
+  actor: Actor,
+): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    if (name === undefined) {
+      await transaction.deleteFrom("account_names").where("account_id", "=", accountId).execute();
+      return appendAudit(transaction, accountId, "name_removed", actor);
+    }
+    await transaction
+      .insertInto("account_names")
+      .values({ account_id: accountId, name })
+      .onConflict((conflict) => conflict.column("account_id").doUpdateSet({ name }))
+      .execute();
+    await appendAudit(transaction, accountId, "name_confirmed", actor, name);
+  });
+}
+
+/** The account's confirmed name, if it has one. */
+export async function findName(db: Kysely<Tables>, accountId: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("account_names")
+    .select("name")
+    .where("account_id", "=", accountId)
+    .executeTakeFirst();
+  return row?.name;
+}
