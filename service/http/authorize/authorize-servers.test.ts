@@ -75,6 +75,18 @@ describe("two servers on one PostgreSQL", () => {
     assert.ok(passed <= burst + (performance.now() - began) / intervalMs + 1, `${passed} passed`);
   });
 
+  test("429 beyond a bound per account and day over both", async () => {
+    const limits = { addressesPerAccountDay: 7 };
+    const bounded = await Promise.all(
+      [1, 2].map(() => startApp({ databaseUrl: postgres.url, limits })),
+    );
+    const { apiKey } = await a.newKey();
+    const asked = Array.from({ length: 20 }, (_, i) => createWith(bounded[i % 2]!, apiKey));
+    const statuses = (await Promise.all(asked)).sort();
+    assert.deepEqual(statuses, [...Array(7).fill(200), ...Array(13).fill(429)]);
+    for (const each of bounded) await each.close();
+  });
+
   test("200 while the limiter's table is away: judged locally, counted, never 500", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;
