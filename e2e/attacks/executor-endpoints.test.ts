@@ -10,7 +10,7 @@ import { startCore } from "../../service/executor/test/faults/executor-for-tests
 import { count, fatesOf, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack();
-const { world, store, recordOf, save, pay } = attack;
+const { world, store, recordOf, save, pay, goodPayments } = attack;
 
 type Call = { id: number; method: string; params: unknown[] };
 type Told = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
@@ -235,4 +235,20 @@ describe("two endpoints are never worse than one", () => {
       });
     }
   }
+});
+
+describe("a WebSocket that tells of new blocks", () => {
+  test("payments are executed while it tells, and after it is gone", async (context) => {
+    world.startTicking(200);
+    context.after(world.stopTicking);
+    const wsUrls = [world.rpcUrl.replace("http", "ws"), "ws://127.0.0.1:1"];
+    const running = startCore(store, world.chains([world.rpcUrl], { wsUrls }));
+    context.after(running.stop);
+    await goodPayments(3);
+    await running.stop();
+    const without = startCore(store, world.chains([world.rpcUrl], { wsUrls: wsUrls.slice(1) }));
+    context.after(without.stop);
+    await goodPayments(3);
+    await without.stop();
+  });
 });

@@ -21,6 +21,7 @@ describe("a file of chains is refused, saying where and why", () => {
     ["without tokens", [{ ...chain, tokens: [] }], /0\.tokens/],
     ["without an RPC", [{ ...chain, rpcUrls: [] }], /0\.rpcUrls/],
     ["whose RPC is no http URL", [{ ...chain, rpcUrls: ["ws://x"] }], /0\.rpcUrls\.0/],
+    ["whose WebSocket is none", [{ ...chain, wsUrls: ["https://x"] }], /0\.wsUrls\.0/],
     [
       "whose token has a wrong checksum",
       [{ ...chain, tokens: [{ ...token, address: usdc.replace("A0b", "a0b") }] }],

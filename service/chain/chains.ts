@@ -19,6 +19,7 @@ const address = z.string().transform((text, context): Hex => {
   }
 });
 const httpUrl = z.url({ protocol: /^https?$/ });
+const wsUrl = z.url({ protocol: /^wss?$/ });
 const wei = z.string().regex(/^[1-9][0-9]*$/, "expected a decimal number of wei");
 
 const tokenSchema = z.strictObject({
@@ -37,6 +38,8 @@ const chainSchema = z.strictObject({
   name: z.string().min(1).max(40),
   /** Tried in order; a second is asked when the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
+  /** They tell the executor of new blocks, and nothing they tell is believed. */
+  wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
   /** For wallets that do not know the chain: an RPC URL for everybody, and the coin's symbol. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),

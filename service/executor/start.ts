@@ -1,7 +1,6 @@
 // The executor as a running program has it: one loop per chain, on real clocks and endpoints.
 
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash, tip } from "executable-address-contracts";
@@ -9,6 +8,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
+import { followHeads } from "../chain/rpc/new-heads.ts";
 import type { Store } from "../store/store.ts";
 import { type TipPrices, weiOf } from "./jobs/tips.ts";
 import { openLedger } from "./ledger/ledger.ts";
@@ -39,6 +39,8 @@ export type Executor = {
 
 /** Well below a lease, which a pass that waits for an endpoint must not outlast. */
 const rpcTimeoutMs = 4000;
+/** Between passes at most, while a socket tells of new blocks. */
+const quietMsMax = 10_000;
 /** Where a chain's file names no cap: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
 
@@ -76,7 +78,11 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const count = countEvents(parts.registry);
   const instance = randomUUID();
   const keccak = newWasmKeccak();
+  const leaseMs = config.executorLeaseSeconds * 1000;
+  // A lease has to be renewed at least that often, block or not.
+  const quietMs = Math.min(quietMsMax, leaseMs / 3);
   return parts.chains.map((chain) => {
+    const heads = followHeads(chain.wsUrls, { stopping, quietMs });
     const tell = openEventLog(log.child({ chainId: chain.chainId }));
     return {
       instance,
@@ -91,7 +97,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       signer,
       clock: () => performance.now(),
       random: Math.random,
-      sleep: (ms) => sleep(ms, undefined, { signal: stopping }).catch(() => {}),
+      sleep: heads.wait,
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
         tell(event);
@@ -99,7 +105,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       tuning: {
         ...defaultTuning,
         pollMs: config.executorPollMs,
-        leaseMs: config.executorLeaseSeconds * 1000,
+        leaseMs,
         looksPerPass: config.executorLooksPerPass,
       },
     };

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createTestClient, http } from "viem";
+import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+import { followHeads, type HeadsOptions } from "./new-heads.ts";
+
+const long = 60_000;
+
+/** A chain, a way to its WebSocket that can be cut, and waits that follow it. */
+async function start(context: TestContext, more: Partial<HeadsOptions> = {}) {
+  const stopping = new AbortController();
+  const anvil = await startAnvil();
+  const client = createTestClient({
+    chain: anvilChain,
+    mode: "anvil",
+    transport: http(anvil.rpcUrl),
+  });
+  const { port } = new URL(anvil.rpcUrl);
+  const cut: Socket[] = [];
+  let opened = 0;
+  const way = createServer((socket: Socket) => {
+    opened++;
+    const there = connect(Number(port), "127.0.0.1");
+    socket.pipe(there).pipe(socket);
+    for (const each of [socket, there]) each.on("error", () => {});
+    cut.push(socket, there);
+  });
+  await new Promise<void>((resolve) => way.listen(0, "127.0.0.1", resolve));
+  const url = `ws://127.0.0.1:${(way.address() as AddressInfo).port}`;
+  const options = { stopping: stopping.signal, quietMs: long, retryMs: 20, ...more };
+  const heads = followHeads([url], options);
+  context.after(async () => {
+    stopping.abort();
+    for (const socket of cut) socket.destroy();
+    way.close();
+    await anvil.stop();
+  });
+  return {
+    heads,
+    stopping,
+    mine: () => client.mine({ blocks: 1 }),
+    cutAll: () => cut.splice(0).forEach((socket) => void socket.destroy()),
+    opened: () => opened,
+  };
+}
+
+describe("waits that follow a chain's new heads", () => {
+  test("without a socket that tells of blocks they are plain", async () => {
+    const { signal } = new AbortController();
+    const heads = followHeads(["ws://127.0.0.1:1"], { stopping: signal, quietMs: long });
+    await heads.wait(5);
+    await followHeads([], { stopping: signal, quietMs: long }).wait(5);
+  });
+
+  test("while blocks are told of, a wait lasts until the next one", async (context) => {
+    const world = await start(context);
+    while (!(await isLong(world))) await world.mine();
+    let isOver = false;
+    const waiting = world.heads.wait(1).then(() => {
+      isOver = true;
+    });
+    await sleep(200);
+    assert.equal(isOver, false);
+    await world.mine();
+    await waiting;
+  });
+
+  test("a socket that drops ends nothing: plain again, and then opened anew", async (context) => {
+    const world = await start(context);
+    while (!(await isLong(world))) await world.mine();
+    const before = world.opened();
+    world.cutAll();
+    while (world.opened() === before) await world.heads.wait(5);
+    while (!(await isLong(world))) await world.mine();
+  });
+
+  test("stopping ends a wait", async (context) => {
+    const world = await start(context);
+    while (!(await isLong(world))) await world.mine();
+    const waiting = world.heads.wait(1);
+    world.stopping.abort();
+    await waiting;
+  });
+});
+
+/** Whether a wait goes on beyond its own time now. Ends it by a block. */
+async function isLong({ heads, mine }: Awaited<ReturnType<typeof start>>): Promise<boolean> {
+  await heads.wait(1);
+  const waiting = heads.wait(1).then(() => "over");
+  const found = await Promise.race([waiting, sleep(50, "goes on")]);
+  await mine();
+  await Promise.race([waiting, sleep(500)]);
+  return found === "goes on";
+}

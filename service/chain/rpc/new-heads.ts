@@ -1,0 +1,97 @@
+// New blocks as WebSocket endpoints tell of them (eth_subscribe newHeads). What they tell is never
+// believed: it only ends a wait, and lets waits be longer while it comes. Where no socket lives,
+// waits are as short as without any.
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+export type Heads = {
+  /**
+   * Waits `ms`. If a subscription lives and told of no block since the last wait began, it waits on
+   * until one does, or for `quietMs` in all. Resolves at once when stopped.
+   */
+  wait(ms: number): Promise<void>;
+};
+
+export type HeadsOptions = {
+  stopping: AbortSignal;
+  quietMs: number;
+  /** A subscription that is silent for so long is made anew. */
+  silentMs?: number;
+  /** Before a dropped socket is opened again: doubled each time up to a minute. */
+  retryMs?: number;
+};
+
+const retryMsMax = 60_000;
+
+/** @param urls `wss://` or `ws://`; none: waits are plain */
+export function followHeads(urls: readonly string[], options: HeadsOptions): Heads {
+  const { stopping, quietMs } = options;
+  let isNews = false;
+  let wake = () => {};
+  const onHead = () => {
+    isNews = true;
+    wake();
+  };
+  const followed = urls.map((url) => follow(url, onHead, options));
+  const rest = async (ms: number) => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    await sleep(ms, undefined, { signal: AbortSignal.any([stopping, waking.signal]) }).catch(
+      () => {},
+    );
+    wake = () => {};
+  };
+  return {
+    async wait(ms) {
+      await sleep(ms, undefined, { signal: stopping }).catch(() => {});
+      const isQuiet = !isNews && followed.some((each) => each.isAlive());
+      if (isQuiet && quietMs > ms && !stopping.aborted) await rest(quietMs - ms);
+      isNews = false;
+    },
+  };
+}
+
+/** Keeps one subscription. Alive: it told of a block, and not long ago. */
+function follow(url: string, onHead: () => void, options: HeadsOptions) {
+  const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let delayMs = retryMs;
+  const isAlive = () => performance.now() - toldAt < silentMs;
+
+  const open = () => {
+    if (stopping.aborted) return;
+    const socket = new WebSocket(url);
+    const silence = setTimeout(() => socket.close(), silentMs).unref();
+    const stop = () => socket.close();
+    stopping.addEventListener("abort", stop, { once: true });
+    socket.onopen = () => {
+      const params = ["newHeads"];
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params }));
+    };
+    socket.onmessage = ({ data }) => {
+      if (!isHead(data)) return;
+      toldAt = performance.now();
+      delayMs = retryMs;
+      silence.refresh();
+      onHead();
+    };
+    socket.onerror = () => {};
+    socket.onclose = () => {
+      clearTimeout(silence);
+      stopping.removeEventListener("abort", stop);
+      toldAt = Number.NEGATIVE_INFINITY;
+      setTimeout(open, delayMs).unref();
+      delayMs = Math.min(delayMs * 2, retryMsMax);
+    };
+  };
+  open();
+  return { isAlive };
+}
+
+function isHead(data: unknown): boolean {
+  try {
+    return (JSON.parse(String(data)) as { method?: unknown }).method === "eth_subscription";
+  } catch {
+    return false;
+  }
+}
