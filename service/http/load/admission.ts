@@ -6,7 +6,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { followLatency } from "./follow-latency.ts";
 import { shed } from "./shed.ts";
 
-type Place = { isWorking: boolean; sinceMs: number };
+/** `isOver`: its reply has closed, whatever its handler still does. */
+type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
 
 /** A body that takes longer may be cut off where its place is needed. */
 const bodyMsMin = 1_000;
@@ -22,6 +23,7 @@ export function openAdmission(most: number, onShed: () => void) {
 
   const leave = (raw: IncomingMessage, place: Place, statusCode: number) => {
     underWay--;
+    place.isOver = true;
     waiting.delete(raw);
     if (!place.isWorking) return;
     working--;
@@ -40,6 +42,7 @@ export function openAdmission(most: number, onShed: () => void) {
 
   return {
     limit: () => Math.floor(limit.current()),
+    working: () => working,
     /** An onRequest hook. */
     enter({ raw }: FastifyRequest, reply: FastifyReply, done: () => void) {
       limit.met(working + 1);
@@ -47,7 +50,7 @@ export function openAdmission(most: number, onShed: () => void) {
         onShed();
         return void shed(reply);
       }
-      const place = { isWorking: true, sinceMs: performance.now() };
+      const place = { isWorking: true, isOver: false, sinceMs: performance.now() };
       places.set(raw, place);
       underWay++;
       working++;
@@ -57,7 +60,7 @@ export function openAdmission(most: number, onShed: () => void) {
     /** An onRequest hook, the last: while its body is on its way, a request is not worked on. */
     async awaitBody({ raw }: FastifyRequest) {
       const place = places.get(raw)!;
-      if (raw.complete || raw.destroyed) return;
+      if (place.isOver || raw.complete || raw.destroyed) return;
       place.isWorking = false;
       working--;
       waiting.add(raw);
@@ -65,7 +68,7 @@ export function openAdmission(most: number, onShed: () => void) {
     /** Called when the body is there. */
     begin({ raw }: FastifyRequest) {
       const place = places.get(raw)!;
-      if (place.isWorking) return;
+      if (place.isOver || place.isWorking) return;
       waiting.delete(raw);
       place.isWorking = true;
       place.sinceMs = performance.now();

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { describe, test } from "node:test";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { openAdmission } from "./admission.ts";
+
+describe("creates under way", () => {
+  test("one whose client goes at any moment leaves no place taken", async () => {
+    const admission = openAdmission(8, () => assert.fail("nothing is refused"));
+    for (const goneAfter of ["enter", "awaitBody", "begin"]) {
+      for (const isComplete of [false, true]) {
+        const { request, reply, go } = exchange(isComplete);
+        const steps = {
+          enter: () => admission.enter(request, reply, () => {}),
+          awaitBody: () => admission.awaitBody(request),
+          begin: () => admission.begin(request),
+        };
+        for (const [name, step] of Object.entries(steps)) {
+          await step();
+          if (name === goneAfter) go();
+        }
+        assert.equal(admission.working(), 0, `gone after ${goneAfter}`);
+      }
+    }
+  });
+
+  test("only what has its body counts as worked on", async () => {
+    const admission = openAdmission(8, () => assert.fail("nothing is refused"));
+    const { request, reply, go } = exchange(false);
+    admission.enter(request, reply, () => {});
+    assert.equal(admission.working(), 1);
+    await admission.awaitBody(request);
+    assert.equal(admission.working(), 0);
+    admission.begin(request);
+    assert.equal(admission.working(), 1);
+    go();
+    assert.equal(admission.working(), 0);
+  });
+});
+
+/** A request whose body has come or has not, its reply, and the end of both. */
+function exchange(complete: boolean) {
+  const raw = Object.assign(new EventEmitter(), { complete, destroyed: false });
+  const closing = new EventEmitter();
+  return {
+    request: { raw } as unknown as FastifyRequest,
+    reply: { raw: closing, statusCode: 200 } as unknown as FastifyReply,
+    go: () => closing.emit("close"),
+  };
+}
