@@ -9,6 +9,7 @@ import { appearances, assertSound, launchBrowser, listenForFaults, openPage } fr
 import { admin, type Running, startService } from "./service.ts";
 
 const email = "ada@example.com";
+const docsUrl = "https://docs.example.com/pay";
 const password = "correct horse battery";
 const newPassword = "staple of another battery";
 const resetPassword = "a third and last battery";
@@ -22,7 +23,7 @@ let faults: string[];
 
 before(async () => {
   browser = await launchBrowser();
-  service = await startService();
+  service = await startService({ DOCS_URL: docsUrl });
   site = new URL(service.baseUrl).origin;
   context = await browser.newContext({ reducedMotion: "reduce" });
   page = await context.newPage();
@@ -158,6 +159,13 @@ describe("the shell", () => {
     await page.getByRole("link", { name: "Activity", exact: true }).focus();
     await page.keyboard.press("Enter");
     await page.locator("h1:focus", { hasText: "Activity" }).waitFor();
+  });
+
+  test("the operator's documentation and the API's description are linked", async () => {
+    const link = (name: string) => page.getByRole("link", { name }).getAttribute("href");
+    assert.equal(await link("Documentation"), docsUrl);
+    const path = await link("OpenAPI");
+    assert.equal((await fetch(site + path)).status, 200);
   });
 
   test("a chosen light outlives a reload, before the first paint", async () => {

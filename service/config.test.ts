@@ -24,6 +24,11 @@ describe("a setting is refused by name, with what was found and what would be ri
     ["a URL with a path", { PUBLIC_URL: "https://x.example/p" }, /^PUBLIC_URL is .*without path/],
     ["a URL with a trailing slash", { PUBLIC_URL: "https://x.example/" }, /^PUBLIC_URL is/],
     ["a URL of another scheme", { PUBLIC_URL: "ftp://x.example" }, /^PUBLIC_URL is/],
+    [
+      "a page of docs that is none",
+      { DOCS_URL: "javascript:alert(1)" },
+      /^DOCS_URL is .* expected an http/,
+    ],
     ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
     ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [

@@ -52,6 +52,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     chainsFile: read("CHAINS_FILE", text("a JSON file of chains"), defaultChainsFile),
     labelsFile: optional("LABELS_FILE", text("a JSON file of names of contracts")),
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
+    docsUrl: optional("DOCS_URL", pageUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "closed"),
@@ -192,6 +193,15 @@ const baseUrl: Reader<string> = {
     const url = new URL(value);
     if (!/^https?:$/.test(url.protocol) || url.origin !== value) throw new Error("not a base");
     return value;
+  },
+};
+
+const pageUrl: Reader<string> = {
+  expected: "an http or https URL without a password, such as https://docs.pay.example/guide",
+  parse(value) {
+    const url = new URL(value);
+    if (!/^https?:$/.test(url.protocol) || url.username || url.password) throw new Error("no page");
+    return url.href;
   },
 };
 

@@ -72,6 +72,7 @@ async function start(config: Config): Promise<void> {
       publicUrl: config.publicUrl,
       webhookTargets: config.webhookTargets,
       labels: readLabels(config.labelsFile),
+      docsUrl: config.docsUrl,
       trustedProxies: config.trustedProxies,
       limits: limitsOf(config),
       metrics,

@@ -22,6 +22,8 @@ export type Parts = {
   keccak: (bytes: Uint8Array) => Uint8Array;
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;
+  /** Where the operator keeps the documentation for developers; linked from the dashboard. */
+  docsUrl?: string | undefined;
   /** What the operator calls contracts, where payers read it. */
   labels: Labels;
   /** Where webhooks may go; `any` for development. */

@@ -40,6 +40,8 @@ export type Config = {
   signup: "open" | "closed";
   publicUrl: string;
   apiBase: string;
+  /** Where the operator keeps the documentation. */
+  docsUrl: string | null;
   chains: Chain[];
 };
 

@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { type Account, api } from "./api.ts";
-import { endSession } from "./queries.ts";
+import { endSession, useConfig } from "./queries.ts";
 
 const pages: { path: string; name: string; icon: IconName }[] = [
   { path: "/", name: "Overview", icon: "overview" },
@@ -62,6 +62,7 @@ export function Shell({ account, children }: { account: Account; children: React
               />
             ))}
           </nav>
+          <Docs />
           <Foot email={account.email} />
         </div>
       </header>
@@ -95,6 +96,23 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
       <Icon name={props.icon} />
       {props.name}
     </Link>
+  );
+}
+
+/** For whoever writes the program: the operator's documentation, and the API for machines. */
+function Docs() {
+  const docsUrl = useConfig().data?.docsUrl;
+  return (
+    <p className="mt-4 flex flex-wrap gap-x-4 px-3 text-sm">
+      {docsUrl && (
+        <a className="link" href={docsUrl} target="_blank" rel="noreferrer">
+          Documentation
+        </a>
+      )}
+      <a className="link" href="/v1/openapi.json" target="_blank" rel="noreferrer">
+        OpenAPI
+      </a>
+    </p>
   );
 }
 

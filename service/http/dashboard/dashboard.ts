@@ -90,10 +90,11 @@ const askStore =
   };
 
 /** What a page must know before anybody has signed in. */
-const config = ({ accounts, publicUrl, chains }: Parts) => ({
+const config = ({ accounts, publicUrl, docsUrl, chains }: Parts) => ({
   signup: accounts.signup,
   publicUrl,
   apiBase: `${publicUrl}/v1`,
+  docsUrl: docsUrl ?? null,
   chains: chains
     .listed()
     .map(({ chainId, name, explorer, tokens }) => ({ chainId, name, explorer, tokens })),
