@@ -1,8 +1,8 @@
 // Operators' commands: npm run --silent admin -- account create --email E
 //
 // The answer is JSON on stdout and nothing else (of export, a line for each record); a refusal is
-// one sentence on stderr and exit code 1. They work on the store itself, while the server runs or
-// not; copy needs it stopped.
+// one sentence on stderr and exit code 1. Most work on the store itself, while the server runs
+// or not; copy needs it stopped.
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -35,12 +35,14 @@ try {
 }
 
 async function run(command: Command, given: Given, config: Config): Promise<void> {
+  const { publicUrl, dataDirectory, chainsFile } = config;
+  const context = { publicUrl, dataDirectory, chainsFile };
+  if (command.opensNoStore) return print(await command.run(context, given));
   const store = await openStore(config, false).catch((error) => {
     throw new Error(sentenceOf(error, config), { cause: error });
   });
   try {
-    const { publicUrl, dataDirectory, chainsFile } = config;
-    await print(await command.run({ store, publicUrl, dataDirectory, chainsFile }, given));
+    await print(await command.run({ ...context, store }, given));
   } finally {
     await store.close();
   }

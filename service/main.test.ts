@@ -103,6 +103,15 @@ describe("a start is refused in one sentence that names the setting, exit code 1
   });
 });
 
+test("what asks chains alone opens no database: chains check, chain bring", async () => {
+  const nowhere = { DATA_DIR: "/dev/null/x" };
+  const checked = await run("admin", ["chains", "check"], nowhere);
+  assert.equal(checked.code, 0, checked.stderr);
+  assert.equal(JSON.parse(checked.stdout)[0].kind, "unknown");
+  const brought = await run("admin", ["chain", "bring", "--rpc", "ftp://x"], nowhere);
+  assert.equal(brought.stderr, "--rpc is no http or https URL\n");
+});
+
 describe("a second server on the same SQLite directory", () => {
   const DATA_DIR = join(directory, "shared");
   const refused = async () => {

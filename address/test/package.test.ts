@@ -21,6 +21,7 @@ import { gzipSync } from "node:zlib";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { rolldown } from "rolldown";
+import { build as buildWithVite } from "vite";
 import { makeRecord } from "../index.ts";
 import { sample } from "./samples.ts";
 
@@ -151,6 +152,28 @@ describe("the packed package", () => {
       globalThis.made = makeRecord(${JSON.stringify(sample)});`);
     await import(`data:text/javascript,${encodeURIComponent(code)}`);
     assert.deepEqual((globalThis as { made?: unknown }).made, record);
+  });
+
+  test("is part of a Vite app, and what Vite builds runs", async () => {
+    const app = join(project, "app");
+    mkdirSync(app);
+    writeFileSync(join(app, "index.html"), '<script type="module" src="/main.js"></script>');
+    writeFileSync(
+      join(app, "main.js"),
+      `import { makeRecord } from "executable-address";
+      import { createClient } from "executable-address/client";
+      const { chains } = createClient({ baseUrl: "http://127.0.0.1/v1" });
+      globalThis.fromVite = [makeRecord(${JSON.stringify(sample)}), typeof chains];`,
+    );
+    await buildWithVite({
+      root: app,
+      configFile: false,
+      logLevel: "silent",
+      build: { modulePreload: false },
+    });
+    const [script] = readdirSync(join(app, "dist/assets")).filter((name) => /js$/.test(name));
+    await import(pathToFileURL(join(app, "dist/assets", script!)).href);
+    assert.deepEqual((globalThis as { fromVite?: unknown }).fromVite, [record, "function"]);
   });
 
   test("bundles of pinned sizes: deriving alone is under 12 kB gzip", async () => {

@@ -11,6 +11,7 @@ import { openChainRpc } from "./rpc/chain-rpc.ts";
 export const chainCommands = [
   {
     words: "chains check",
+    opensNoStore: true as const,
     async run({ chainsFile }: { chainsFile: string }) {
       const factory = { address: factoryAddress, codeHash: factoryCodeHash };
       const asked = readChains(chainsFile).flatMap((chain) =>
@@ -26,6 +27,7 @@ export const chainCommands = [
   },
   {
     words: "chain bring",
+    opensNoStore: true as const,
     options: { rpc: "URL", "key-file": "FILE" },
     optional: ["key-file"],
     run: (_: object, { options }: { options: Record<string, string> }) =>

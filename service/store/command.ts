@@ -3,7 +3,9 @@
 
 import type { Store } from "./store.ts";
 
-export type Command = {
+export type Command = Words & (OnStore | Alone);
+
+type Words = {
   /** As typed, such as `account create`. */
   words: string;
   /** `--name VALUE`: the name without dashes, and what its value is, for the usage. */
@@ -12,11 +14,20 @@ export type Command = {
   optional?: string[];
   /** What follows the options, such as `ORIGIN...`; without it nothing may. */
   rest?: string;
-  /**
-   * @returns what is printed, as JSON; pieces of text from an async iterable as they are
-   * @throws an error whose message is one sentence for the operator
-   */
+};
+
+/**
+ * `run` gives what is printed, as JSON; pieces of text from an async iterable as they are. It
+ * throws an error whose message is one sentence for the operator.
+ */
+type OnStore = {
+  opensNoStore?: never;
   run(context: CommandContext, given: Given): Promise<unknown>;
+};
+/** It needs no database, and none is made or waited for. */
+type Alone = {
+  opensNoStore: true;
+  run(context: Omit<CommandContext, "store">, given: Given): Promise<unknown>;
 };
 
 export type CommandContext = {

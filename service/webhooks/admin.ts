@@ -1,7 +1,7 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
 import { listConfirmations, setConfirmations } from "../events/list.ts";
-import type { Command } from "../store/command.ts";
+import type { Command, CommandContext, Given } from "../store/command.ts";
 import { type Replayed, replay, sendTest } from "./deliveries/enqueue.ts";
 import { listDeliveries } from "./deliveries/list.ts";
 import {
@@ -39,7 +39,7 @@ export const webhookCommands = (targets: Targets): Command[] => [
   ...(["pause", "resume"] as const).map((word) => ({
     words: `webhook ${word}`,
     options: endpoint,
-    run: async ({ store: { db } }: Outside, { options }: Given) =>
+    run: async ({ store: { db } }: CommandContext, { options }: Given) =>
       assertDone(
         await setPaused(db, options.account!, options.endpoint!, word === "pause", operator()),
       ),
@@ -111,9 +111,6 @@ function wholeNumber(text: string, max: number): number {
   if (/^[0-9]+$/.test(text) && number <= max) return number;
   throw new Error(`${text} is no whole number from 0 to ${max}`);
 }
-
-type Outside = Parameters<Command["run"]>[0];
-type Given = Parameters<Command["run"]>[1];
 
 function assertDone<Found>(found: Found | undefined | false): Found {
   if (found) return found;
