@@ -8,11 +8,11 @@ import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
 import { followStatus, type News, noNews } from "./follow.ts";
+import { type LookedUp, lookUp } from "./look-up.ts";
 import { addressGroups, drawQr, formatUnits, shortAddress } from "./payment.ts";
 import { findSimulation } from "./simulation.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import { style } from "./style.ts";
-import { findSubject, type Subject } from "./subject.ts";
 import { type ElementWords, elementWords } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
@@ -27,7 +27,7 @@ export class ExecutableAddressElement extends Base {
   static observedAttributes = ["address", "base-url"];
 
   #stop = () => {};
-  #subject: Subject = { kind: "loading" };
+  #lookedUp: LookedUp = { kind: "loading" };
   #news = noNews;
   #simulation: Simulation | undefined;
   #told = new Set<string>();
@@ -60,7 +60,7 @@ export class ExecutableAddressElement extends Base {
 
   #start() {
     this.#stop();
-    this.#subject = { kind: "loading" };
+    this.#lookedUp = { kind: "loading" };
     this.#news = noNews;
     this.#simulation = undefined;
     this.#told.clear();
@@ -76,8 +76,8 @@ export class ExecutableAddressElement extends Base {
       stopFollowing();
       clearInterval(timer);
     };
-    void findSubject(baseUrl, address, stopping.signal).then((subject) => {
-      if (!stopping.signal.aborted) this.#show(subject);
+    void lookUp(baseUrl, address, stopping.signal).then((lookedUp) => {
+      if (!stopping.signal.aborted) this.#show(lookedUp);
     });
     void findSimulation(baseUrl, address, stopping.signal).then((found) => {
       if (stopping.signal.aborted) return;
@@ -86,8 +86,8 @@ export class ExecutableAddressElement extends Base {
     });
   }
 
-  #show(subject: Subject) {
-    this.#subject = subject;
+  #show(lookedUp: LookedUp) {
+    this.#lookedUp = lookedUp;
     this.#tell();
     this.#draw();
   }
@@ -101,7 +101,7 @@ export class ExecutableAddressElement extends Base {
   /** Tells the page what has become of it, once, and never of what is not proved. */
   #tell() {
     const { status } = this.#news;
-    if (!status || this.#subject.kind !== "record") return;
+    if (!status || this.#lookedUp.kind !== "record") return;
     const names = {
       unfunded: [],
       partially_funded: [],
@@ -110,7 +110,7 @@ export class ExecutableAddressElement extends Base {
       expired: ["expired"],
       recovered: ["expired"],
     }[status.state];
-    const { address } = this.#subject.record;
+    const { address } = this.#lookedUp.record;
     for (const name of names) {
       if (this.#told.has(name)) continue;
       this.#told.add(name);
@@ -121,36 +121,36 @@ export class ExecutableAddressElement extends Base {
 
   /** Redrawn only where something changed: a reader and a pressed button are not disturbed. */
   #draw() {
-    const subject = this.#subject;
+    const lookedUp = this.#lookedUp;
     const deviceSeconds = Math.floor(Date.now() / 1000);
     const standing =
-      subject.kind === "record"
-        ? standingOf(subject.record.intent, this.#news, this.#simulation, deviceSeconds)
+      lookedUp.kind === "record"
+        ? standingOf(lookedUp.record.intent, this.#news, this.#simulation, deviceSeconds)
         : undefined;
     const { isSilent } = this.#news;
     const { secondsLeft, ...lasting } = standing ?? {};
-    const drawn = JSON.stringify([subject, lasting, isSilent]);
+    const drawn = JSON.stringify([lookedUp, lasting, isSilent]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
     const parts =
-      subject.kind === "record" && standing
-        ? drawRecord({ subject, standing, isSilent, words: this.#words, page })
-        : [element("p", "status", this.#words[subject.kind as "loading"])];
+      lookedUp.kind === "record" && standing
+        ? drawRecord({ lookedUp, standing, isSilent, words: this.#words, page })
+        : [element("p", "status", this.#words[lookedUp.kind as "loading"])];
     this.shadowRoot?.replaceChildren(...parts);
   }
 }
 
 type Drawing = {
-  subject: Extract<Subject, { kind: "record" }>;
+  lookedUp: Extract<LookedUp, { kind: "record" }>;
   standing: Standing;
   isSilent: boolean;
   words: ElementWords;
   page: string | undefined;
 };
 
-function drawRecord({ subject, standing, isSilent, words, page }: Drawing): Node[] {
-  const { record, token, chainName } = subject;
+function drawRecord({ lookedUp, standing, isSilent, words, page }: Drawing): Node[] {
+  const { record, token, chainName } = lookedUp;
   const { address, intent } = record;
   const units = standing.state === "partly" ? standing.owed : intent.amount;
   const amount = token

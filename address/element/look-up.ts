@@ -4,7 +4,7 @@ import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 
-export type Subject =
+export type LookedUp =
   | { kind: "loading" | "wrong" | "missing" | "unreachable" }
   | {
       kind: "record";
@@ -15,11 +15,11 @@ export type Subject =
     };
 
 /** Never throws. The factory is the one this package was made for, whatever the answer says. */
-export async function findSubject(
+export async function lookUp(
   baseUrl: string,
   address: Hex,
   signal: AbortSignal,
-): Promise<Subject> {
+): Promise<LookedUp> {
   const get = (path: string) => fetch(`${baseUrl}${path}`, { signal }).catch(() => undefined);
   const [answer, list] = await Promise.all([get(`/address/${address}`), get("/chains")]);
   if (answer?.status === 404) return { kind: "missing" };
