@@ -1,19 +1,19 @@
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { Failed, Loading } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
-import { AccountPage } from "./account.tsx";
+import { AccountPage } from "./account/account.tsx";
 import { ActivityPage } from "./activity.tsx";
 import { AddressesPage } from "./addresses/page.tsx";
-import { CredentialsPage } from "./credentials.tsx";
+import { CredentialsPage } from "./credentials/credentials.tsx";
 import { NotFound } from "./heading.tsx";
 import { NewAddressPage } from "./new-address/page.tsx";
-import { OriginsPage } from "./origins.tsx";
-import { Overview } from "./overview.tsx";
+import { OriginsPage } from "./origins/origins.tsx";
+import { Overview } from "./overview/overview.tsx";
 import { sayProblem } from "./problems.ts";
 import { useSession } from "./queries.ts";
-import { Reset } from "./reset.tsx";
 import { Shell } from "./shell.tsx";
-import { SignIn, SignUp } from "./sign-in.tsx";
+import { Reset } from "./sign-in/reset.tsx";
+import { SignIn, SignUp } from "./sign-in/sign-in.tsx";
 import { WebhooksPage } from "./webhooks/page.tsx";
 
 export function App() {

@@ -1,16 +1,16 @@
 import { useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { Icon } from "../ui/icon.tsx";
-import { Empty, Failed, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
-import { toast } from "../ui/toast.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { api, type Origins } from "../api.ts";
+import { Confirm } from "../confirm.tsx";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { useOriginChange, useOrigins } from "../queries.ts";
 import { AddOrigin } from "./add-origin.tsx";
-import { api, type Origins } from "./api.ts";
-import { Confirm } from "./confirm.tsx";
-import { Heading } from "./heading.tsx";
-import { sayProblem } from "./problems.ts";
-import { useOriginChange, useOrigins } from "./queries.ts";
 import { TryOrigin } from "./try-origin.tsx";
 
 export function OriginsPage() {

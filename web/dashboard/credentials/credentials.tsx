@@ -1,9 +1,9 @@
-import { Failed, Loading } from "../ui/states.tsx";
+import { Failed, Loading } from "../../ui/states.tsx";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { useCredentials } from "../queries.ts";
 import { ApiKeyCard } from "./api-key.tsx";
 import { ClientIdCard } from "./client-id.tsx";
-import { Heading } from "./heading.tsx";
-import { sayProblem } from "./problems.ts";
-import { useCredentials } from "./queries.ts";
 
 export function CredentialsPage() {
   const credentials = useCredentials();

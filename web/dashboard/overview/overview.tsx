@@ -1,14 +1,14 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { Icon } from "../ui/icon.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { Failed, Loading } from "../ui/states.tsx";
-import type { Config, Credentials, Origins } from "./api.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Failed, Loading } from "../../ui/states.tsx";
+import type { Config, Credentials, Origins } from "../api.ts";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { useConfig, useCredentials, useOrigins } from "../queries.ts";
 import { FirstAddress } from "./first-address.tsx";
-import { Heading } from "./heading.tsx";
 import { Money } from "./money-card.tsx";
-import { sayProblem } from "./problems.ts";
-import { useConfig, useCredentials, useOrigins } from "./queries.ts";
 import { Usage } from "./usage.tsx";
 
 export function Overview() {

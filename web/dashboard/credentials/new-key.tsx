@@ -1,9 +1,9 @@
-import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy.tsx";
-import { Notice } from "../ui/notice.tsx";
-import type { ClientId } from "./api.ts";
-import { FirstAddress } from "./first-address.tsx";
-import { useConfig } from "./queries.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import type { ClientId } from "../api.ts";
+import { FirstAddress } from "../overview/first-address.tsx";
+import { useConfig } from "../queries.ts";
 
 type NewKeyProps = { apiKey: string; clientId: ClientId | null; onDone: () => void };
 

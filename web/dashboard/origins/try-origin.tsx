@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { Field } from "../ui/field.tsx";
-import { Icon } from "../ui/icon.tsx";
-import { api } from "./api.ts";
-import { useVerdict } from "./queries.ts";
+import { Field } from "../../ui/field.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { api } from "../api.ts";
+import { useVerdict } from "../queries.ts";
 
 /** Would a page of this origin be let in? Asked of the server, against the list it holds. */
 export function TryOrigin() {

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Button } from "../ui/button.tsx";
-import { Badge } from "../ui/notice.tsx";
-import { Failed, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
-import { toast } from "../ui/toast.tsx";
-import { sayProblem } from "./problems.ts";
-import { request } from "./request.ts";
+import { Button } from "../../ui/button.tsx";
+import { Badge } from "../../ui/notice.tsx";
+import { Failed, Loading } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { sayProblem } from "../problems.ts";
+import { request } from "../request.ts";
 
 type Session = {
   id: string;

@@ -1,15 +1,15 @@
 import { useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { Definitions } from "../ui/definition.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { Empty } from "../ui/states.tsx";
-import { Time } from "../ui/time.tsx";
-import { type ApiKey, api, type ClientId } from "./api.ts";
-import { Confirm } from "./confirm.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Definitions } from "../../ui/definition.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
+import { type ApiKey, api, type ClientId } from "../api.ts";
+import { Confirm } from "../confirm.tsx";
+import { sayProblem } from "../problems.ts";
+import { useRotation } from "../queries.ts";
 import { NewKey } from "./new-key.tsx";
-import { sayProblem } from "./problems.ts";
-import { useRotation } from "./queries.ts";
 
 type ApiKeyCardProps = { apiKey: ApiKey | null; clientId: ClientId | null };
 

@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Hex } from "executable-address";
 import { useState } from "react";
-import { Select } from "../ui/field.tsx";
-import { Empty, Failed, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import type { Chain } from "./api.ts";
-import { type Place, sayAmount, sayToken } from "./money.ts";
-import { sayProblem } from "./problems.ts";
-import { useConfig } from "./queries.ts";
-import { request } from "./request.ts";
+import { Select } from "../../ui/field.tsx";
+import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import type { Chain } from "../api.ts";
+import { type Place, sayAmount, sayToken } from "../money.ts";
+import { sayProblem } from "../problems.ts";
+import { useConfig } from "../queries.ts";
+import { request } from "../request.ts";
 
 const names = ["asked", "paid", "executed", "returned"] as const;
 type Name = (typeof names)[number];

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import { Icon, type IconName } from "../ui/icon.tsx";
-import { ThemeButton } from "../ui/theme.tsx";
-import { Heading } from "./heading.tsx";
-import { Brand } from "./shell.tsx";
+import { Icon, type IconName } from "../../ui/icon.tsx";
+import { ThemeButton } from "../../ui/theme.tsx";
+import { Heading } from "../heading.tsx";
+import { Brand } from "../shell.tsx";
 
 /** The page around every form that needs no session. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {

@@ -1,12 +1,12 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
-import { Button } from "../ui/button.tsx";
-import { PasswordField } from "../ui/field.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { api } from "./api.ts";
+import { Button } from "../../ui/button.tsx";
+import { PasswordField } from "../../ui/field.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { api } from "../api.ts";
+import { sayProblem } from "../problems.ts";
 import { Door } from "./door.tsx";
-import { sayProblem } from "./problems.ts";
 import { passwordCharactersMin } from "./sign-in.tsx";
 
 /** The one-time token of a link an operator printed, `/reset#token=…`: no server logs it. */

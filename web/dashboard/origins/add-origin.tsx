@@ -1,10 +1,10 @@
 import { type FormEvent, useState } from "react";
-import { Icon } from "../ui/icon.tsx";
-import { toast } from "../ui/toast.tsx";
-import { api, type EntryVerdict, type Origins } from "./api.ts";
-import { sayProblem } from "./problems.ts";
-import { useOriginChange, useVerdict } from "./queries.ts";
-import { UrlEntry } from "./url-entry.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { api, type EntryVerdict, type Origins } from "../api.ts";
+import { sayProblem } from "../problems.ts";
+import { useOriginChange, useVerdict } from "../queries.ts";
+import { UrlEntry } from "../url-entry.tsx";
 
 /** The verdict comes from the server's own rules as one types: they have no second home here. */
 export function AddOrigin({ list }: { list: Origins }) {

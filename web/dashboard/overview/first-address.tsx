@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { Field } from "../ui/field.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { Snippet } from "../ui/snippet.tsx";
-import type { Config } from "./api.ts";
-import { intentOf, samplesFor } from "./samples.ts";
+import { Field } from "../../ui/field.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Snippet } from "../../ui/snippet.tsx";
+import type { Config } from "../api.ts";
+import { intentOf, samplesFor } from "../samples.ts";
 
 /** No address: what is pasted with it is refused, and so is never paid. */
 const placeholder = "YOUR_WALLET";

@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { Chart } from "../ui/chart.tsx";
-import { Empty, Failed, Loading } from "../ui/states.tsx";
-import type { UsageHour } from "./api.ts";
-import { barsOf, sum } from "./bars.ts";
-import { sayProblem } from "./problems.ts";
-import { useUsage } from "./queries.ts";
+import { Chart } from "../../ui/chart.tsx";
+import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import type { UsageHour } from "../api.ts";
+import { barsOf, sum } from "../bars.ts";
+import { sayProblem } from "../problems.ts";
+import { useUsage } from "../queries.ts";
 
 const spans = [
   { name: "24 hours", hours: 24, hoursPerBar: 1 },

@@ -1,17 +1,17 @@
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
-import { Button } from "../ui/button.tsx";
-import { Definitions } from "../ui/definition.tsx";
-import { PasswordField } from "../ui/field.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { toast } from "../ui/toast.tsx";
-import { api } from "./api.ts";
-import { Heading } from "./heading.tsx";
-import { sayProblem } from "./problems.ts";
-import { endSession, queryClient, useSession } from "./queries.ts";
+import { Button } from "../../ui/button.tsx";
+import { Definitions } from "../../ui/definition.tsx";
+import { PasswordField } from "../../ui/field.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { api } from "../api.ts";
+import { Heading } from "../heading.tsx";
+import { sayProblem } from "../problems.ts";
+import { endSession, queryClient, useSession } from "../queries.ts";
+import { passwordCharactersMin } from "../sign-in/sign-in.tsx";
 import { Sessions } from "./sessions.tsx";
-import { passwordCharactersMin } from "./sign-in.tsx";
 
 export function AccountPage() {
   const account = useSession().data;

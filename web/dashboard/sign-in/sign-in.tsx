@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { Link } from "wouter";
-import { Button } from "../ui/button.tsx";
-import { Field, PasswordField } from "../ui/field.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { api } from "./api.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field, PasswordField } from "../../ui/field.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { api } from "../api.ts";
+import { sayProblem } from "../problems.ts";
+import { queryClient, useConfig, useSessionEnded } from "../queries.ts";
 import { Door } from "./door.tsx";
-import { sayProblem } from "./problems.ts";
-import { queryClient, useConfig, useSessionEnded } from "./queries.ts";
 
 export const passwordCharactersMin = 12;
 

@@ -1,15 +1,15 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy.tsx";
-import { Definitions } from "../ui/definition.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { toast } from "../ui/toast.tsx";
-import { api, type ClientId } from "./api.ts";
-import { Confirm } from "./confirm.tsx";
-import { sayProblem } from "./problems.ts";
-import { useRotation } from "./queries.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Definitions } from "../../ui/definition.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { api, type ClientId } from "../api.ts";
+import { Confirm } from "../confirm.tsx";
+import { sayProblem } from "../problems.ts";
+import { useRotation } from "../queries.ts";
 
 /** The client ID may stand in any page, so it is shown in full. */
 export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
