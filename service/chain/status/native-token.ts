@@ -14,7 +14,7 @@ import type { Holder } from "./probe.ts";
 
 /**
  * `holdings` with no coin besides a token that is the coin. Asked of a token only where both show,
- * and once: what it answered is kept in `known`, by token in lower case.
+ * and once for all of them: what it answered is kept in `known`, by token in lower case.
  */
 export async function countOnce(
   rpc: ChainRpc,
@@ -23,13 +23,16 @@ export async function countOnce(
   holders: readonly Holder[],
   holdings: readonly Holding[],
 ): Promise<Holding[]> {
+  const asked = new Map<Hex, Promise<boolean>>();
   return Promise.all(
     holdings.map(async (holding, index) => {
-      const isBoth = holding.native > 0n && (holding.balance ?? 0n) > 0n;
-      if (!isBoth) return holding;
-      return (await isCoin(rpc, known, block, holders[index]!, holding.balance!))
-        ? { ...holding, native: 0n }
-        : holding;
+      const { native, balance } = holding;
+      if (native === 0n || !balance) return holding;
+      const holder = holders[index]!;
+      const key = holder.token.toLowerCase() as Hex;
+      const answer = asked.get(key) ?? isCoin(rpc, known, block, holder, balance);
+      asked.set(key, answer);
+      return (await answer) ? { ...holding, native: 0n } : holding;
     }),
   );
 }
