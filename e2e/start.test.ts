@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -66,19 +66,6 @@ describe("npm start", () => {
     const { child, said } = await start(await environment("/dev/null/data"));
     assert.equal(child.exitCode, 1);
     assert.match(said, /cannot be written \(ENOTDIR\): set DATA_DIR/);
-  });
-
-  test("says in a sentence that its data are of the factory before, and leaves them", async () => {
-    const env = await environment(join(folder, "old"));
-    await mkdir(env.DATA_DIR);
-    const file = join(env.DATA_DIR, "demo.json");
-    for (const kept of ["{}", JSON.stringify({ factory: `0x${"47".repeat(20)}` })]) {
-      await writeFile(file, kept);
-      const { child, said } = await start(env);
-      assert.equal(child.exitCode, 1);
-      assert.match(said, /^The addresses in \S+ are of the factory .*: move that folder away/);
-      assert.equal(await readFile(file, "utf8"), kept);
-    }
   });
 
   test("prints lines that work as pasted, and keeps its data between starts", async (t) => {

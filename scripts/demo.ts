@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export type Credentials = { apiKey: string; clientId: string };
-/** `factory`: of which the addresses in the database are. */
-export type Demo = Credentials & { baseUrl: string; rpcUrl: string; factory: string };
+export type Demo = Credentials & { baseUrl: string; rpcUrl: string };
 
 /** Readable by its owner alone. */
 export const demoFile = (dataDir: string) => join(dataDir, "demo.json");

@@ -5,7 +5,6 @@ import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { factoryAddress } from "executable-address-contracts";
 import { startAnvil } from "executable-address-contracts/anvil";
 import { becomeServerOf, InUseError } from "../service/store/server-lock.ts";
 import { end, isAnswering } from "./child-process.ts";
@@ -46,7 +45,6 @@ try {
 async function start(): Promise<void> {
   prepareDataDir();
   stops.push(lockDataDir());
-  requireSameFactory();
   await requireFree(chainPort, "127.0.0.1", "CHAIN_PORT");
   await requireFree(port, host, "PORT");
   buildPages();
@@ -62,7 +60,7 @@ async function start(): Promise<void> {
   const env = serviceEnv(anvil.rpcUrl);
   const { apiKey, clientId } = demoAccount(env);
   const { rpcUrl } = anvil;
-  const demo: Demo = { baseUrl, rpcUrl, apiKey, clientId, factory: factoryAddress };
+  const demo: Demo = { baseUrl, rpcUrl, apiKey, clientId };
   writeFileSync(demoFile(dataDir), JSON.stringify(demo, null, 2), { mode: 0o600 });
 
   const log = join(dataDir, "service.log");
@@ -211,16 +209,6 @@ function prepareDataDir(): void {
       `${dataDir} cannot be written (${code}): set DATA_DIR to a folder that can.`,
     );
   }
-}
-
-/** @throws {Sentence} where the addresses kept there are of a factory that came before this one */
-function requireSameFactory(): void {
-  const kept = readDemo(dataDir);
-  if (!kept || kept.factory === factoryAddress) return;
-  throw new Sentence(
-    `The addresses in ${dataDir} are of the factory ${kept.factory ?? "before"}, and this ` +
-      `version's is ${factoryAddress}: move that folder away, or set DATA_DIR to another.`,
-  );
 }
 
 /** @throws {Sentence} before anything in the folder is touched, when somebody uses it */

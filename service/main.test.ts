@@ -9,8 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
+import { deriveAddress, encodeNewIntent, factoryAddress, type Hex } from "executable-address";
 import { freePort } from "executable-address-contracts/anvil";
 import { newIntent, token } from "./http/app-for-tests.ts";
+import { openStore } from "./store/open.ts";
+import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));
 after(() => rmSync(directory, { recursive: true }));
@@ -100,6 +103,49 @@ describe("a start is refused in one sentence that names the setting, exit code 1
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`^PORT ${port} is taken by another program`));
     server.close();
+  });
+});
+
+describe("a database of another factory", () => {
+  const parts = { factory: factoryAddress };
+  /** A folder with one record of each factory. */
+  async function folderOf(name: string, factories: Hex[]): Promise<string> {
+    const folder = join(directory, name);
+    const store = await openStore({ dataDirectory: folder });
+    for (const factory of factories) {
+      const { terms } = encodeNewIntent(newIntent(), { factory });
+      const address = deriveAddress(terms, { factory });
+      await store.saveRecord({ address, terms, accountId: "acc_1", createdAtMs: 1 });
+    }
+    await store.close();
+    return folder;
+  }
+  const other: Hex = `0x${"47".repeat(20)}`;
+
+  test("is refused in a sentence, and left as it is", async () => {
+    const folder = await folderOf("other-factory", [other, other]);
+    const { code, stderr } = await run("main", [], { DATA_DIR: folder });
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      `DATA_DIR ${folder} holds addresses of another factory than this version's, ` +
+        `${factoryAddress}: name another, or run the version it was made with\n`,
+    );
+  });
+
+  test("is none where one record is not served and another is", async () => {
+    const store = await openStore({
+      dataDirectory: await folderOf("one-corrupt", [other, factoryAddress]),
+    });
+    await requireOwnRecords(store, parts);
+    await store.db
+      .updateTable("records")
+      .set({ terms: Buffer.alloc(0) })
+      .execute();
+    await assert.rejects(requireOwnRecords(store, parts), OtherFactoryError);
+    await store.db.deleteFrom("records").execute();
+    await requireOwnRecords(store, parts);
+    await store.close();
   });
 });
 

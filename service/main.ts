@@ -21,6 +21,7 @@ import { defaultLimits, type Limits } from "./http/parts.ts";
 import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
+import { requireOwnRecords } from "./store/record.ts";
 import type { Store } from "./store/store.ts";
 import { startTelemetry } from "./trace/telemetry.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
@@ -49,8 +50,10 @@ async function start(config: Config): Promise<void> {
   const stopTelemetry = await startTelemetry(process.env, log);
   if (stopTelemetry) stops.push(stopTelemetry);
 
+  const keccak = newWasmKeccak();
   const store = await openStore(config);
   stops.push(() => store.close());
+  await requireOwnRecords(store, { factory: factoryAddress, keccak });
   const accounts = await countedAccounts(store, config, metrics, log);
   stops.push(() => accounts.close());
   const factory = { address: factoryAddress, codeHash: factoryCodeHash };
@@ -68,7 +71,7 @@ async function start(config: Config): Promise<void> {
       chains,
       desk: openDesk(store, log),
       factory: factoryAddress,
-      keccak: newWasmKeccak(),
+      keccak,
       publicUrl: config.publicUrl,
       webhookTargets: config.webhookTargets,
       labels: readLabels(config.labelsFile),
@@ -95,7 +98,7 @@ async function start(config: Config): Promise<void> {
       store,
       chains,
       factory,
-      keccak: newWasmKeccak(),
+      keccak,
       publicUrl: config.publicUrl,
       now: Date.now,
       onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),

@@ -14,6 +14,10 @@ export function sentenceOf(
   if (error.name === "InUseError") {
     return `DATA_DIR ${message}: stop that, or set DATABASE_URL for several`;
   }
+  if (error.name === "OtherFactoryError") {
+    const name = config.databaseUrl ? "DATABASE_URL" : `DATA_DIR ${config.dataDirectory}`;
+    return `${name} ${message}: name another, or run the version it was made with`;
+  }
   if (code === "EADDRINUSE") {
     const name = error.port === config.metricsPort ? "METRICS_PORT" : "PORT";
     return `${name} ${error.port} is taken by another program; stop that, or set another ${name}`;

@@ -2,7 +2,7 @@
 // address under which they are held. Every reader of records decodes them here.
 
 import { decodeTerms, deriveAddress, type Hex, type Intent, type Keccak } from "executable-address";
-import { CorruptError } from "./store.ts";
+import { CorruptError, type Store } from "./store.ts";
 
 /** `keccak`: noble's unless a faster one is given. */
 export type DecodeParts = { factory: Hex; keccak?: Keccak };
@@ -23,6 +23,29 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
     const digits = Buffer.from(address).toString("hex");
     throw new CorruptError(`the record of 0x${digits} is not served`, { cause });
   }
+}
+
+/** The records are of a factory that came before this one, or was made by somebody else. */
+export class OtherFactoryError extends Error {
+  override name = "OtherFactoryError";
+}
+
+/** A single one may be corrupt; so many are not by chance. */
+const samples = 8;
+
+/**
+ * Under another factory no record derives its address: each look-up would be a fault of ours.
+ *
+ * @throws {OtherFactoryError} where there are records and none of the first few is this factory's
+ */
+export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Promise<void> {
+  const rows = await db.selectFrom("records").select(["address", "terms"]).limit(samples).execute();
+  const isOwn = (row: (typeof rows)[0]) =>
+    Buffer.compare(row.address, deriveAddress(row.terms, parts)) === 0;
+  if (rows.length === 0 || rows.some(isOwn)) return;
+  throw new OtherFactoryError(
+    `holds addresses of another factory than this version's, ${parts.factory}`,
+  );
 }
 
 /** Why a record does not prove itself, in a line without the address. */
