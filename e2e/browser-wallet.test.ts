@@ -149,7 +149,7 @@ describe("a payment to its end", () => {
     assert.ok(wallet.asked.includes("wallet_addEthereumChain"));
     assert.equal(await page.locator(".qr").count(), 0);
     const hash = await execute(service, record);
-    await says("The calls have run, all of them and once.");
+    await says("The calls have run: all of them, once.");
     await says(hash);
     assert.equal(await page.getByText("Expires in").count(), 0);
     assert.equal(await page.getByText("What would happen now").count(), 0);
@@ -288,6 +288,7 @@ describe("where there is no wallet", () => {
     const encoded = encodeURIComponent(url);
     assert.equal(await link("MetaMask"), `https://link.metamask.io/dapp/${url.slice(7)}`);
     assert.equal(await link("Coinbase Wallet"), `https://go.cb-w.com/dapp?cb_url=${encoded}`);
+    assert.equal(await link("Rainbow"), `https://rnbwapp.com/dapp?url=${encoded}`);
     assert.equal(
       await link("Trust Wallet"),
       `https://link.trustwallet.com/open_url?coin_id=60&url=${encoded}`,

@@ -64,7 +64,7 @@ export async function listAddresses(
   for (const row of rows) {
     if (items.length === query.limit) break;
     read += 1;
-    const item = itemOf(row);
+    const item = itemOf(row, query.nowMs);
     last = { at: Number(row.walk_at), address: item.address };
     if (fits(item, query)) items.push(item);
   }
@@ -90,7 +90,8 @@ function walkOf({ accountId, settledFrom, settledUntil, reference, state }: Addr
     const from = sql`address_references a where ${mine} and a.reference = ${reference}`;
     return { at: "created_at", from, answers: 1 };
   }
-  if (state !== undefined && state !== "unfunded") {
+  // Of an address that never held money nothing is kept: these two walk all of them.
+  if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return {
       at: "created_at",
       from: sql`watches a where ${mine} and a.state = ${state}`,
@@ -151,15 +152,22 @@ async function readRows(
   return rows;
 }
 
-function itemOf(row: Row): ListedAddress {
+function itemOf(row: Row, nowMs: number): ListedAddress {
+  const termsHead = Buffer.from(row.head);
+  const seen = seenOf(row);
   return {
     address: Buffer.from(row.address),
     createdAt: Number(row.created_at),
-    termsHead: Buffer.from(row.head),
+    termsHead,
     reference: row.reference,
-    ...seenOf(row),
+    ...seen,
+    state: stateNow(seen.state, expirationOf(termsHead), nowMs),
   };
 }
+
+/** Nobody looks again at an address without money: whether it has expired its terms tell. */
+export const stateNow = (seen: string, expirationTimestamp: number, nowMs: number): string =>
+  seen === "unfunded" && expirationTimestamp * 1000 < nowMs ? "expired" : seen;
 
 type SeenRow = Pick<
   Row,
@@ -202,6 +210,7 @@ export async function findSeen(
 /** The words of terms: 0x20 ‖ token ‖ amount ‖ … ‖ salt ‖ chainId. */
 export const tokenOf = (head: Buffer) => head.subarray(44, 64);
 export const amountOf = (head: Buffer) => BigInt(`0x${head.subarray(64, 96).toString("hex")}`);
+const expirationOf = (head: Buffer) => Number(head.readBigUInt64BE(152));
 export const chainIdOf = (head: Buffer) => Number(head.readBigUInt64BE(248));
 
 function fits(item: ListedAddress, query: AddressFilter): boolean {

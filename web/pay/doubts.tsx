@@ -32,7 +32,7 @@ export function Doubts({ standing, children }: DoubtsProps) {
   return (
     <>
       <div className="ask-all">
-        <Notice tone={isGrave ? "warn" : "plain"} title={say("notOffered")}>
+        <Notice tone={isGrave ? "warn" : "plain"} title={isGrave ? say("notOffered") : undefined}>
           {doubts.map((doubt) => (
             <p key={doubt}>
               <Said

@@ -87,11 +87,12 @@ type BelowProps = {
 function Below({ standing, news, simulated, isFinal, hazards, ask, onRetry }: BelowProps) {
   const { say } = useSpeech();
   const { owed } = standing;
+  const isOver = standing.state === "expired" || standing.state === "recovered";
   const fails = simulated.kind === "done" && simulated.simulation.outcome === "fails";
   return (
     <>
       {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
-        <Folded title={say("otherMoney")} isOpen>
+        <Folded title={say(isOver ? "returnedMoney" : "otherMoney")} isOpen>
           <OtherMoney status={news.status} />
         </Folded>
       )}

@@ -8,7 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { useAbout } from "./about.tsx";
-import { Party } from "./intent/address-text.tsx";
+import { GroupedAddress } from "./intent/address-text.tsx";
 import { findToken } from "./intent/reading.ts";
 import { explorerLink } from "./live/explorer.ts";
 import { sayMomentInFull } from "./live/say-when.ts";
@@ -37,7 +37,10 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
           ...(status?.execution
             ? [[say("paidBy"), <bdi key="paid">{sayAmount(intent.amount)}</bdi>] as const]
             : []),
-          [say("to"), <Party key="to" address={record.address} />],
+          [
+            say(status?.execution ? "to" : "address"),
+            <GroupedAddress key="to" address={record.address} />,
+          ],
           ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
           [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
           ...(event
@@ -121,7 +124,7 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
       : `${say("baseUnits", { amount })} ${say("ofToken", { address: token })}`;
   };
   const recovery = (
-    <code dir="ltr" className="break-all">
+    <code dir="ltr" className="inline-block break-all">
       {intent.recovery}
     </code>
   );

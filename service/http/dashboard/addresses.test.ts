@@ -86,15 +86,33 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await list(`createdFrom=${at(nowMs - 60_000)}`), [third, second]);
       assert.deepEqual(await list(`createdUntil=${at(nowMs)}&token=${token}`), [second, first]);
       assert.deepEqual(await list(`state=unfunded&token=${other}`), []);
+      assert.deepEqual(await list("state=expired"), []);
     });
 
-    test("each with its reference and what was last seen of it, or null", async () => {
+    test("an address that never held money is expired from its expiry, not unfunded", async () => {
+      const [, second, third] = created;
+      const before = nowMs;
+      nowMs = newIntent().expirationTimestamp * 1000;
+      assert.deepEqual(await list("state=unfunded"), [third, second]);
+      nowMs += 1;
+      assert.deepEqual(await list("state=expired"), [third, second]);
+      assert.deepEqual(await list("state=unfunded"), []);
+      const { items } = (await browser.get(`${api}/addresses`)).json();
+      assert.deepEqual(
+        items.map(({ seen }: { seen: { state: string } }) => seen.state),
+        ["expired", "expired", "executed"],
+      );
+      nowMs = before;
+    });
+
+    test("each with its reference and what was last seen of it", async () => {
       const { items } = (await browser.get(`${api}/addresses`)).json();
       assert.deepEqual(
         items.map(({ reference }: { reference: string | null }) => reference),
         [null, "order 2", "order 1"],
       );
-      assert.equal(items[0].seen, null);
+      const nothing = { state: "unfunded", block: null, transactionHash: null, settledAt: null };
+      assert.deepEqual(items[0].seen, nothing);
       assert.equal(items[2].seen.state, "executed");
       assert.equal(items[2].seen.block.number, 9);
       assert.equal(items[2].seen.settledAt, new Date(settledAtMs).toISOString());

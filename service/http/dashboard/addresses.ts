@@ -9,6 +9,7 @@ import {
   findSeen,
   listAddresses,
   type Seen,
+  stateNow,
 } from "../../events/list-addresses.ts";
 import { findReferences } from "../../events/references.ts";
 import { findOwned, type OwnedPlace } from "../../store/owned.ts";
@@ -27,7 +28,7 @@ const listInput = z
     token: z.string().max(100).optional(),
     /** Exactly this one. */
     reference: z.string().max(300).optional(),
-    /** As last seen: an address that never held money is `unfunded`, also after its expiry. */
+    /** As last seen; an address without money is `expired` from its expiry by this clock. */
     state: stateInput.optional(),
     createdFrom: timeInput.optional(),
     createdUntil: timeInput.optional(),
@@ -71,12 +72,13 @@ export function mountAddresses(
     return {
       items: found.map((row) => {
         const digits = Buffer.from(row.address).toString("hex");
+        const intent = decodeTerms(row.terms, { keccak });
         return {
           address: formatAddress(row.address, keccak),
           reference: references.get(digits) ?? null,
           createdAt: toIso(row.createdAtMs),
-          intent: decodeTerms(row.terms, { keccak }),
-          seen: shownSeen(seen.get(digits)),
+          intent,
+          seen: shownSeen(seen.get(digits) ?? nothingSeen, intent.expirationTimestamp, now()),
         };
       }),
       next: next ? `${next.createdAtMs}-${Buffer.from(next.address).toString("hex")}` : null,
@@ -84,8 +86,18 @@ export function mountAddresses(
   });
 }
 
-const shownSeen = (seen: Seen | undefined) =>
-  seen ? { ...seen, settledAt: toIsoOrNull(seen.settledAt) } : null;
+const nothingSeen: Seen = {
+  state: "unfunded",
+  block: null,
+  transactionHash: null,
+  settledAt: null,
+};
+
+const shownSeen = (seen: Seen, expirationTimestamp: number, nowMs: number) => ({
+  ...seen,
+  state: stateNow(seen.state, expirationTimestamp, nowMs),
+  settledAt: toIsoOrNull(seen.settledAt),
+});
 
 type Listed = Omit<AddressQuery, "order" | "cursor"> & { after: OwnedPlace | undefined };
 

@@ -190,6 +190,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await addresses("state=funded&chainId=1"), [records[1]?.address]);
       assert.deepEqual(await addresses("state=funded&chainId=10"), []);
       assert.equal((await addresses("state=unfunded")).length, 2);
+      assert.equal((await addresses("state=expired")).length, 0);
+      const before = nowMs;
+      nowMs = newIntent().expirationTimestamp * 1000 + 1;
+      assert.equal((await addresses("state=unfunded")).length, 0);
+      assert.deepEqual(await addresses("state=expired"), [
+        records[3]?.address,
+        records[2]?.address,
+      ]);
+      nowMs = before;
       assert.equal((await addresses(`token=${newIntent().token}`)).length, 4);
       assert.deepEqual(await addresses(`token=0x${"3".repeat(40)}`), []);
       assert.equal((await addresses(`createdFrom=${start}`)).length, 4);

@@ -6,13 +6,19 @@ import { type Page, search } from "../api.ts";
 import { request } from "../request.ts";
 
 /** What the service last saw by itself; null where no money ever came. */
-type Seen = { state: AddressState; settledAt: string | null; transactionHash: Hex | null };
+type Seen = {
+  state: AddressState;
+  /** Null where no money was ever seen. */
+  block: object | null;
+  settledAt: string | null;
+  transactionHash: Hex | null;
+};
 export type OwnedAddress = {
   address: Hex;
   reference: string | null;
   createdAt: string;
   intent: Intent;
-  seen: Seen | null;
+  seen: Seen;
 };
 
 /** What is empty is not asked for; `address`, or how it begins, goes with `token` alone. */

@@ -46,9 +46,9 @@ export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): 
       token?.symbol ?? "",
       token ? formatUnits(intent.amount, token.decimals).replaceAll(",", "") : "",
       intent.amount,
-      seen?.state ?? "unfunded",
-      seen?.settledAt ?? "",
-      seen?.transactionHash ?? "",
+      seen.state,
+      seen.settledAt ?? "",
+      seen.transactionHash ?? "",
     ];
   });
   return [columns, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");

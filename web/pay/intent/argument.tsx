@@ -14,8 +14,13 @@ export function Argument({ type, text, token }: ArgumentProps): ReactNode {
   if (token) {
     return (
       <>
-        <bdi dir="ltr">{text}</bdi>
-        <span className="font-sans text-soft"> ({sayAmount(text, token)})</span>
+        <bdi dir="ltr" className="wrap-anywhere">
+          {text}
+        </bdi>
+        <span className="font-sans text-soft">
+          {" "}
+          (<bdi>{sayAmount(text, token)}</bdi>)
+        </span>
       </>
     );
   }

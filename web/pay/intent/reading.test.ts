@@ -156,8 +156,8 @@ describe("an intent in one sentence", () => {
       values: { calls: "2", contracts: "2" },
     });
     assert.deepEqual(sum(...Array(32).fill(pay)), {
-      as: "sumCalls",
-      values: { calls: "32", contracts: "1" },
+      as: "sumCallsOne",
+      values: { calls: "32", party: { address: other } },
     });
     assert.deepEqual(sum(pay), { as: "sumOneCall", values: { party: { address: other } } });
   });

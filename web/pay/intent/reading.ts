@@ -109,9 +109,9 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
       values: { party: { address: second!.target }, amount: amountOf(first!.args[1]!) },
     };
   }
+  const calls = `${intent.calls.length}`;
   const contracts = new Set(intent.calls.map(({ target }) => target.toLowerCase())).size;
-  return {
-    as: "sumCalls",
-    values: { calls: `${intent.calls.length}`, contracts: `${contracts}` },
-  };
+  return contracts === 1
+    ? { as: "sumCallsOne", values: { calls, party: { address: first!.target } } }
+    : { as: "sumCalls", values: { calls, contracts: `${contracts}` } };
 }

@@ -30,7 +30,10 @@ const nameMax = 40;
 export const nameOf = ({ info }: Wallet): string =>
   hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
 
-/** Wallet apps that document a link to open a page inside. `page` is an absolute URL. */
+/**
+ * Wallet apps that open a page inside by a link: as they document it, Rainbow as its app's source
+ * has it (`src/handlers/deeplinks.ts`). `page` is an absolute URL.
+ */
 export const walletApps: readonly { name: string; link: (page: string) => string }[] = [
   {
     name: "MetaMask",
@@ -39,6 +42,10 @@ export const walletApps: readonly { name: string; link: (page: string) => string
   {
     name: "Coinbase Wallet",
     link: (page) => `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(page)}`,
+  },
+  {
+    name: "Rainbow",
+    link: (page) => `https://rnbwapp.com/dapp?url=${encodeURIComponent(page)}`,
   },
   {
     name: "Trust Wallet",
