@@ -5,6 +5,9 @@ import { memoryLimiter } from "./limits.ts";
 
 const email = "ada@example.com";
 
+/** The first address of the `i`th /24. */
+const network = (i: number) => `10.${i >> 8}.${i & 255}.1`;
+
 function open() {
   let now = 0;
   const attempts = limitAttempts(
@@ -40,11 +43,19 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
-  test("the 101st at one account is refused, from however many addresses", async () => {
+  test("beyond 800 at one account it is refused, from however many networks", async () => {
     const { spend } = open();
     let admitted = 0;
-    for (let i = 0; i < 30; i++) admitted += await spend({ ip: `192.0.2.${i}` });
-    assert.equal(admitted, 100);
+    for (let i = 0; i < 1_000; i++) admitted += await spend({ ip: network(i) });
+    assert.equal(admitted, 800);
+  });
+
+  test("networks that guess again and again get 100, however many addresses they have", async () => {
+    const { spend } = open();
+    let admitted = 0;
+    for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });
+    for (let i = 0; i < 200; i++) admitted += await spend({ ip: `2001:db8:1:${i}::1` });
+    assert.equal(admitted, 2 * 3 + 100);
   });
 
   test("a cookie of another account, a forged one and a malformed one change nothing", async () => {
@@ -65,10 +76,20 @@ describe("attempts to sign in", () => {
 
   test("a browser that has signed in is not locked out by strangers from everywhere", async () => {
     const { attempts, spend } = open();
-    for (let i = 0; i < 30; i++) await spend({ ip: `192.0.2.${i}` });
-    assert.equal(await spend({ ip: "192.0.2.0" }), 0);
+    for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
+    assert.equal(await spend({ ip: network(1_001) }), 0);
     const deviceCookie = attempts.newDeviceCookie(email);
-    assert.equal(await spend({ ip: "192.0.2.0", deviceCookie }), 10);
+    assert.equal(await spend({ ip: network(1_001), deviceCookie }), 10);
+  });
+
+  test("nor is a browser that never has, while 200 networks guess for days", async () => {
+    const { attempts, spend, wait } = open();
+    for (let hour = 0; hour < 72; hour++) {
+      for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
+      const owner = { ip: network(1_000 + hour), email, deviceCookie: undefined };
+      for (let i = 0; i < 3; i++) assert.equal(await attempts.trySignIn(owner), 0, `hour ${hour}`);
+      wait(3_600_000);
+    }
   });
 
   test("one a minute is always admitted", async () => {

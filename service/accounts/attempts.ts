@@ -1,9 +1,10 @@
 // How often somebody may try a password, without a stranger being able to lock anybody out.
 //
-// Three limits for a browser that has never signed in to the account: per address, per address and
-// account, and per account. The last one is what stops a guesser with many addresses, and it is
-// also what such a stranger could use up on purpose. So a browser that has signed in before holds a
-// signed cookie that says so, and is judged by a limit of its own alone.
+// A browser that has never signed in to the account is limited per address, per address and account,
+// and per account. The last is what stops a guesser with many addresses, who could use it up on
+// purpose to lock the owner out. So it has two parts: one for the first three tries a day of each
+// /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one for all others. And a
+// browser that has signed in before holds a signed cookie that says so, and has a limit of its own.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6 } from "node:net";
@@ -13,8 +14,10 @@ import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.t
 const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
-/** 2,400 guesses a day from everywhere, at passwords of at least 12 characters. */
-const perAccount: Policy = { name: "sign-in-account", intervalMs: 36_000, burst: 100 };
+const perFirstTries = perDay("sign-in-first-tries", 3);
+/** These two: 2,400 guesses a day from everywhere, at passwords of at least 12 characters. */
+const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
+const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
 
@@ -63,12 +66,15 @@ export function limitAttempts(
       for (const [policy, key] of [
         [perAddress, network],
         [perPair, `${network} ${email}`],
-        [perAccount, email],
       ] as const) {
         const wait = retryMs(await take(limiter, policy, key));
         if (wait > 0) return wait;
       }
-      return 0;
+      // A first try is spent whether it is let through or not: nobody can save them up to be there
+      // whenever there is one to take.
+      const first = await take(limiter, perFirstTries, `${wideNetworkOf(attempt.ip)} ${email}`);
+      if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
+      return retryMs(await take(limiter, perAccount, email));
     },
     async trySignUp(ip) {
       return retryMs(await take(limiter, perSignUpAddress, networkOf(ip)));
