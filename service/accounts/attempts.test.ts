@@ -50,7 +50,7 @@ describe("attempts to sign in", () => {
     assert.equal(admitted, 800);
   });
 
-  test("networks that guess again and again get 100, however many addresses they have", async () => {
+  test("networks that guess again and again get 100, from however many addresses", async () => {
     const { spend } = open();
     let admitted = 0;
     for (let i = 0; i < 200; i++) admitted += await spend({ ip: `192.0.2.${i}` });

@@ -3,7 +3,7 @@
 // Every /v1 answer, whatever its status, carries CORS `*` and X-Request-Id; every refusal, the
 // framework's own included, has the shape of spec/service.md §7.
 
-import { METHODS, type Server } from "node:http";
+import { METHODS } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import Fastify, { type FastifyInstance } from "fastify";
 import { traceRequests } from "../trace/requests.ts";
@@ -16,12 +16,13 @@ import type { Intents } from "./dashboard/intents.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { addresses } from "./lists/addresses.ts";
 import { accountEvents } from "./lists/events.ts";
-import { boundSockets } from "./load/sockets.ts";
+import { type Admission, admitCreates } from "./load/admission.ts";
+import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
-import { answerClientError, answerError, refuseExpectation, refuseUnknownPath } from "./refuse.ts";
+import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
@@ -31,37 +32,28 @@ import { status } from "./status/status.ts";
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;
 
-const requestMsMax = 30_000;
-/** Node looks for late requests every 30 s unless it is told otherwise. */
-const timeoutsCheckedMs = 1_000;
-
 export function buildApp(parts: Parts): FastifyInstance {
   // In some processes V8 takes requests for long-lived and allocates them in its old space, where a
   // finished one keeps what it refers to until a full collection: then a scavenge copies half of
   // the young space. Without: p99 of 7 ms for 30, and a third less processor time for a look-up.
   setFlagsFromString("--no-allocation-site-pretenuring");
+  const newRequestId = requestIds();
+  const creates = admitCreates(parts);
   const app = Fastify({
     logger: false,
-    genReqId: requestIds(),
+    serverFactory: (listener) => openServer(listener, { ...parts, creates, newRequestId }),
+    genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
     // What is on its way when a drain begins is served: a refusal there would be needless.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    requestTimeout: requestMsMax,
-    http: {
-      headersTimeout: parts.limits.headersMsMax,
-      connectionsCheckingInterval: timeoutsCheckedMs,
-      requireHostHeader: false,
-    },
     // The router would answer 404 beyond it; a path that is not an address is 400 at any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
     clientErrorHandler: answerClientError,
   });
-  boundSockets(app.server as Server, parts.limits.connectionsMax);
-  app.server.on("checkExpectation", refuseExpectation);
   // Known to the router, every method is told 405 and what the path takes.
   const more = METHODS.filter((method) => !app.supportedMethods.includes(method));
   for (const method of more) app.addHttpMethod(method);
@@ -75,19 +67,23 @@ export function buildApp(parts: Parts): FastifyInstance {
   mountProbes(app, parts);
   const statuses = openStatuses(parts);
   const intents = { check: openCheck(parts), create: openCreate(parts) };
-  app.register(async (scope) => mountApi(scope, parts, statuses, intents), { prefix: "/v1" });
+  const work = { statuses, intents, creates };
+  app.register(async (scope) => mountApi(scope, parts, work), { prefix: "/v1" });
   mountDashboard(app, parts, statuses, intents);
   return app;
 }
 
+type Work = { statuses: Statuses; intents: Intents; creates: Admission };
+
 /** spec/service.md §4. A GET ignores credentials altogether. */
-function mountApi(api: FastifyInstance, parts: Parts, statuses: Statuses, intents: Intents): void {
+function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
+  const { statuses, intents, creates } = work;
   api.addHook("onRequest", apiHeaders);
   const at = (path: string, routes: Record<string, Route>) =>
     mount(api, parts.metrics, path, routes);
   const find = lookup(parts);
   // A GET looks up what is not an address.
-  at("/address/create", { POST: create(parts, intents.create), GET: find });
+  at("/address/create", { POST: create(creates, intents.create, parts), GET: find });
   at("/address/check", { POST: check(parts, intents.check), GET: find });
   at("/address/:address", { GET: find });
   at("/address/:address/status", { GET: status(parts, statuses) });

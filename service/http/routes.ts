@@ -6,6 +6,7 @@ import type {
   FastifyRequest,
   HTTPMethods,
   onRequestHookHandler,
+  onResponseHookHandler,
   RouteHandlerMethod,
 } from "fastify";
 import { Refusal } from "./errors.ts";
@@ -24,7 +25,7 @@ export function mount(
     method === "GET" ? ["GET", "HEAD"] : method,
   );
   const allow = [...own, "OPTIONS"].join(", ");
-  const onResponse = metrics.countResponses(app.prefix + path);
+  const onResponse = countAnswers(metrics, app.prefix + path);
   for (const [method, { before = [], handler }] of Object.entries(routes)) {
     app.route({ method: method as HTTPMethods, url: path, onRequest: before, handler, onResponse });
   }
@@ -42,6 +43,15 @@ export function mount(
     handler: unreachable,
     onResponse,
   });
+}
+
+/** An onResponse hook. */
+export function countAnswers(metrics: Metrics, route: string): onResponseHookHandler {
+  const count = metrics.countResponses(route);
+  return (_request, { statusCode, elapsedTime }, done) => {
+    count(statusCode, elapsedTime);
+    done();
+  };
 }
 
 /** A page may send what spec §5 asks for, and keep asking for two hours without a preflight. */

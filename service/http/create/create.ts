@@ -7,7 +7,7 @@ import { perDay } from "../../accounts/limits.ts";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody, Refusal } from "../errors.ts";
-import { openAdmission } from "../load/admission.ts";
+import type { Admission } from "../load/admission.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
@@ -69,12 +69,7 @@ export function referenceOf({ query }: FastifyRequest): string | undefined {
   return reference === undefined ? undefined : parseReference(reference);
 }
 
-export function create(parts: Parts, createRecord: CreateRecord): Route {
-  const { limits, metrics } = parts;
-  const admission = openAdmission(limits.createsInFlightMax, () => {
-    metrics.shed.inc({ route: "create" });
-    metrics.createsAdmitted.set(admission.limit());
-  });
+export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
     // The credential comes before the body: nobody unknown has us read or parse one.
     before: [

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
+import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
@@ -33,7 +34,7 @@ export function mountDashboard(
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
       route.bodyLimit = bodyBytesMax;
-      route.onResponse = parts.metrics.countResponses(route.url);
+      route.onResponse = countAnswers(parts.metrics, route.url);
     });
 
   app.register(

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Parts } from "../parts.ts";
 import { followLatency } from "./follow-latency.ts";
 import { shed } from "./shed.ts";
 
@@ -12,7 +13,22 @@ type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
 /** A body that takes longer may be cut off where its place is needed. */
 const bodyMsMin = 1_000;
 
-/** @param most of all under way, those whose bodies are still on their way included */
+export type Admission = ReturnType<typeof openAdmission>;
+
+/** Of creates, whose refusals are counted. */
+export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
+  const refused = metrics.shed.labels("create");
+  const admission = openAdmission(limits.createsInFlightMax, () => {
+    refused.inc();
+    metrics.createsAdmitted.set(admission.limit());
+  });
+  return admission;
+}
+
+/**
+ * @param most of all under way, those whose bodies are still on their way included
+ * @param onShed told of each that is refused
+ */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
   const places = new WeakMap<IncomingMessage, Place>();
@@ -32,24 +48,36 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 
   /** Clients that are slow with their bodies, on purpose perhaps, do not keep others out. */
-  const cutSlowest = (): boolean => {
+  const slowest = (): IncomingMessage | undefined => {
     const [oldest] = waiting;
-    if (!oldest || performance.now() - places.get(oldest)!.sinceMs < bodyMsMin) return false;
-    waiting.delete(oldest);
-    oldest.socket.destroy();
-    return true;
+    const isSlow = oldest && performance.now() - places.get(oldest)!.sinceMs >= bodyMsMin;
+    return isSlow ? oldest : undefined;
+  };
+
+  const cut = (slow: IncomingMessage) => {
+    waiting.delete(slow);
+    slow.socket.destroy();
+  };
+
+  /** Whether one that comes now has no place. */
+  const isFull = () => {
+    limit.met(working + 1);
+    return working >= limit.current() || (underWay >= most && !slowest());
   };
 
   return {
     limit: () => Math.floor(limit.current()),
     working: () => working,
+    isFull,
+    /** One was refused by whoever asked {@link isFull}. */
+    refused: onShed,
     /** An onRequest hook. */
     enter({ raw }: FastifyRequest, reply: FastifyReply, done: () => void) {
-      limit.met(working + 1);
-      if (working >= limit.current() || (underWay >= most && !cutSlowest())) {
+      if (isFull()) {
         onShed();
         return void shed(reply);
       }
+      if (underWay >= most) cut(slowest()!);
       const place = { isWorking: true, isOver: false, sinceMs: performance.now() };
       places.set(raw, place);
       underWay++;
