@@ -43,6 +43,17 @@ describe("a setting is refused by name, with what was found and what would be ri
     ],
     ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is no setting; expected SIGNUP$/],
     [
+      "several workers on SQLite",
+      { WORKERS: "2" },
+      /^WORKERS is above 1, and SQLite is one process's; expected DATABASE_URL beside it$/,
+    ],
+    [
+      "several workers of an executor",
+      { WORKERS: "2", ROLE: "executor", DATABASE_URL: "postgres://u@h/d" },
+      /^WORKERS is above 1, and ROLE executor is one process; expected ROLE api or all$/,
+    ],
+    ["no workers", { WORKERS: "0" }, /^WORKERS is "0"; expected a whole number from 1 to 128$/],
+    [
       "an expiry whose least is above its most",
       { EXPIRY_SECONDS_MIN: "600", EXPIRY_SECONDS_MAX: "60" },
       /^EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX/,

@@ -55,6 +55,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     docsUrl: optional("DOCS_URL", pageUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
+    workers: read("WORKERS", wholeNumber(1, 128), "1"),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "closed"),
     sessionSecret: secret("SESSION_SECRET", text32),
     metricsHost: read("METRICS_HOST", hostName, "127.0.0.1"),
@@ -87,12 +88,27 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     webhookTargets: read("WEBHOOK_TARGETS", oneOf(["public", "any"]), "public"),
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };
-  if (config.expirySecondsMin > config.expirySecondsMax) {
-    faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
-  }
+  faults.push(...contradictions(config, environment));
   faults.push(...unknownNames(Object.keys(environment), known));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return config;
+}
+
+type Combined = { workers: number; role: string } & Record<`expirySeconds${"Min" | "Max"}`, number>;
+
+/** Settings each of which is right alone. */
+function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
+  const faults: string[] = [];
+  if (config.expirySecondsMin > config.expirySecondsMax) {
+    faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
+  }
+  if (config.workers > 1 && !DATABASE_URL) {
+    faults.push("WORKERS is above 1, and SQLite is one process's; expected DATABASE_URL beside it");
+  }
+  if (config.workers > 1 && config.role === "executor") {
+    faults.push("WORKERS is above 1, and ROLE executor is one process; expected ROLE api or all");
+  }
+  return faults;
 }
 
 /** `EXECUTOR_` names that are no setting, and names a slip or two away from one. */

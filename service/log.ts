@@ -22,12 +22,13 @@ function traceFields(): object {
 
 /** @param destination stdout where it is left out */
 export function openLog(
-  options: { level: string; role: string },
+  options: { level: string; role: string; worker?: number },
   destination?: DestinationStream,
 ): Logger {
+  const { level, ...base } = options;
   const settings = {
-    level: options.level,
-    base: { role: options.role },
+    level,
+    base,
     mixin: traceFields,
     hooks: { streamWrite: originsOnly },
   };

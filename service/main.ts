@@ -1,5 +1,6 @@
 // The program: reads its configuration, opens what it needs, listens, and leaves in good order.
 
+import cluster from "node:cluster";
 import type { AddressInfo } from "node:net";
 import { factoryAddress } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
@@ -16,10 +17,10 @@ import { seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { prepareDrain } from "./http/load/drain.ts";
-import { createMetrics, type Metrics, serveMetrics } from "./http/metrics.ts";
-import { defaultLimits, type Limits } from "./http/parts.ts";
+import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
 import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
+import { onStopSignals } from "./signals.ts";
 import { openStore } from "./store/open.ts";
 import { requireOwnRecords } from "./store/record.ts";
 import type { Store } from "./store/store.ts";
@@ -28,13 +29,16 @@ import { startDelivery } from "./webhooks/deliver.ts";
 import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
 import { findSigningKey } from "./webhooks/sign.ts";
+import { eventLimitsOf, limitsOf } from "./workers/limits.ts";
+import { runWorkers } from "./workers/workers.ts";
 
 /** Undone last first, so that nothing is closed before those who use it. */
 type Stops = (() => unknown)[];
 
 try {
   const config = readConfig(process.env);
-  await start(config).catch((error) => {
+  const run = () => runWorkers(import.meta.filename, config, logOf(config));
+  await (config.workers > 1 && cluster.isPrimary ? run() : start(config)).catch((error) => {
     throw new Error(sentenceOf(error, config), { cause: error });
   });
 } catch (error) {
@@ -42,8 +46,13 @@ try {
   process.exit(1);
 }
 
+/** Of one of several workers, with its number. */
+function logOf({ logLevel: level, role }: Config): Logger {
+  return openLog({ level, role, ...(cluster.worker && { worker: cluster.worker.id }) });
+}
+
 async function start(config: Config): Promise<void> {
-  const log = openLog({ level: config.logLevel, role: config.role });
+  const log = logOf(config);
   const stops: Stops = [];
   const draining = new AbortController();
   const metrics = createMetrics();
@@ -60,10 +69,8 @@ async function start(config: Config): Promise<void> {
   const chains = await openChains(readChains(config.chainsFile), factory, log);
   stops.push(() => chains.close());
 
-  if (config.metricsPort !== undefined) {
-    const server = await serveMetrics(metrics.registry, config.metricsHost, config.metricsPort);
-    stops.push(() => server.close());
-  }
+  stops.push(await tellMetrics(metrics, config));
+
   if (config.role !== "executor") {
     const app = buildApp({
       store,
@@ -78,6 +85,7 @@ async function start(config: Config): Promise<void> {
       docsUrl: config.docsUrl,
       trustedProxies: config.trustedProxies,
       limits: limitsOf(config),
+      eventLimits: eventLimitsOf(config),
       metrics,
       log,
       now: Date.now,
@@ -120,9 +128,15 @@ async function start(config: Config): Promise<void> {
   stopOnSignal(stops, draining, log);
 }
 
-/** The defaults where the environment says nothing. */
-function limitsOf({ connectionsMax, ...limits }: Config): Limits {
-  return { ...defaultLimits, ...limits, ...(connectionsMax !== undefined && { connectionsMax }) };
+/** On a port of this process, or by way of the one that started it. @returns what ends it */
+async function tellMetrics({ registry }: Metrics, { metricsHost, metricsPort }: Config) {
+  if (metricsPort === undefined) return () => {};
+  if (cluster.isWorker) {
+    reportMetrics(registry);
+    return () => {};
+  }
+  const server = await serveMetrics(registry, metricsHost, metricsPort);
+  return () => server.close();
 }
 
 function countedAccounts(
@@ -145,18 +159,9 @@ function countedAccounts(
   });
 }
 
-/** One Ctrl-C may come from the terminal and from npm: within this time it is the same signal. */
-const sameSignalMs = 1000;
-
 /** The first signal drains; a later one ends at once. */
 function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): void {
-  let firstAt = 0;
-  const stop = async (signal: string) => {
-    if (draining.signal.aborted) {
-      if (performance.now() - firstAt < sameSignalMs) return;
-      process.exit(1);
-    }
-    firstAt = performance.now();
+  const drain = async (signal: string) => {
     log.info({ signal }, "draining");
     draining.abort();
     try {
@@ -168,6 +173,5 @@ function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): voi
     log.info("stopped");
     process.exit(0);
   };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  onStopSignals(drain, () => process.exit(1));
 }

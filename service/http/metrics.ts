@@ -1,7 +1,14 @@
 // What an operator watches, in Prometheus' format, on a port of its own (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from "prom-client";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -66,13 +73,34 @@ function responseMetrics(registry: Registry) {
 /** Serves the registry, at any path; resolves when it listens. Node's own figures included. */
 export function serveMetrics(registry: Registry, host: string, port: number): Promise<Server> {
   collectDefaultMetrics({ register: registry });
+  return serve(registry.contentType, () => registry.metrics(), host, port);
+}
+
+/** Serves what the workers of this process report, added up. */
+export function serveWorkersMetrics(host: string, port: number): Promise<Server> {
+  const registry = new AggregatorRegistry();
+  return serve(registry.contentType, () => registry.clusterMetrics(), host, port);
+}
+
+/** In a worker: gives its metrics to the process that started it, Node's own included. */
+export function reportMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
+  // A worker that is held up shall not hide behind the others' average.
+  Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
+  AggregatorRegistry.setRegistries([registry]);
+  new AggregatorRegistry();
+}
+
+const lagMetric = "nodejs_eventloop_lag_p99_seconds";
+
+function serve(type: string, text: () => Promise<string>, host: string, port: number) {
   const server = createServer((_request, response) => {
-    registry.metrics().then(
-      (text) => response.setHeader("content-type", registry.contentType).end(text),
+    text().then(
+      (body) => response.setHeader("content-type", type).end(body),
       (error: Error) => response.writeHead(500).end(error.message),
     );
   });
-  return new Promise((resolve, reject) => {
+  return new Promise<Server>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve(server));
   });

@@ -1,0 +1,203 @@
+// WORKERS=2 as it is run: two processes on one port over a real PostgreSQL, and the executor's own.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "executable-address-contracts/anvil";
+import { type Server, startServer } from "../../e2e/attacks/server-for-tests.ts";
+import { admin } from "../../e2e/service.ts";
+import { newIntent } from "../http/app-for-tests.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+type Line = { msg: string; role: string; worker?: number; pid?: number; restartMs?: number };
+const linesOf = ({ lines }: Server): Line[] => lines.map((line) => JSON.parse(line));
+const said = (server: Server, msg: string) => linesOf(server).filter((line) => line.msg === msg);
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(5);
+}
+
+/** Both listen, and the executor has begun where there is one. */
+async function start(env: NodeJS.ProcessEnv = {}, workers = 2): Promise<Server> {
+  const DATABASE_URL = await postgres.newDatabase();
+  const server = await startServer({ env: { DATABASE_URL, WORKERS: "2", ...env } });
+  await until(() => said(server, "worker started").length === workers);
+  await until(() => said(server, "listening").length === 2);
+  return server;
+}
+
+/** Over a connection of its own. `by` tells the processes apart. */
+async function ask(server: Server, path: string, post?: { apiKey: string; body: string }) {
+  const headers = { connection: "close", "content-type": "application/json" };
+  const asked = request({
+    host: "127.0.0.1",
+    port: server.port,
+    path,
+    agent: false,
+    ...(post && { method: "POST" }),
+    headers: post ? { ...headers, authorization: `Bearer ${post.apiKey}` } : headers,
+  }).end(post?.body);
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const chunk of answer) text += chunk;
+  const by = String(answer.headers["x-request-id"]).split("-")[0]!;
+  return { status: answer.statusCode!, by, json: () => JSON.parse(text) };
+}
+
+/** Asks until so many processes have answered; every answer. */
+async function askAll(count: number, asking: () => ReturnType<typeof ask>) {
+  const answers = [];
+  while (new Set(answers.map(({ by }) => by)).size < count) answers.push(await asking());
+  return answers;
+}
+
+const create = (server: Server, apiKey = server.apiKey) =>
+  ask(server, "/v1/address/create", { apiKey, body: JSON.stringify(newIntent()) });
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+const pidsOf = (server: Server) => said(server, "worker started").map(({ pid }) => pid!);
+
+describe("two workers and the executor", () => {
+  const EXECUTOR_KEY = `0x${"1".repeat(64)}`;
+  let server: Server;
+  let metricsPort: number;
+  before(async () => {
+    metricsPort = await freePort();
+    server = await start({ ROLE: "all", EXECUTOR_KEY, METRICS_PORT: String(metricsPort) }, 3);
+  });
+  after(() => server.stop());
+
+  test("what one creates all find at once, and a rotated key is dead on all", async () => {
+    const { accountId, apiKey } = await admin(
+      server.env,
+      "account",
+      "create",
+      "--email",
+      "two@example.com",
+    );
+    for (const created of await askAll(2, () => create(server, String(apiKey)))) {
+      assert.equal(created.status, 200);
+      const path = `/v1/address/${created.json().address}`;
+      for (const { status } of await askAll(2, () => ask(server, path))) assert.equal(status, 200);
+    }
+    await admin(server.env, "key", "rotate", "--account", String(accountId));
+    const answers = await askAll(2, () => create(server, String(apiKey)));
+    for (const { status } of answers) assert.equal(status, 401);
+  });
+
+  test("a credential's limit is one for all of them", async () => {
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 160 }, () => create(server)));
+    const allowed = 100 + (performance.now() - began) / 20 + 1;
+    const admitted = answers.filter(({ status }) => status === 200);
+    assert.equal(new Set(admitted.map(({ by }) => by)).size, 2);
+    assert.ok(admitted.length <= allowed, `${admitted.length} of ${allowed}`);
+    // A machine that is slow enough admits all.
+    if (allowed < 150) assert.ok(answers.some(({ status }) => status === 429));
+  });
+
+  test("METRICS_PORT gives what they counted together, and the executor's", async () => {
+    const answers = await askAll(2, () => ask(server, "/v1/openapi.json"));
+    const count = () => fetch(`http://127.0.0.1:${metricsPort}`).then((found) => found.text());
+    const counted = 'http_responses_total{route="/v1/openapi.json",status="200"}';
+    const wanted = `${counted} ${answers.length}\n`;
+    while (!(await count()).includes(wanted)) await sleep(20);
+    while (!/^executor_leads\{chain="1"\} [01]$/m.test(await count())) await sleep(20);
+    assert.match(await count(), /^nodejs_eventloop_lag_p99_seconds /m);
+  });
+
+  test("the executor is one process, and alone has its key", () => {
+    const roles = new Map<string, Set<number>>();
+    for (const { role, worker } of linesOf(server)) {
+      if (worker !== undefined && role !== "all") {
+        roles.set(role, (roles.get(role) ?? new Set()).add(worker));
+      }
+    }
+    assert.deepEqual(roles.get("api"), new Set([1, 2]));
+    if (process.platform !== "linux") return;
+    const environments = pidsOf(server).map((pid) => readFileSync(`/proc/${pid}/environ`, "utf8"));
+    const have = environments.filter((each) => each.includes(`EXECUTOR_KEY=${EXECUTOR_KEY}`));
+    assert.equal(have.length, 1);
+    assert.ok(have[0]!.includes("ROLE=executor"));
+  });
+
+  test("what dies is started again, later each time; the others answer meanwhile", async () => {
+    const listened = () => said(server, "listening").length;
+    const ended = () => said(server, "worker ended; it will be started again");
+    const [, second, executor] = pidsOf(server);
+    process.kill(executor!, "SIGKILL");
+    await until(() => pidsOf(server).length === 4);
+    let pid = second!;
+    for (const deaths of [1, 2]) {
+      process.kill(pid, "SIGKILL");
+      await until(() => ended().length === 1 + deaths);
+      assert.equal(ended().at(-1)!.restartMs, 100 * 2 ** (deaths - 1));
+      assert.equal((await ask(server, "/v1/chains")).status, 200);
+      await until(() => listened() === 2 + deaths);
+      await askAll(2, () => ask(server, "/v1/chains"));
+      pid = pidsOf(server).at(-1)!;
+    }
+  });
+
+  test("SIGTERM: what is under way on each is answered, nothing is left, exit code 0", async () => {
+    const body = JSON.stringify(newIntent());
+    const head = `Host: x\r\nAuthorization: Bearer ${server.apiKey}\r\nExpect: 100-continue\r\n`;
+    const about = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const sockets = [];
+    // In turn: two to each.
+    for (let i = 0; i < 4; i++) {
+      const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
+      socket.write(`POST /v1/address/create HTTP/1.1\r\n${head}${about}`);
+      assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
+      sockets.push(socket);
+    }
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGTERM");
+    await until(() => said(server, "draining").length === 4);
+    for (const socket of sockets) {
+      socket.write(body);
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      assert.match(answer, /^HTTP\/1.1 200/);
+    }
+    assert.deepEqual(await ended, [0, null]);
+    assert.equal(said(server, "stopped").length, 4);
+    const last = linesOf(server).at(-1)!;
+    assert.deepEqual([last.msg, last.worker], ["stopped", undefined]);
+    assert.deepEqual(pidsOf(server).filter(isAlive), []);
+  });
+});
+
+test("a port that is taken ends the start; kill -9 of the first ends all", async () => {
+  const server = await start();
+  const env = { ...server.env, PORT: String(server.port) };
+  const second = execFile(process.execPath, [`${import.meta.dirname}/../main.ts`], { env });
+  let stderr = "";
+  second.stderr!.on("data", (text) => {
+    stderr += text;
+  });
+  const [code] = await once(second, "close");
+  assert.equal(code, 1);
+  const remedy = "stop that, or set another PORT";
+  assert.equal(stderr, `PORT ${server.port} is taken by another program; ${remedy}\n`);
+  server.process.kill("SIGKILL");
+  await until(() => pidsOf(server).every((pid) => !isAlive(pid)));
+  await server.stop();
+});

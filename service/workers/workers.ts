@@ -1,0 +1,97 @@
+// WORKERS above 1: so many processes answer on one port, each on a core of its own, over one
+// PostgreSQL. This one answers nothing: it hands connections to them in turn (node:cluster), starts
+// again what dies, passes signals on, and adds up their metrics.
+//
+// The executor is one process of its own beside them, and alone has its key.
+
+import cluster, { type Worker } from "node:cluster";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { serveWorkersMetrics } from "../http/metrics.ts";
+import { onStopSignals } from "../signals.ts";
+
+/** Delays of a worker that dies again and again double from the first to the last of these. */
+const restartMsMin = 100;
+const restartMsMax = 30_000;
+/** One that lived so long did not die of its start. */
+const soundMs = 60_000;
+/** Beyond the drain itself, for whatever it closes after. */
+const stopMsMax = 10_000;
+
+const noKey = { EXECUTOR_KEY: "", EXECUTOR_KEYSTORE: "", EXECUTOR_PASSWORD_FILE: "" };
+
+/**
+ * Runs until a signal, and then ends the process. Until the first worker listens, its failure is
+ * the start's.
+ *
+ * @param program the path of what each of them runs
+ * @throws where the port of the metrics is taken
+ */
+export async function runWorkers(program: string, config: Config, log: Logger): Promise<void> {
+  cluster.setupPrimary({ exec: program, args: [] });
+  if (config.metricsPort !== undefined) {
+    await serveWorkersMetrics(config.metricsHost, config.metricsPort);
+  }
+  const restarts = new Set<NodeJS.Timeout>();
+  let isStopping = false;
+  let hasListened = false;
+
+  const keep = (env: NodeJS.ProcessEnv, deaths = 0): Worker => {
+    const worker = cluster.fork(env);
+    const startedAt = performance.now();
+    const about = { worker: worker.id, pid: worker.process.pid };
+    log.info(about, "worker started");
+    worker.once("exit", (code: number | null, signal: string | null) => {
+      if (isStopping) return;
+      if (!hasListened) process.exit(code || 1);
+      const quick = performance.now() - startedAt < soundMs ? deaths : 0;
+      const restartMs = Math.min(restartMsMax, restartMsMin * 2 ** quick);
+      log.error({ ...about, code, signal, restartMs }, "worker ended; it will be started again");
+      const timer = setTimeout(() => {
+        restarts.delete(timer);
+        keep(env, quick + 1);
+      }, restartMs);
+      restarts.add(timer);
+    });
+    return worker;
+  };
+
+  const drain = async (signal: NodeJS.Signals) => {
+    isStopping = true;
+    log.info({ signal }, "draining");
+    for (const timer of restarts) clearTimeout(timer);
+    const code = await endAll(signal, config.drainSeconds * 1000 + stopMsMax);
+    log.info("stopped");
+    process.exit(code);
+  };
+  onStopSignals(drain, () => {
+    for (const worker of running()) worker.process.kill("SIGKILL");
+    process.exit(1);
+  });
+
+  const api = { ROLE: "api", ...noKey };
+  keep(api).once("listening", () => {
+    hasListened = true;
+    for (let i = 1; i < config.workers; i++) keep(api);
+    if (config.role === "all") keep({ ROLE: "executor", WORKERS: "1" });
+  });
+}
+
+const running = () =>
+  Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => !!worker);
+
+/** @returns 0 where each ended well */
+async function endAll(signal: NodeJS.Signals, msMax: number): Promise<number> {
+  const workers = running().filter((worker) => !worker.isDead());
+  const exits = workers.map(
+    (worker) =>
+      new Promise<boolean>((resolve) => worker.once("exit", (code) => resolve(code === 0))),
+  );
+  for (const worker of workers) worker.process.kill(signal);
+  const late = setTimeout(() => {
+    for (const worker of workers) worker.process.kill("SIGKILL");
+  }, msMax);
+  const ended = await Promise.all(exits);
+  clearTimeout(late);
+  return ended.every(Boolean) ? 0 : 1;
+}
