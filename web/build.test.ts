@@ -38,15 +38,15 @@ describe("the web build", () => {
   });
   after(() => rmSync(dist, { recursive: true }));
 
-  test("the dashboard loads less than 130 kB of script, gzipped", () => {
+  test("the dashboard loads less than 85 kB of script, gzipped", () => {
     const bytes = gzipBytes(scriptsOf("index.html"));
-    assert.ok(bytes > 50_000 && bytes < 130_000, `${bytes} bytes`);
+    assert.ok(bytes > 30_000 && bytes < 85_000, `${bytes} bytes`);
   });
 
-  test("the public page loads less than 112 kB and nothing of the dashboard", () => {
+  test("the public page loads less than 60 kB and nothing of the dashboard", () => {
     const scripts = scriptsOf("pay.html");
     const bytes = gzipBytes(scripts);
-    assert.ok(bytes > 50_000 && bytes < 112_000, `${bytes} bytes`);
+    assert.ok(bytes > 30_000 && bytes < 60_000, `${bytes} bytes`);
     for (const path of scripts) assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 

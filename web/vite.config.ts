@@ -1,15 +1,28 @@
 import tailwindcss from "@tailwindcss/vite";
-import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 // Two pages that share only ui/: a payer never downloads the dashboard.
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [tailwindcss()],
+  // Written for React, run by Preact, which does the same in a tenth of the bytes: a payer's page
+  // is 53 kB with it and 111 kB without.
+  resolve: {
+    alias: {
+      "react/jsx-runtime": "preact/jsx-runtime",
+      "react-dom": "preact/compat",
+      react: "preact/compat",
+    },
+  },
   build: {
     target: "es2024",
-    modulePreload: { polyfill: false },
+    // What is loaded by a press is loaded then, without a helper in the first bytes.
+    modulePreload: false,
     // A data: URL would need img-src data: in the policy the pages are served with.
     assetsInlineLimit: 0,
-    rolldownOptions: { input: ["index.html", "pay.html"] },
+    rolldownOptions: {
+      input: ["index.html", "pay.html"],
+      // "use client" means nothing here.
+      checks: { moduleLevelDirective: false },
+    },
   },
 });
