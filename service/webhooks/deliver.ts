@@ -1,11 +1,12 @@
 // The loop that delivers. Endpoints that take what they are sent share many places, those that do
-// not, or have not yet, share a few: a thousand dead ones slow down nobody but each other.
+// not, or slowly, or have not yet, share a few: a thousand dead ones slow down nobody but each
+// other. They have their turns one after the other, whatever one of them has piled up.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
-import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
+import { type Claim, claim, type Endpoint, findDueEndpoints } from "./deliveries/claim.ts";
 import { type Finished, finish, type Outcome } from "./deliveries/finish.ts";
 import { pruneDeliveries } from "./deliveries/list.ts";
 import type { Send } from "./send.ts";
@@ -22,10 +23,11 @@ export type DeliverParts = {
   log: Pick<Logger, "info" | "warn">;
 };
 
-/** Requests under way at once, for endpoints that work and for those that do not. */
-const places = { fast: 128, slow: 32 };
-/** Of one endpoint. */
-const atOnce = { fast: 4, slow: 1 };
+/** Requests under way at once: of all endpoints, of an account's and of one. */
+const places = {
+  fast: { all: 128, account: 16, endpoint: 4 },
+  slow: { all: 32, account: 4, endpoint: 1 },
+};
 const faultMs = 2_000;
 const pruneMs = 60_000;
 
@@ -42,7 +44,8 @@ export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
 }
 
 async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): Promise<void> {
-  const speed = isSlow ? "slow" : "fast";
+  const most = places[isSlow ? "slow" : "fast"];
+  /** By the ids of endpoints and accounts. */
   const underWay = new Map<string, number>();
   const running = new Set<Promise<void>>();
   // What is answered in the same moment shares a commit.
@@ -51,17 +54,20 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   });
   let prunedAt = 0;
 
-  const serve = async (endpoints: { id: string; room: number }[]) => {
+  const count = (id: string, by: 1 | -1) => {
+    const counted = (underWay.get(id) ?? 0) + by;
+    if (counted > 0) underWay.set(id, counted);
+    else underWay.delete(id);
+  };
+  const serve = async (endpoints: Room[]) => {
     for (const each of await claim(parts.store.db, endpoints, parts.now())) {
-      const { endpointId } = each;
-      underWay.set(endpointId, (underWay.get(endpointId) ?? 0) + 1);
+      const ids = [each.endpointId, each.accountId];
+      for (const id of ids) count(id, 1);
       const done = deliver(parts, each, keep)
         .catch((err) => parts.log.warn({ err }, "a delivery was not kept; it will be repeated"))
         .finally(() => {
           running.delete(done);
-          const left = underWay.get(endpointId)! - 1;
-          if (left > 0) underWay.set(endpointId, left);
-          else underWay.delete(endpointId);
+          for (const id of ids) count(id, -1);
         });
       running.add(done);
     }
@@ -70,14 +76,9 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   while (!signal.aborted) {
     let wait = parts.pollMs;
     try {
-      const free = places[speed] - running.size;
+      const free = most.all - running.size;
       const due = free > 0 ? await findDueEndpoints(parts.store.db, isSlow, parts.now(), 256) : [];
-      let room = free;
-      const endpoints = due.flatMap(({ id }) => {
-        const mine = Math.min(room, atOnce[speed] - (underWay.get(id) ?? 0));
-        room -= Math.max(0, mine);
-        return mine > 0 ? [{ id, room: mine }] : [];
-      });
+      const endpoints = share(due, free, most, underWay);
       if (endpoints.length > 0) await serve(endpoints);
       if (isSlow && parts.now() - prunedAt > pruneMs) {
         prunedAt = parts.now();
@@ -90,9 +91,31 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
     }
     // Full, or nothing due: until a place is free, or something may be.
     const idle = sleep(wait, undefined, { signal }).catch(() => {});
-    await (running.size >= places[speed] ? Promise.race(running) : idle);
+    await (running.size >= most.all ? Promise.race(running) : idle);
   }
   await Promise.all(running);
+}
+
+type Room = Endpoint & { room: number };
+
+/** The free places among what is due, in its order. */
+function share(
+  due: Endpoint[],
+  free: number,
+  most: { account: number; endpoint: number },
+  underWay: Map<string, number>,
+): Room[] {
+  let left = free;
+  const given = new Map<string, number>();
+  return due.flatMap(({ id, accountId }) => {
+    const ofAccount = (underWay.get(accountId) ?? 0) + (given.get(accountId) ?? 0);
+    const mine = most.endpoint - (underWay.get(id) ?? 0);
+    const room = Math.min(left, mine, most.account - ofAccount);
+    if (room <= 0) return [];
+    left -= room;
+    given.set(accountId, (given.get(accountId) ?? 0) + room);
+    return [{ id, accountId, room }];
+  });
 }
 
 async function deliver(parts: DeliverParts, one: Claim, keep: Together<Finished, Outcome>) {

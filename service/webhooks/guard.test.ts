@@ -1,10 +1,13 @@
 // Nothing but public addresses is ever connected to: a listener on loopback counts who comes.
 
 import assert from "node:assert/strict";
+import { scrypt } from "node:crypto";
+import { createSocket } from "node:dgram";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { findTarget, isPublic, parseTarget, TargetError } from "./guard.ts";
+import { promisify } from "node:util";
+import { findTarget, isPublic, parseTarget, publicNames, TargetError } from "./guard.ts";
 import { sender } from "./send.ts";
 
 /** Private, loopback, link-local, metadata, mapped, translated and odd spellings of them. */
@@ -31,6 +34,25 @@ const names: Record<string, string[]> = {
   "both.example.com": ["93.184.216.34", "192.168.1.1"],
   "nowhere.example.com": [],
 };
+
+/** Answers for names that begin with `quick`, with an IPv4 address; of others it hears nothing. */
+async function startNameServer() {
+  const server = createSocket("udp4");
+  server.on("message", (question, { port, address }) => {
+    if (!question.includes("quick")) return;
+    const end = question.indexOf(0, 12) + 5;
+    const isFour = question.readUInt16BE(end - 4) === 1;
+    const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 93, 184, 216, 34]);
+    const head = Buffer.from([...question.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isFour ? 1 : 0]);
+    const rest = [Buffer.alloc(4), question.subarray(12, end), ...(isFour ? [answer] : [])];
+    server.send(Buffer.concat([head, ...rest]), port, address);
+  });
+  await new Promise<void>((resolve) => server.bind(0, "127.0.0.1", resolve));
+  return {
+    at: `127.0.0.1:${server.address().port}`,
+    stop: () => new Promise<void>((resolve) => server.close(resolve)),
+  };
+}
 
 describe("a webhook's target", () => {
   let server: Server;
@@ -78,6 +100,21 @@ describe("a webhook's target", () => {
     ];
     const target = await findTarget("https://rebind.example.com/", "public", rebinding);
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
+  });
+
+  test("names whose servers are silent hold up no other name, and no thread", async () => {
+    const names = await startNameServer();
+    const resolve = publicNames([names.at]);
+    const silent = Array.from({ length: 16 }, (_, i) =>
+      findTarget(`https://silent-${i}.example.com/`, "public", resolve),
+    );
+    const gone = Promise.allSettled(silent).then(() => "gone");
+    const target = await findTarget("https://quick.example.com/", "public", resolve);
+    assert.deepEqual([target.address, target.family], ["93.184.216.34", 4]);
+    const hashed = promisify(scrypt)("password", "salt", 32).then(() => "hashed");
+    assert.equal(await Promise.race([gone, hashed]), "hashed");
+    for (const each of silent) await assert.rejects(each, /has no address/);
+    await names.stop();
   });
 
   test("refused: another scheme, a password, too long, no URL", () => {

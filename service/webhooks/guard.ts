@@ -2,7 +2,7 @@
 // somebody's network. A name is resolved once, every address it has must be public, and the
 // connection is made to the very address that was checked.
 
-import { lookup } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
 export type Target = { url: URL; address: string; family: 4 | 6 };
@@ -75,13 +75,43 @@ export function parseTarget(text: string, targets: Targets): URL {
 }
 
 type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
-const system: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+
+/** Together below what a delivery may take. */
+const resolving = { timeout: 1_000, tries: 2 };
+
+/**
+ * The system's lookup holds one of the process's four threads while it waits: four names whose
+ * servers are silent would keep every chain's node, every password and every file waiting. These
+ * questions hold none. IPv4 comes first: not every machine has the other.
+ *
+ * @param servers `ADDRESS:PORT` each; the system's unless given
+ */
+export function publicNames(servers?: string[]): Resolve {
+  const resolver = new Resolver(resolving);
+  if (servers) resolver.setServers(servers);
+  return async (host) => {
+    const [four, six] = await Promise.all([
+      resolver.resolve4(host).catch(() => []),
+      resolver.resolve6(host).catch(() => []),
+    ]);
+    return [
+      ...four.map((address) => ({ address, family: 4 })),
+      ...six.map((address) => ({ address, family: 6 })),
+    ];
+  };
+}
+
+/** `any` takes in the names of a machine and of a network around it. */
+const resolvers: Record<Targets, Resolve> = {
+  public: publicNames(),
+  any: (host) => lookup(host, { all: true, verbatim: true }),
+};
 
 /** Resolved once. @throws {TargetError} where any address it has is not public */
 export async function findTarget(
   text: string,
   targets: Targets,
-  resolve: Resolve = system,
+  resolve: Resolve = resolvers[targets],
 ): Promise<Target> {
   const url = parseTarget(text, targets);
   const host = hostOf(url);

@@ -78,7 +78,7 @@ async function post(
   });
 }
 
-/** The lookup of a name cannot be aborted, so it is left behind. */
+/** Resolving a name cannot be aborted, so it is left behind. */
 function within<Done>(signal: AbortSignal, promise: Promise<Done>): Promise<Done> {
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

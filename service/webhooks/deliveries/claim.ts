@@ -3,36 +3,39 @@
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
-import { lockEndpoint, setNextDue } from "./lock-endpoint.ts";
+import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
 
 /** A claim that is not finished by then is anybody's again. */
 const leaseMs = 60_000;
 
-export type Endpoint = { id: string; isSlow: boolean };
+export type Endpoint = { id: string; accountId: string };
 
-/** Active endpoints with something due; the slow ones apart, so that they keep nobody waiting. */
+/**
+ * Active endpoints with something due, first the one whose turn is longest ago; the slow ones
+ * apart, so that they keep nobody waiting.
+ */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
   isSlow: boolean,
   nowMs: number,
   limit: number,
 ): Promise<Endpoint[]> {
-  const rows = await db
+  return db
     .selectFrom("webhook_endpoints")
-    .select("id")
+    .select(["id", "account_id as accountId"])
     .where("state", "=", "active")
     .where("is_slow", "=", isSlow ? 1 : 0)
     .where("next_due", "<=", nowMs)
     .orderBy("next_due")
     .limit(limit)
     .execute();
-  return rows.map(({ id }) => ({ id, isSlow }));
 }
 
 /** What is to be sent now. `secrets` those valid now. */
 export type Claim = {
   id: string;
   endpointId: string;
+  accountId: string;
   eventId: string;
   url: string;
   secrets: string[];
@@ -46,24 +49,21 @@ export type Claim = {
  */
 export async function claim(
   db: Kysely<Tables>,
-  endpoints: readonly { id: string; room: number }[],
+  endpoints: readonly (Endpoint & { room: number })[],
   nowMs: number,
 ): Promise<Claim[]> {
   // Endpoints are locked in the order of their ids everywhere, so that nobody waits in a circle.
   const inOrder = endpoints.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (transaction) => {
     const claims: Claim[] = [];
-    for (const { id, room } of inOrder) {
-      claims.push(...(await claimOne(transaction, id, room, nowMs)));
-    }
+    for (const each of inOrder) claims.push(...(await claimOne(transaction, each, nowMs)));
     return claims;
   });
 }
 
 async function claimOne(
   transaction: Transaction<Tables>,
-  endpointId: string,
-  limit: number,
+  { id: endpointId, accountId, room }: Endpoint & { room: number },
   nowMs: number,
 ): Promise<Claim[]> {
   const endpoint = await lockEndpoint(transaction, endpointId);
@@ -78,7 +78,7 @@ async function claimOne(
     .where("d.state", "=", "waiting")
     .where("d.due_at", "<=", nowMs)
     .orderBy("d.due_at")
-    .limit(limit)
+    .limit(room)
     .execute();
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) {
@@ -88,10 +88,11 @@ async function claimOne(
       .where("id", "in", ids)
       .execute();
   }
-  await setNextDue(transaction, endpointId);
+  await endTurn(transaction, endpointId, nowMs);
   return rows.map((row) => ({
     id: row.id,
     endpointId,
+    accountId,
     eventId: row.event_id,
     url: row.url,
     secrets: [

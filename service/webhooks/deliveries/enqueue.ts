@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import type { NewEvent } from "../../events/watches.ts";
 import type { Tables } from "../../store/tables.ts";
-import { lockEndpoint, setNextDue } from "./lock-endpoint.ts";
+import { awaitTurn, lockEndpoint } from "./lock-endpoint.ts";
 
 /** Of one replay. */
 const replaysMax = 1_000;
@@ -48,7 +48,7 @@ export async function enqueue(
         nowMs,
       );
     }
-    await setNextDue(transaction, id);
+    await awaitTurn(transaction, id, nowMs);
   }
 }
 
@@ -112,7 +112,7 @@ export async function replay(
     for (const { id, type, sequence } of events) {
       await insert(transaction, endpointId, { eventId: id, type, address: null, sequence }, nowMs);
     }
-    await setNextDue(transaction, endpointId);
+    await awaitTurn(transaction, endpointId, nowMs);
     const next = found[replaysMax];
     return { replayed: events.length, nextMs: next ? Number(next.created_at) : null };
   });
@@ -136,7 +136,7 @@ export async function sendTest(
     await lockEndpoint(transaction, endpointId);
     const test = { eventId, type, address: null, sequence: 0, body };
     const id = await insert(transaction, endpointId, test, nowMs);
-    await setNextDue(transaction, endpointId);
+    await awaitTurn(transaction, endpointId, nowMs);
     return id;
   });
 }

@@ -5,7 +5,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import type { Sent } from "../send.ts";
 import type { Claim } from "./claim.ts";
-import { lockEndpoint, setNextDue } from "./lock-endpoint.ts";
+import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
 
 /** A second attempt after a minute's fraction, the tenth some 75 hours after the first. */
 const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
@@ -13,6 +13,8 @@ export const attemptsMax = waitsMs.length + 1;
 /** An endpoint that took nothing for so long is disabled. */
 const failingMsMax = 3 * 86_400_000;
 const retryAfterMsMax = 86_400_000;
+/** An endpoint whose last answer took longer has the places of those that fail. */
+const fastMsMax = 1_000;
 
 export type Outcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
@@ -71,10 +73,10 @@ async function finishOne(
   const reason = disabledBecause(sent, since, nowMs);
   await transaction
     .updateTable("webhook_endpoints")
-    .set({ failing_since: since, is_slow: isTaken ? 0 : 1, ...reason })
+    .set({ failing_since: since, is_slow: isTaken && latencyMs <= fastMsMax ? 0 : 1, ...reason })
     .where("id", "=", endpointId)
     .execute();
-  await setNextDue(transaction, endpointId);
+  await endTurn(transaction, endpointId, nowMs);
   if ("state" in reason) return "disabled";
   return isTaken ? "delivered" : isOver ? "failed" : "retried";
 }

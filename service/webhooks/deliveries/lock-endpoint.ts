@@ -13,20 +13,42 @@ export async function lockEndpoint(transaction: Transaction<Tables>, endpointId:
     .executeTakeFirst();
 }
 
-/** When the first of its deliveries is due, for whoever looks for endpoints to serve. */
-export async function setNextDue(
+/**
+ * When its next delivery may be looked for, after it had a turn: not before now, however long what
+ * waits has waited. So whoever serves in the order of these times comes to everybody in turn, and
+ * what one endpoint has piled up keeps no other waiting.
+ */
+export async function endTurn(
   transaction: Transaction<Tables>,
   endpointId: string,
+  nowMs: number,
 ): Promise<void> {
   await transaction
     .updateTable("webhook_endpoints")
     .set((eb) => ({
       next_due: eb
         .selectFrom("webhook_deliveries")
-        .select(sql<number | null>`min(due_at)`.as("due"))
+        .select(
+          sql<number | null>`case when min(due_at) < ${nowMs} then ${nowMs}
+          else min(due_at) end`.as("due"),
+        )
         .where("endpoint_id", "=", endpointId)
         .where("state", "=", "waiting"),
     }))
     .where("id", "=", endpointId)
+    .execute();
+}
+
+/** Something of it is due now; where something was due already, it keeps its place. */
+export async function awaitTurn(
+  transaction: Transaction<Tables>,
+  endpointId: string,
+  nowMs: number,
+): Promise<void> {
+  await transaction
+    .updateTable("webhook_endpoints")
+    .set({ next_due: nowMs })
+    .where("id", "=", endpointId)
+    .where((eb) => eb.or([eb("next_due", "is", null), eb("next_due", ">", nowMs)]))
     .execute();
 }
