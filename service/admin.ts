@@ -4,6 +4,8 @@
 // one sentence on stderr and exit code 1. Most work on the store itself, while the server runs
 // or not; copy needs it stopped.
 
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
@@ -38,6 +40,7 @@ async function run(command: Command, given: Given, config: Config): Promise<void
   const { publicUrl, dataDirectory, chainsFile } = config;
   const context = { publicUrl, dataDirectory, chainsFile };
   if (command.opensNoStore) return print(await command.run(context, given));
+  if (!config.databaseUrl) requireDatabase(command, resolve(dataDirectory));
   const store = await openStore(config, false).catch((error) => {
     throw new Error(sentenceOf(error, config), { cause: error });
   });
@@ -46,6 +49,18 @@ async function run(command: Command, given: Given, config: Config): Promise<void
   } finally {
     await store.close();
   }
+}
+
+/**
+ * SQLite makes whatever is not there, and a backup of an empty database looks like one. So only a
+ * command that begins with nothing may make it, and says so.
+ */
+function requireDatabase({ makesDatabase }: Command, directory: string): void {
+  if (existsSync(join(directory, "service.db"))) return;
+  const missing = `there is no database in ${directory}`;
+  const cure = "set DATA_DIR or DATABASE_URL as the server has them";
+  if (!makesDatabase) throw new Error(`${missing}: ${cure}`);
+  process.stderr.write(`${missing}, one is made; if the server's is another, ${cure}\n`);
 }
 
 /** Pieces as they come, or one answer as JSON. Whoever has read enough may close the pipe. */

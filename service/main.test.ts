@@ -149,13 +149,16 @@ describe("a database of another factory", () => {
   });
 });
 
-test("what asks chains alone opens no database: chains check, chain bring", async () => {
+test("what needs no database opens none: chains check, chain bring, executor new-key", async () => {
   const nowhere = { DATA_DIR: "/dev/null/x" };
   const checked = await run("admin", ["chains", "check"], nowhere);
-  assert.equal(checked.code, 0, checked.stderr);
+  assert.equal(checked.code, 1, "not every endpoint is right");
   assert.equal(JSON.parse(checked.stdout)[0].kind, "unknown");
   const brought = await run("admin", ["chain", "bring", "--rpc", "ftp://x"], nowhere);
   assert.equal(brought.stderr, "--rpc is no http or https URL\n");
+  const files = ["--keystore", join(directory, "key"), "--password-file", join(directory, "word")];
+  const drawn = await run("admin", ["executor", "new-key", ...files], nowhere);
+  assert.match(JSON.parse(drawn.stdout).address, /^0x[0-9a-fA-F]{40}$/);
 });
 
 describe("a second server on the same SQLite directory", () => {
@@ -209,6 +212,20 @@ describe("operators' commands", () => {
       assert.match(stderr, message);
       assert.ok(!stderr.includes("    at "), stderr);
     }
+  });
+
+  test("refused where there is no database, which account create alone makes", async () => {
+    const DATA_DIR = join(directory, "elsewhere");
+    for (const args of [["backup", "--to", join(directory, "b.db")], ["export"]]) {
+      const { code, stdout, stderr } = await run("admin", args, { DATA_DIR });
+      assert.deepEqual([code, stdout], [1, ""]);
+      const cure = "set DATA_DIR or DATABASE_URL as the server has them";
+      assert.equal(stderr, `there is no database in ${DATA_DIR}: ${cure}\n`);
+    }
+    const create = ["account", "create", "--email", "e@x.example"];
+    const { code, stderr } = await run("admin", create, { DATA_DIR });
+    assert.equal(code, 0);
+    assert.match(stderr, /^there is no database in .*, one is made; if the server's is another/);
   });
 
   test("make an account whose key works at once on the running server, and rotate it", async () => {

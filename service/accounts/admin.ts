@@ -21,6 +21,7 @@ export const accountCommands: Command[] = [
   {
     words: "account create",
     options: email,
+    makesDatabase: true,
     async run({ store: { db } }, { options }) {
       if (!isEmail(options.email as string)) {
         throw new Error(`--email is ${options.email}; expected an email address`);

@@ -22,7 +22,9 @@ export const chainCommands = [
           return { chainId, name, endpoint: new URL(url).host, ...verdict };
         }),
       );
-      return Promise.all(asked);
+      const verdicts = await Promise.all(asked);
+      if (verdicts.some(({ kind }) => kind !== "right")) process.exitCode = 1;
+      return verdicts;
     },
   },
   {

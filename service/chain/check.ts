@@ -63,7 +63,7 @@ async function runs(rpc: ChainRpc, data: Hex): Promise<boolean> {
 async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | undefined> {
   const { address, codeHash } = factory;
   const code = hexData(await rpc.request("eth_getCode", [address, "latest"]));
-  if (code === "0x") return `no factory at ${address} yet: anybody may deploy it there`;
+  if (code === "0x") return `no factory at ${address} yet: admin chain bring brings it`;
   const found = keccak256(code);
   if (found === codeHash) return undefined;
   return `the code at ${address} hashes to ${found}, wanted the factory's ${codeHash}`;

@@ -1,15 +1,24 @@
-// Operators' commands for the executor: what it has in hand, a second chance for an address, and to
-// be rid of one. All work on the store alone, while executors run or not.
+// Operators' commands for the executor: a key for it, what it has in hand, a second chance for an
+// address, and to be rid of one. The latter work on the store alone, while executors run or not.
 
-import { decodeTerms, fromHex, type Hex, parseAddress } from "executable-address";
+import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { dateOf } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { findLookedSince } from "./ledger/looks.ts";
+import { writeNewKey } from "./transactions/signer.ts";
 
 export const executorCommands: Command[] = [
+  {
+    words: "executor new-key",
+    opensNoStore: true,
+    options: { keystore: "FILE", "password-file": "FILE" },
+    run: async (_, { options }) => ({
+      address: formatAddress(writeNewKey(options.keystore!, options["password-file"]!)),
+    }),
+  },
   {
     words: "executor status",
     run: async ({ store }) => {

@@ -222,5 +222,6 @@ describe("the executor on a real chain", () => {
     assert.equal(row?.amount, record.intent.amount);
     assert.equal(row?.left, "0");
     assert.match(await registry.metrics(), /executor_executed_total\{chain="31337"\} 1/);
+    assert.match(await registry.metrics(), /executor_last_pass_seconds\{chain="31337"\} \d{10}/);
   });
 });

@@ -58,6 +58,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
         gauges.blocksBehind.set({ chain }, event.blocksBehind);
         gauges.secondsBehind.set({ chain }, event.secondsBehind);
         gauges.due.set({ chain }, event.due);
+        gauges.lastPass.setToCurrentTime({ chain });
         return gauges.inFlight.set({ chain }, event.inFlight);
     }
   };
@@ -93,6 +94,7 @@ function createMetrics(registry: Registry) {
       balance: gauge("balance_wei", "The sender's balance"),
       blocksBehind: gauge("blocks_behind", "Blocks not yet swept for payments"),
       secondsBehind: gauge("seconds_behind", "Age of the head while blocks are behind"),
+      lastPass: gauge("last_pass_seconds", "Unix time of the last pass that came to its end"),
       due: gauge("due_jobs", "Addresses that were due in the last pass"),
       inFlight: gauge("in_flight", "Transactions not yet final"),
     },

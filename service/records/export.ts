@@ -6,6 +6,7 @@ import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { heldRecordJson } from "../http/record.ts";
 import { findCreated, readClock, startPlace } from "../store/created.ts";
+import { mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** Records that are read, or saved, together. */
@@ -51,11 +52,13 @@ export async function* exportRecords(
   return { ...counts, untilMs };
 }
 
-export type Imported = { saved: number; refused: number };
+/** `mended`: of those saved, how many took the place of terms that do not derive the address. */
+export type Imported = { saved: number; mended: number; refused: number };
 
 /**
  * Saves each line's record as `accountId`'s, once it has proved itself by the factory that this
- * service trusts. Repeating it changes nothing. A line that is no record is told and left out.
+ * service trusts. Repeating it changes nothing. A line that is no record is told and left out. A
+ * row with other terms is mended and told: those of the line were proved, so the row's are wrong.
  */
 export async function importRecords(
   store: Store,
@@ -64,7 +67,7 @@ export async function importRecords(
   tell: (fault: string) => void,
 ): Promise<Imported> {
   const options = { factory: factoryAddress, keccak: newWasmKeccak() };
-  const counts = { saved: 0, refused: 0 };
+  const counts = { saved: 0, mended: 0, refused: 0 };
   let number = 0;
   const refuse = (at: number, why: string) => {
     counts.refused += 1;
@@ -77,15 +80,18 @@ export async function importRecords(
     } catch (error) {
       return refuse(at, (error as Error).message);
     }
-    const address = fromHex(record.address);
-    const terms = fromHex(record.terms);
-    await store
-      .saveRecord({ address, terms, accountId, createdAtMs: Date.now() })
-      .then(() => (counts.saved += 1))
-      .catch((error) => {
-        if (!(error instanceof CorruptError)) throw error;
-        refuse(at, error.message);
-      });
+    const [address, terms] = [fromHex(record.address), fromHex(record.terms)];
+    const row = { address, terms, accountId, createdAtMs: Date.now() };
+    try {
+      await store.saveRecord(row);
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error;
+      tell(`line ${at}: ${error.message}; mended`);
+      await mendTerms(store, address, terms);
+      await store.saveRecord(row);
+      counts.mended += 1;
+    }
+    counts.saved += 1;
   };
 
   let saving: Promise<void>[] = [];

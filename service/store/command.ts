@@ -14,6 +14,8 @@ type Words = {
   optional?: string[];
   /** What follows the options, such as `ORIGIN...`; without it nothing may. */
   rest?: string;
+  /** Where there is no SQLite database yet it makes one; any other is refused there. */
+  makesDatabase?: true;
 };
 
 /**

@@ -51,3 +51,15 @@ export async function requireOwnRecords({ db }: Store, parts: DecodeParts): Prom
 /** Why a record does not prove itself, in a line without the address. */
 export const causeOf = ({ cause, message }: CorruptError): string =>
   cause instanceof Error ? cause.message : message;
+
+/**
+ * Puts `terms` in place of those held at `address` (20 bytes), which nobody is served. Only for
+ * terms that were proved to derive the address: then whatever else stood there did not.
+ */
+export async function mendTerms(
+  { db }: Pick<Store, "db">,
+  address: Uint8Array,
+  terms: Uint8Array,
+): Promise<void> {
+  await db.updateTable("records").set({ terms }).where("address", "=", address).execute();
+}

@@ -1,14 +1,33 @@
 import assert from "node:assert/strict";
-import { createCipheriv, randomBytes, scryptSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { keccak256, parseTransaction } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
-import { openSigner } from "./signer.ts";
+import { openSigner, writeNewKey } from "./signer.ts";
 
 const key = `0x${"4c".repeat(32)}` as const;
+
+/** {@link key} under "open sesame" as another program writes it, ox 0.14.45. */
+const published = {
+  version: 3,
+  id: "0fa4a4d9-55fb-4fb4-8bfb-8f469731d55d",
+  crypto: {
+    cipher: "aes-128-ctr",
+    ciphertext: "98156e8c916c543a7e52bdc949f7d6db0e8a9b3b60aa9ed2d184da1c93efa8aa",
+    cipherparams: { iv: "ee728fd20070af767b500d238c630ffd" },
+    kdf: "scrypt",
+    kdfparams: {
+      dklen: 32,
+      n: 1024,
+      p: 1,
+      r: 8,
+      salt: "d503996ddca5d19d734fc8efb19f2815fbafa409206c850d2a5d09b3967a594c",
+    },
+    mac: "3b89f7f99cea289650a36e2a4ea7e36e08d66918052a8e006720a72e968e0f02",
+  },
+};
 
 describe("the executor's key", () => {
   let directory: string;
@@ -18,7 +37,10 @@ describe("the executor's key", () => {
     directory = mkdtempSync(join(tmpdir(), "signer-"));
     writeFileSync(path("password"), "open sesame\n");
     writeFileSync(path("wrong"), "open barley");
-    writeFileSync(path("keystore"), JSON.stringify(keystoreOf(key, "open sesame")));
+    writeFileSync(path("keystore"), JSON.stringify(published));
+    const { crypto } = published;
+    const kdfparams = { ...crypto.kdfparams, n: 262_144, r: 1, p: 8 };
+    writeFileSync(path("r1"), JSON.stringify({ crypto: { ...crypto, kdfparams } }));
     writeFileSync(path("pbkdf2"), JSON.stringify({ crypto: { kdf: "pbkdf2", secret: "s3cret" } }));
   });
   after(() => rmSync(directory, { recursive: true }));
@@ -46,6 +68,8 @@ describe("the executor's key", () => {
     });
     assert.match(other, /not a version 3 keystore/);
     assert.doesNotMatch(other, /s3cret/);
+    const r1 = refusal({ executorKeystore: path("r1"), executorPasswordFile: path("password") });
+    assert.match(r1, /EXECUTOR_KEYSTORE asks for scrypt with n 262144, r 1, p 8/);
     const gone = refusal({
       executorKeystore: path("gone"),
       executorPasswordFile: path("password"),
@@ -77,23 +101,31 @@ describe("the executor's key", () => {
   });
 });
 
-/** As geth writes it, with less work for scrypt. */
-function keystoreOf(secret: string, password: string) {
-  const salt = randomBytes(32);
-  const iv = randomBytes(16);
-  const derived = scryptSync(password, salt, 32, { N: 1024, r: 8, p: 1 });
-  const cipher = createCipheriv("aes-128-ctr", derived.subarray(0, 16), iv);
-  const ciphertext = cipher.update(Buffer.from(secret.slice(2), "hex"));
-  const mac = keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext])).slice(2);
-  return {
-    version: 3,
-    crypto: {
-      cipher: "aes-128-ctr",
-      ciphertext: ciphertext.toString("hex"),
-      cipherparams: { iv: iv.toString("hex") },
-      kdf: "scrypt",
-      kdfparams: { n: 1024, r: 8, p: 1, dklen: 32, salt: salt.toString("hex") },
-      mac,
-    },
-  };
-}
+describe("a new key", () => {
+  const folder = mkdtempSync(join(tmpdir(), "new-key-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const [keystore, password] = [join(folder, "key.json"), join(folder, "password.txt")];
+
+  test("refused where its file is there, or the password is empty: nothing is written", () => {
+    writeFileSync(join(folder, "empty"), "\n");
+    assert.throws(() => writeNewKey(keystore, join(folder, "empty")), /holds no password/);
+    assert.ok(!existsSync(keystore));
+    writeFileSync(join(folder, "there"), "a key");
+    assert.throws(() => writeNewKey(join(folder, "there"), password), /no key is overwritten/);
+    assert.equal(readFileSync(join(folder, "there"), "utf8"), "a key");
+    assert.ok(!existsSync(password));
+  });
+
+  test("opens with its password, given or drawn, and is its owner's alone", () => {
+    const address = writeNewKey(keystore, password);
+    const opens = (executorKeystore: string) =>
+      openSigner({ executorKeystore, executorPasswordFile: password }).address;
+    assert.equal(opens(keystore), address);
+    assert.match(readFileSync(password, "utf8"), /^[0-9a-f]{64}\n$/);
+    const second = join(folder, "second.json");
+    assert.notEqual(writeNewKey(second, password), address);
+    assert.notEqual(opens(second), address);
+    for (const file of [keystore, password, second])
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
+});

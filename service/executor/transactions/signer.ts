@@ -1,10 +1,11 @@
 // The hot key: read once, kept in memory, and nowhere in a log or an error.
 
-import { createDecipheriv, scryptSync, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { fromHex, type Hex, keccak256 } from "executable-address";
-import { privateKeyToAccount } from "viem/accounts";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Hex } from "executable-address";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Signer } from "../parts.ts";
+import { decryptKey, encryptKey } from "./keystore.ts";
 
 export type KeySource = {
   /** `0x` and 64 hex digits. */
@@ -30,6 +31,26 @@ export function openSigner(source: KeySource): Signer {
   };
 }
 
+/**
+ * Draws a key into `keystore`, under the password in `passwordFile`; where that is missing, one is
+ * drawn into it. Both are their owner's alone.
+ *
+ * @returns the address that pays gas, lower case
+ * @throws where `keystore` is there: no key is ever overwritten
+ */
+export function writeNewKey(keystore: string, passwordFile: string): Hex {
+  if (existsSync(keystore)) throw new Error(`${keystore} is there, and no key is overwritten`);
+  const isNew = { flag: "wx", mode: 0o600 };
+  if (!existsSync(passwordFile)) {
+    writeFileSync(passwordFile, `${randomBytes(32).toString("hex")}\n`, isNew);
+  }
+  const password = passwordOf(readSecret(passwordFile, "--password-file"));
+  if (password === "") throw new Error(`--password-file ${passwordFile} holds no password`);
+  const key = generatePrivateKey();
+  writeFileSync(keystore, encryptKey(key, password), isNew);
+  return privateKeyToAccount(key).address.toLowerCase() as Hex;
+}
+
 function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
   if (executorKey && executorKeystore) {
     throw new Error("EXECUTOR_KEY and EXECUTOR_KEYSTORE are both set; expected one of them");
@@ -43,8 +64,8 @@ function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySou
   if (!executorPasswordFile) {
     throw new Error("EXECUTOR_KEYSTORE is set without EXECUTOR_PASSWORD_FILE");
   }
-  const password = readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE").replace(/\r?\n$/, "");
-  return decrypt(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
+  const password = passwordOf(readSecret(executorPasswordFile, "EXECUTOR_PASSWORD_FILE"));
+  return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
 }
 
 function readSecret(file: string, name: string): string {
@@ -55,40 +76,5 @@ function readSecret(file: string, name: string): string {
   }
 }
 
-type Keystore = {
-  crypto: {
-    cipher: string;
-    ciphertext: string;
-    cipherparams: { iv: string };
-    kdf: string;
-    kdfparams: { n: number; r: number; p: number; dklen: number; salt: string };
-    mac: string;
-  };
-};
-
-/** What geth's and Foundry's `keystore` files use by default; nothing else is taken. */
-function decrypt(text: string, password: string): Hex {
-  const parsed = parseKeystore(text);
-  const { n, r, p, dklen, salt } = parsed.kdfparams;
-  const bytes = (digits: string) => Buffer.from(fromHex(`0x${digits}`));
-  const maxmem = 256 * n * r;
-  const derived = scryptSync(password, bytes(salt), dklen, { N: n, r, p, maxmem });
-  const ciphertext = bytes(parsed.ciphertext);
-  const mac = keccak256(Buffer.concat([derived.subarray(16, 32), ciphertext]));
-  if (!timingSafeEqual(mac, bytes(parsed.mac))) {
-    throw new Error("EXECUTOR_PASSWORD_FILE does not hold the password of EXECUTOR_KEYSTORE");
-  }
-  const iv = bytes(parsed.cipherparams.iv);
-  const decipher = createDecipheriv("aes-128-ctr", derived.subarray(0, 16), iv);
-  return `0x${Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString("hex")}`;
-}
-
-function parseKeystore(text: string): Keystore["crypto"] {
-  try {
-    const { crypto } = JSON.parse(text) as Keystore;
-    if (crypto.cipher === "aes-128-ctr" && crypto.kdf === "scrypt") return crypto;
-  } catch {
-    // Falls through to the same sentence: what the file holds is not for a log.
-  }
-  throw new Error("EXECUTOR_KEYSTORE is not a version 3 keystore with scrypt and aes-128-ctr");
-}
+/** What an editor adds at the end of a file is no part of the password. */
+const passwordOf = (text: string) => text.replace(/\r?\n$/, "");
