@@ -6,7 +6,7 @@ import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startAnvil } from "executable-address-contracts/anvil";
-import { becomeServerOf, InUseError } from "../service/store/server-lock.ts";
+import { becomeServerOf, InUseError } from "../service/store/sqlite/server-lock.ts";
 import { end, isAnswering } from "./child-process.ts";
 import { type Credentials, type Demo, demoFile, readDemo } from "./demo.ts";
 import {

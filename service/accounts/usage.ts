@@ -7,8 +7,8 @@ import type { CredentialKind } from "./credentials.ts";
 
 const hourMs = 3_600_000;
 const flushMs = 1_000;
-/** Rows of one statement: SQLite takes 32,766 parameters, a row has five. */
-const rowsMax = 1_000;
+/** Rows of one statement, which others wait for. */
+const rowsMax = 100;
 /** Between two flushes; anybody can send keys that nobody has, and they are sorted out there. */
 const inBrowserMax = 10_000;
 

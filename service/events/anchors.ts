@@ -56,22 +56,23 @@ export async function checkAnchors(
     .orderBy("number", "desc")
     .execute();
   let stands = -1;
-  let fallen = 0;
+  const fallen: number[] = [];
   for (const { number, hash } of anchors) {
     if ((await hashAt(number)) === hash) {
       stands = number;
       break;
     }
-    fallen += 1;
+    fallen.push(number);
   }
-  if (fallen === 0) return undefined;
+  if (fallen.length === 0) return undefined;
   await db.transaction().execute(async (transaction) => {
-    await transaction
+    const due = transaction
       .updateTable("watches")
       .set({ due_block: 0, looks: 0 })
-      .where("chain_id", "=", chainId)
-      .where("block_number", ">", stands)
-      .execute();
+      .where("chain_id", "=", chainId);
+    // Block by block, so that nobody waits for all of them.
+    for (const number of fallen) await due.where("block_number", "=", number).execute();
+    if (stands < 0) await due.where("block_number", "<", fallen.at(-1)!).execute();
     await transaction
       .deleteFrom("watch_anchors")
       .where("chain_id", "=", chainId)

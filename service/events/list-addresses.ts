@@ -42,8 +42,10 @@ export type ListedAddress = {
   settledAt: number | null;
 };
 
-/** Read of an index for one page: 4 ms where each row lies on a page of its own. */
-const rowsMax = 400;
+/** Rows of one statement, which others wait for: each may lie on pages of its own. */
+const stepRows = 100;
+/** Of one page. */
+const stepsMax = 8;
 /**
  * Oldest first, what is younger than this is not shown yet: rows get their time before they are
  * committed, and one that appeared behind a cursor would be skipped.
@@ -56,22 +58,25 @@ export async function listAddresses(
 ): Promise<{ items: ListedAddress[]; next: Cursor | undefined }> {
   const walk = walkOf(query);
   const isWhole = walk.answers === filtersOf(query).length;
-  const wanted = isWhole ? query.limit + 1 : rowsMax;
-  const rows = await readRows(db, query, walk, wanted);
+  const [step, steps] = isWhole ? [query.limit + 1, 1] : [stepRows, stepsMax];
   const items: ListedAddress[] = [];
-  let last: Cursor | undefined;
-  let read = 0;
-  for (const row of rows) {
-    if (items.length === query.limit) break;
-    read += 1;
-    const item = itemOf(row, query.nowMs);
-    last = { at: Number(row.walk_at), address: item.address };
-    if (fits(item, query)) items.push(item);
+  let { cursor } = query;
+  let isMore = true;
+  for (let at = 0; at < steps && isMore && items.length < query.limit; at++) {
+    const rows = await readRows(db, { ...query, cursor }, walk, step);
+    let read = 0;
+    for (const row of rows) {
+      if (items.length === query.limit) break;
+      read += 1;
+      const item = itemOf(row, query.nowMs);
+      cursor = { at: Number(row.walk_at), address: item.address };
+      if (fits(item, query)) items.push(item);
+    }
+    isMore = read < rows.length || rows.length === step;
   }
-  const isMore = read < rows.length || rows.length === wanted;
-  if (query.order === "newest") return { items, next: isMore ? last : undefined };
+  if (query.order === "newest") return { items, next: isMore ? cursor : undefined };
   // What is added later comes behind what was read, so one can always go on.
-  return { items, next: last ?? query.cursor };
+  return { items, next: cursor };
 }
 
 /** The filters that are set, but for the bounds of the walk itself. */

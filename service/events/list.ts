@@ -4,8 +4,6 @@ import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
 export const eventsKeptMs = 30 * 86_400_000;
-/** Deleted in one go, so that nobody waits for it. */
-const pruneMax = 2_000;
 
 export type EventQuery = {
   accountId: string;
@@ -27,20 +25,6 @@ export async function listEvents(
     .orderBy("position")
     .limit(limit)
     .execute();
-}
-
-/** @returns how many were older than 30 days and are gone */
-export async function prune(db: Kysely<Tables>, nowMs: number): Promise<number> {
-  const old = await db
-    .selectFrom("events")
-    .select("id")
-    .where("created_at", "<", nowMs - eventsKeptMs)
-    .orderBy("created_at")
-    .limit(pruneMax)
-    .execute();
-  const ids = old.map(({ id }) => id);
-  if (ids.length > 0) await db.deleteFrom("events").where("id", "in", ids).execute();
-  return ids.length;
 }
 
 /** How deep an account wants what it is told of a chain. @param confirmations null: the chain's */

@@ -12,8 +12,8 @@ const confirmationsDefault = 12;
  * again, and each costs the payer's executor a row.
  */
 const laterOwnersMax = 31;
-/** Of one statement. */
-const addressesMax = 500;
+/** Of one statement, which others wait for: each may be a new row of a table with six indexes. */
+const addressesMax = 50;
 
 /**
  * Each account that created one of `addresses` is told of it once `blockNumber` is deep enough for

@@ -103,9 +103,9 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** Rows of one transaction, which others wait for: some milliseconds. */
-const stepRows = 400;
-const stepsMax = 20;
+/** Rows of one statement, which others wait for. */
+const stepRows = 200;
+const stepsMax = 40;
 
 /**
  * Counts what was asked for since the last call, up to 8,000 addresses and not the last 15 s.
@@ -177,18 +177,34 @@ export async function listMoney(
   accountId: string,
   fromDay: number,
 ): Promise<MoneyDay[]> {
+  const found: MoneyDay[] = [];
+  for (let rows = stepRows; rows === stepRows; ) {
+    const last = found.at(-1) ?? { day: fromDay, chainId: -1, token: Buffer.alloc(0) };
+    const step = await readDays(db, accountId, last);
+    rows = step.length;
+    found.push(...step);
+  }
+  return found;
+}
+
+type DayPlace = Pick<MoneyDay, "day" | "chainId" | "token">;
+
+async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) {
   const rows = await db
     .selectFrom("money_days")
     .selectAll()
     .where("account_id", "=", accountId)
-    .where("day", ">=", fromDay)
+    .where(sql`(day, chain_id, token)`, ">", sql`(${after.day}, ${after.chainId}, ${after.token})`)
     .orderBy("day")
     .orderBy("chain_id")
     .orderBy(sql`token`)
+    .limit(stepRows)
     .execute();
-  return rows.map(({ day, chain_id, token, asked_count, asked, paid, executed, returned }) => ({
-    ...{ day: Number(day), chainId: Number(chain_id), token: Buffer.from(token) },
-    askedCount: Number(asked_count),
-    ...{ asked, paid, executed, returned },
-  }));
+  return rows.map(
+    ({ day, chain_id, token, asked_count, asked, paid, executed, returned }): MoneyDay => ({
+      ...{ day: Number(day), chainId: Number(chain_id), token: Buffer.from(token) },
+      askedCount: Number(asked_count),
+      ...{ asked, paid, executed, returned },
+    }),
+  );
 }

@@ -13,10 +13,11 @@ import { openStore } from "../store/open.ts";
 import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
 import { type EventBody, eventBytesMax } from "./body.ts";
-import { listEvents, prune, setConfirmations } from "./list.ts";
+import { eventsKeptMs, listEvents, setConfirmations } from "./list.ts";
 import { markWatches } from "./mark.ts";
 import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
+import { prune } from "./prune.ts";
 import { referenceWriter } from "./references.ts";
 import { openChain } from "./start.ts";
 
@@ -270,7 +271,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       const [before] = await listEvents(store.db, { accountId: account, after: 0, limit: 1 });
       nowMs += 31 * 86_400_000;
-      await prune(store.db, nowMs);
+      await prune(store.db, "events", nowMs - eventsKeptMs);
       assert.deepEqual(await types(account), []);
       await world.execute(record);
       await mark(record.address);

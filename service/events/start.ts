@@ -8,8 +8,9 @@ import { newPastMemory } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
 import { findBlockAt, readHead } from "../chain/status/view.ts";
 import type { Store } from "../store/store.ts";
-import { prune } from "./list.ts";
+import { eventsKeptMs } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
+import { prune } from "./prune.ts";
 
 const faultMs = 5_000;
 const pruneMs = 60_000;
@@ -52,7 +53,7 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
       const events = await observe({ ...parts, onFault }, observed);
       for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
       if (parts.now() - prunedAt > pruneMs) {
-        await prune(parts.store.db, parts.now());
+        await prune(parts.store.db, "events", parts.now() - eventsKeptMs);
         prunedAt = parts.now();
       }
     } catch (err) {

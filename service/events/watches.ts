@@ -34,7 +34,10 @@ export type NewEvent = {
 /** In the transaction that keeps the events, so that none is kept and not delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-const rowsMax = 1_000;
+/** Looked through for those that are read; their keys alone. */
+const keysMax = 1_000;
+/** Read by one statement, which others wait for: terms have up to 24,576 bytes. */
+const stepRows = 50;
 
 /**
  * At most `limit`, the longest due first and each account in turn, so that one account's many do
@@ -49,51 +52,67 @@ export async function findDue(
 ): Promise<Watch[]> {
   const due = (column: "due_block" | "look_at", until: number) =>
     db
-      .selectFrom("watches as w")
-      .innerJoin("records as r", "r.address", "w.address")
-      .leftJoin("address_references as n", (join) =>
-        join.onRef("n.account_id", "=", "w.account_id").onRef("n.address", "=", "w.address"),
-      )
-      .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
-      .select(["r.terms", "n.reference"])
-      .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
-      .where("w.chain_id", "=", chainId)
-      .where(`w.${column}`, "<=", until)
-      .orderBy(`w.${column}`)
-      .limit(rowsMax)
+      .selectFrom("watches")
+      .select(["account_id", "address"])
+      .where("chain_id", "=", chainId)
+      .where(column, "<=", until)
+      .orderBy(column)
+      .limit(keysMax)
       .execute();
-  const rows = [...(await due("due_block", headNumber)), ...(await due("look_at", nowMs))];
-  const seen = new Set<string>();
-  const watches = rows.flatMap((row): Watch[] => {
-    const key = `${row.account_id} ${Buffer.from(row.address).toString("hex")}`;
-    if (seen.has(key)) return [];
-    seen.add(key);
-    return [
-      {
-        accountId: row.account_id,
-        address: Buffer.from(row.address),
-        terms: Buffer.from(row.terms),
-        reference: row.reference,
-        confirmations: Number(row.confirmations),
-        version: row.version,
-        sequence: row.sequence,
-        looks: row.looks,
-        known: row.known ? { ...nothingKnown, ...JSON.parse(row.known) } : nothingKnown,
-      },
-    ];
-  });
-  return inTurn(watches).slice(0, limit);
+  const keys = [...(await due("due_block", headNumber)), ...(await due("look_at", nowMs))];
+  const once = new Map(
+    keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
+  );
+  const chosen = inTurn([...once.values()]).slice(0, limit);
+  const watches: Watch[] = [];
+  for (let at = 0; at < chosen.length; at += stepRows) {
+    watches.push(...(await readWatches(db, chainId, chosen.slice(at, at + stepRows))));
+  }
+  return watches;
 }
 
+type Key = { account_id: string; address: Uint8Array };
+
 /** The first of each account, then the second of each, and so on. */
-function inTurn(watches: Watch[]): Watch[] {
+function inTurn(keys: Key[]): Key[] {
   const counts = new Map<string, number>();
-  const turns = watches.map((watch) => {
-    const turn = counts.get(watch.accountId) ?? 0;
-    counts.set(watch.accountId, turn + 1);
-    return { watch, turn };
+  const turns = keys.map((key) => {
+    const turn = counts.get(key.account_id) ?? 0;
+    counts.set(key.account_id, turn + 1);
+    return { key, turn };
   });
-  return turns.toSorted((a, b) => a.turn - b.turn).map(({ watch }) => watch);
+  return turns.toSorted((a, b) => a.turn - b.turn).map(({ key }) => key);
+}
+
+async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Promise<Watch[]> {
+  const rows = await db
+    .selectFrom("watches as w")
+    .innerJoin("records as r", "r.address", "w.address")
+    .leftJoin("address_references as n", (join) =>
+      join.onRef("n.account_id", "=", "w.account_id").onRef("n.address", "=", "w.address"),
+    )
+    .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
+    .select(["r.terms", "n.reference"])
+    .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
+    .where((is) =>
+      is.or(
+        keys.map(({ account_id, address }) =>
+          is.and([is("w.account_id", "=", account_id), is("w.address", "=", address)]),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    address: Buffer.from(row.address),
+    terms: Buffer.from(row.terms),
+    reference: row.reference,
+    confirmations: Number(row.confirmations),
+    version: row.version,
+    sequence: row.sequence,
+    looks: row.looks,
+    known: row.known ? { ...nothingKnown, ...JSON.parse(row.known) } : nothingKnown,
+  }));
 }
 
 /** `lookAt` Unix milliseconds: when to look again though no money came; null: never. */

@@ -9,7 +9,7 @@ import { findAccount } from "../accounts/account.ts";
 import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
 import { decodeRecord } from "../store/record.ts";
-import { becomeServerOf } from "../store/server-lock.ts";
+import { becomeServerOf } from "../store/sqlite/server-lock.ts";
 import { exportRecords, importRecords } from "./export.ts";
 
 const tell = (fault: string) => process.stderr.write(`${fault}\n`);

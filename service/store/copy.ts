@@ -3,7 +3,7 @@
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
-import { connect } from "./connect.ts";
+import { connect } from "./sqlite/connect.ts";
 import { type Store, termsByAddress } from "./store.ts";
 
 /** PostgreSQL takes 65,535 parameters in a statement. */

@@ -17,8 +17,8 @@ export type Created = { address: Hex; createdAt: number; accountId: string };
 /** Before all accounts. */
 export const startPlace: Place = { accountId: "", createdAt: 0, address: "0x" };
 
-/** Accounts probed in one step. */
-const accountsMax = 500;
+/** Accounts probed by one statement, which others wait for. */
+const accountsMax = 200;
 
 /** Unix milliseconds by the clock that all servers on this database share. */
 export async function readClock(db: Kysely<Tables>, dialect: Dialect): Promise<number> {
@@ -44,9 +44,9 @@ export async function findCreated(
 ): Promise<{ created: Created[]; next: Place | undefined }> {
   const created = await createdAfter(db, span, place, limit);
   if (created.length === limit) return { created, next: created.at(-1) };
-  const accounts = await accountsAfter(db, span, place.accountId);
-  for (const { id, isActive } of accounts) {
-    if (!isActive) continue;
+  const accounts = await accountsAfter(db, span.from, place.accountId);
+  for (const { id, first } of accounts) {
+    if (first === null || first > span.until) continue;
     const start = { accountId: id, createdAt: span.from, address: "0x" as const };
     created.push(...(await createdAfter(db, span, start, limit - created.length)));
     if (created.length === limit) return { created, next: created.at(-1) };
@@ -76,26 +76,31 @@ async function createdAfter(
   }));
 }
 
-/** The next accounts that ever created, and whether they did in `span`. */
-async function accountsAfter(db: Kysely<Tables>, { from, until }: Span, after: string) {
-  const { rows } = await sql<{ id: string; active: boolean | number }>`
+/** The next accounts that ever created, and when each first did from `from` on, if it did. */
+async function accountsAfter(db: Kysely<Tables>, from: number, after: string) {
+  const { rows } = await sql<{ id: string; first: number | null }>`
     with recursive walk (id, n) as (
       select min(account_id), 1 from records where account_id > ${after}
       union all
       select (select min(account_id) from records where account_id > walk.id), n + 1
       from walk where id is not null and n < ${accountsMax}
     )
-    select id, exists (select 1 from records where account_id = walk.id
-        and created_at >= ${from} and created_at <= ${until}) as active
+    select id, (select min(created_at) from records
+        where account_id = walk.id and created_at >= ${from}) as first
     from walk where id is not null order by n`.execute(db);
-  return rows.map(({ id, active }) => ({ id, isActive: Boolean(active) }));
+  return rows;
 }
 
-/** When the oldest record was created, in seconds, if there is any: nothing was paid before it. */
+/**
+ * When the oldest record was created, in seconds, if there is any: nothing was paid before it. From
+ * account to account, since no index has the records of all by age.
+ */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
-  const row = await db
-    .selectFrom("owners")
-    .select((select) => select.fn.min("created_at").as("oldest"))
-    .executeTakeFirst();
-  return row?.oldest == null ? undefined : Math.floor(Number(row.oldest) / 1000);
+  let oldest: number | undefined;
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const accounts = await accountsAfter(db, 0, after);
+    for (const { first } of accounts) oldest = Math.min(oldest ?? first!, first!);
+    after = accounts.length === accountsMax ? accounts.at(-1)!.id : undefined;
+  }
+  return oldest === undefined ? undefined : Math.floor(oldest / 1000);
 }

@@ -4,10 +4,12 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Dialect, Tables } from "./tables.ts";
 
+/** Probes of one statement, which others wait for where it is SQLite: each may cost a page. */
+const probesMax = { sqlite: 250, postgres: 50_000 } satisfies Record<Dialect, number>;
+
 /**
- * Those of `addresses` a record is held for. One statement; each address costs one probe of the
- * primary key. Both dialects take the whole set as one parameter, so there is no limit on its size
- * and no statement to prepare anew.
+ * Those of `addresses` a record is held for. Each address costs one probe of the primary key. Both
+ * dialects take a set as one parameter, so there is no statement to prepare anew.
  *
  * @param addresses lower case, each once
  */
@@ -16,21 +18,24 @@ export async function matchAddresses(
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  if (addresses.length === 0) return [];
-  // `cross join` keeps SQLite from walking the records and probing the set instead.
-  const rows = await sql<{ address: Buffer }>`
-    select r.address from ${setOf(dialect, addresses)}
-    cross join records r where r.address = asked.a`.execute(db);
-  return rows.rows.map((row) => toHex(row.address));
+  // In the index's own order, neighbours share pages: half the time, from 10⁵ addresses on.
+  const sorted = [...addresses].sort();
+  const found: Hex[] = [];
+  for (let at = 0; at < sorted.length; at += probesMax[dialect]) {
+    const asked = setOf(dialect, sorted.slice(at, at + probesMax[dialect]));
+    // `cross join` keeps SQLite from walking the records and probing the set instead.
+    const { rows } = await sql<{ address: Buffer }>`
+      select r.address from ${asked} cross join records r where r.address = asked.a`.execute(db);
+    found.push(...rows.map((row) => toHex(row.address)));
+  }
+  return found;
 }
 
 /** What to select from: `asked`, with one column `a`. */
 function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
-  // In the index's own order, neighbours share pages: half the time, from 10⁵ addresses on.
-  const sorted = [...addresses].sort();
   return dialect === "postgres"
-    ? sql`unnest(${sorted.map((address) => Buffer.from(fromHex(address)))}::bytea[]) as asked(a)`
-    : sql`(select unhex(value) as a from json_each(${jsonOf(sorted)})) as asked`;
+    ? sql`unnest(${addresses.map((address) => Buffer.from(fromHex(address)))}::bytea[]) as asked(a)`
+    : sql`(select unhex(value) as a from json_each(${jsonOf(addresses)})) as asked`;
 }
 
 function jsonOf(addresses: readonly Hex[]): string {
@@ -43,8 +48,8 @@ export type Creator = { address: Hex; accountId: string; isClientId: boolean };
 /** `terms` unverified: {@link decodeRecord} proves them. */
 export type Held = Creator & { terms: Uint8Array };
 
-/** SQLite takes 32,766 parameters in one statement; much shorter ones are as quick. */
-const addressesMax = 500;
+/** Of one statement, which others wait for: terms have up to 24,576 bytes. */
+const addressesMax = 100;
 
 /** Those of `addresses`, lower case, a record is held for, in no order. */
 export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): Promise<Held[]> {

@@ -15,6 +15,7 @@ import * as webhooks from "./migrations/022-webhooks.ts";
 import * as money from "./migrations/040-money.ts";
 import * as accountNames from "./migrations/041-account-names.ts";
 import * as eventTimes from "./migrations/050-event-times.ts";
+import * as boundedReads from "./migrations/060-bounded-reads.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -38,6 +39,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["040-money", money],
   ["041-account-names", accountNames],
   ["050-event-times", eventTimes],
+  ["060-bounded-reads", boundedReads],
 ];
 
 /**

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres } from "./postgres.ts";
-import { becomeServerOf } from "./server-lock.ts";
+import { becomeServerOf } from "./sqlite/server-lock.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 

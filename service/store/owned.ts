@@ -1,5 +1,5 @@
 // The addresses of an account, newest first, and a search among them. A request reads a bounded
-// number of rows, in steps of a few milliseconds, whatever the account holds: the answering thread
+// number of rows, in steps of a millisecond, whatever the account holds: the answering thread
 // reads SQLite itself, and a search through 174,392 rows in one statement held it up for 400 ms.
 
 import { type Kysely, sql } from "kysely";
@@ -21,10 +21,10 @@ export type OwnedSearch = {
   limit: number;
 };
 
-/** Rows of one statement: up to 3 ms where each lies on a page of its own. */
-const stepRows = 400;
+/** Rows of one statement, which others wait for: each may lie on a page of its own. */
+const stepRows = 200;
 /** A search that found less goes on with the next request. */
-const stepsMax = 20;
+const stepsMax = 40;
 
 /**
  * Up to `limit` addresses that fit, and where the next call goes on; undefined at the end. A search

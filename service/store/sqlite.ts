@@ -8,12 +8,13 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type Database from "better-sqlite3";
-import { CompiledQuery, type Dialect, Kysely, SqliteDialect } from "kysely";
+import { Kysely } from "kysely";
 import { type Together, together } from "../flow/together.ts";
-import { connect } from "./connect.ts";
 import { migrate } from "./migrate.ts";
-import { makePrivateFile } from "./private-file.ts";
 import { startRecordWriter } from "./record-writer.ts";
+import { connect } from "./sqlite/connect.ts";
+import { sqliteDialect } from "./sqlite/dialect.ts";
+import { makePrivateFile } from "./sqlite/private-file.ts";
 import {
   type KeyedQuery,
   type KeyedReader,
@@ -23,7 +24,8 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-const groupSizeMax = 1024;
+/** Read in one go: what is asked for beside it waits a millisecond or two. */
+const groupSizeMax = 256;
 
 /**
  * @param file created where it is not there; its directory must be
@@ -32,7 +34,7 @@ const groupSizeMax = 1024;
 export async function openSqlite(file: string, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
   const hot = connect(file);
-  const db = new Kysely<Tables>({ dialect: dialectOf(connect(file)) });
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(connect(file)) });
   await migrate(db, "sqlite").catch(async (error) => {
     await db.destroy();
     hot.close();
@@ -66,26 +68,6 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       await db.destroy();
       hot.close();
       await checkpointer?.stop();
-    },
-  };
-}
-
-/**
- * Kysely's own, but its transactions take the write lock as they begin: one that reads first, while
- * the writing thread commits, could not write any more (SQLITE_BUSY_SNAPSHOT).
- */
-function dialectOf(database: Database.Database): Dialect {
-  const dialect = new SqliteDialect({ database });
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver() {
-      const driver = dialect.createDriver();
-      driver.beginTransaction = async (connection) => {
-        await connection.executeQuery(CompiledQuery.raw("begin immediate"));
-      };
-      return driver;
     },
   };
 }

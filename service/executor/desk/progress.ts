@@ -24,8 +24,8 @@ type Asked = { address: Hex; chainId: number };
 /** Undefined where the executor never heard of money of the address. */
 export type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
 
-/** SQLite takes 32,766 parameters in one statement; much shorter ones are as quick. */
-const addressesMax = 500;
+/** Of one statement, which others wait for. */
+const addressesMax = 100;
 
 export function openJobs(db: Kysely<Tables>): FindJob {
   return together<Asked, JobNews | undefined>(

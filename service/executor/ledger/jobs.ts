@@ -2,7 +2,7 @@
 // pass grows with these, never with how many addresses were created.
 
 import { fromHex, type Hex, toHex } from "executable-address";
-import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -40,15 +40,18 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
-/** Rows of one statement: SQLite takes 32,766 parameters, a row has fifteen. */
-const rowsMax = 500;
+/** Rows of one statement, which others wait for. */
+const rowsMax = 100;
 
 export type Sighting = { address: Hex; blockNumber: number };
+
+/** Accounts whose jobs are looked for in turn, where more are due than are asked for. */
+const accountsMax = 100;
 
 /**
  * Jobs due at `now` with nothing in flight: of each account in turn, so that however many one of
  * them has, the others' come no later; within an account those that never failed first, then those
- * that waited longest.
+ * that waited longest. Where more than `limit` are due, of 100 accounts at a time.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -56,26 +59,91 @@ export async function findDueJobs(
   now: number,
   limit: number,
 ): Promise<Job[]> {
-  const { rows } = await sql<Selectable<Tables["executor_jobs"]>>`
-    select * from (
-      select j.*, row_number() over (
-        partition by j.account_id
-        order by case when j.failures > 0 then 1 else 0 end, j.due_at, j.address) as place
-      from executor_jobs j
-      where j.chain_id = ${chainId} and j.due_at <= ${now} and j.purpose_id is null
-    ) as job order by job.place, job.due_at, job.address limit ${limit}`.execute(db);
-  const due = rows.map((row) => ({ row, address: toHex(row.address) }));
-  const addresses = due.map(({ address }) => address);
+  const oldest = await readDue(db, { chainId, now, limit });
+  const more = oldest.length < limit ? [] : await readInTurn(db, { chainId, now, limit });
+  const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
+  const due = inTurn([...once.values()]).slice(0, limit);
+  const addresses = due.map(({ address }) => toHex(address));
   const held = new Map(
     (await findHeld(db, addresses)).map((each) => [each.address, each] as const),
   );
-  return due.flatMap(({ row, address }) => {
-    const record = held.get(address);
+  return due.flatMap((row) => {
+    const record = held.get(toHex(row.address));
     return record ? [jobOf(row, record)] : [];
   });
 }
 
-function jobOf(row: Selectable<Tables["executor_jobs"]>, record: Held): Job {
+type Row = Selectable<Tables["executor_jobs"]>;
+type Due = { chainId: number; now: number; limit: number };
+
+const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
+
+/** Of one account's, those that have failed or those that have not: by `executor_jobs_turn`. */
+async function readDue(
+  db: Kysely<Tables>,
+  { chainId, now, limit }: Due,
+  of?: { accountId: string; failed: 0 | 1 },
+): Promise<Row[]> {
+  const mine = of ? sql`and account_id = ${of.accountId} and ${hasFailed} = ${of.failed}` : sql``;
+  const { rows } = await sql<Row>`select * from executor_jobs
+    where chain_id = ${chainId} and due_at <= ${now} and purpose_id is null ${mine}
+    order by due_at, address limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** An equal part of each account's; the accounts from another one on with each second. */
+async function readInTurn(db: Kysely<Tables>, due: Due): Promise<Row[]> {
+  const start = `acc_${(Math.imul(due.now, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}`;
+  const behind = await accountsAfter(db, due.chainId, start);
+  const before = behind.length < accountsMax ? await accountsAfter(db, due.chainId, "") : [];
+  const accounts = [...new Set([...behind, ...before])].slice(0, accountsMax);
+  const limit = Math.ceil(due.limit / accounts.length);
+  const rows: Row[] = [];
+  for (const accountId of accounts) {
+    const mine = await readDue(db, { ...due, limit }, { accountId, failed: 0 });
+    if (mine.length < limit) {
+      const more = { ...due, limit: limit - mine.length };
+      mine.push(...(await readDue(db, more, { accountId, failed: 1 })));
+    }
+    rows.push(...mine);
+  }
+  return rows;
+}
+
+/** Those with jobs that wait, from `after` on. */
+async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
+  const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
+    where chain_id = ${chainId} and purpose_id is null and due_at is not null
+      and account_id > ${place}`;
+  const { rows } = await sql<{ id: string }>`
+    with recursive walk (id, n) as (
+      select (${next(sql`${after}`)}), 1
+      union all select (${next(sql`walk.id`)}), n + 1
+      from walk where id is not null and n < ${accountsMax}
+    )
+    select id from walk where id is not null order by n`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/** The first of each account, then the second of each, and so on. */
+function inTurn(rows: Row[]): Row[] {
+  const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
+  const sorted = rows.toSorted(
+    (a, b) =>
+      failed(a) - failed(b) || a.due_at! - b.due_at! || Buffer.compare(a.address, b.address),
+  );
+  const counts = new Map<string, number>();
+  const placed = sorted.map((row) => {
+    const place = counts.get(row.account_id) ?? 0;
+    counts.set(row.account_id, place + 1);
+    return { row, place };
+  });
+  return placed
+    .toSorted((a, b) => a.place - b.place || a.row.due_at! - b.row.due_at!)
+    .map(({ row }) => row);
+}
+
+function jobOf(row: Row, record: Held): Job {
   return {
     address: record.address,
     terms: toHex(record.terms),

@@ -2,10 +2,8 @@
 
 import type { Kysely } from "kysely";
 import { eventsKeptMs } from "../../events/list.ts";
+import { prune } from "../../events/prune.ts";
 import type { Tables } from "../../store/tables.ts";
-
-/** Deleted in one go, so that nobody waits for it. */
-const pruneMax = 1_000;
 
 /** Newest first, each with its attempts. */
 export async function listDeliveries(db: Kysely<Tables>, endpointId: string, limit: number) {
@@ -42,17 +40,8 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
   }));
 }
 
-/** Deliveries as old as the events they carried are gone with them. */
-export async function pruneDeliveries(db: Kysely<Tables>, nowMs: number): Promise<void> {
-  const old = await db
-    .selectFrom("webhook_deliveries")
-    .select("id")
-    .where("created_at", "<", nowMs - eventsKeptMs)
-    .orderBy("created_at")
-    .limit(pruneMax)
-    .execute();
-  const ids = old.map(({ id }) => id);
-  if (ids.length === 0) return;
-  await db.deleteFrom("webhook_attempts").where("delivery_id", "in", ids).execute();
-  await db.deleteFrom("webhook_deliveries").where("id", "in", ids).execute();
-}
+/** Deliveries as old as the events they carried are gone with them, those of no endpoint too. */
+export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
+  prune(db, "webhook_deliveries", nowMs - eventsKeptMs, (ids) =>
+    db.deleteFrom("webhook_attempts").where("delivery_id", "in", ids).execute(),
+  );

@@ -1,0 +1,224 @@
+// A database in which one account has very many rows of every kind, put in by the database itself.
+// Rows that follow each other in time lie far apart in their tables, as they do among those of
+// other accounts, so that each costs a page.
+
+import { type RawBuilder, sql } from "kysely";
+import type { Store } from "../../store/store.ts";
+
+/** Has `size` rows; what `later` has was created by `many` before; those of `large` are largest. */
+export const accounts = { many: "acc_many", later: "acc_later", large: "acc_large" } as const;
+export const chains = { many: 1, large: 2 } as const;
+export const endpointId = "whe_many";
+export const sender = `0x${"e0".repeat(20)}` as const;
+/** Unix milliseconds: the first row's; the next follow a second apart. */
+export const began = 1_700_000_000_000;
+const othersCount = 500;
+/** Put in by one statement: the store gives it some seconds. */
+const stepRows = 20_000;
+
+/** 20 bytes: of the row with this number, from 0. */
+export function addressOf(number: number, account: keyof typeof accounts = "many"): Buffer {
+  const scattered = Number((BigInt(number) * 2654435761n) & 0xffffffffn);
+  const bytes = Buffer.alloc(20, account === "large" ? 1 : 0);
+  bytes.writeUInt32BE(scattered);
+  bytes.writeUIntBE(number, 14, 6);
+  return bytes;
+}
+
+type Sql = RawBuilder<unknown>;
+/** Of a statement that puts in the rows whose numbers `i` come from `numbers`. */
+type Rows = { numbers: Sql; size: number; isPostgres: boolean };
+
+/** Scattered over all times, each its own. */
+const atOf = ({ size }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(size)}) * 1000)`;
+const int = (value: number) => sql.raw(String(value));
+
+function bytesOf({ isPostgres }: Rows, hex: Sql): Sql {
+  return isPostgres ? sql`decode(${hex}, 'hex')` : sql`unhex(${hex})`;
+}
+
+function addressSql(rows: Rows, fill: "00" | "01" = "00"): Sql {
+  const scattered = sql`((i * 2654435761) & 4294967295)`;
+  const middle = sql.raw(`'${fill.repeat(10)}'`);
+  return bytesOf(
+    rows,
+    rows.isPostgres
+      ? sql`lpad(to_hex(${scattered}), 8, '0') || ${middle} || lpad(to_hex(i), 12, '0')`
+      : sql`printf('%08x', ${scattered}) || ${middle} || printf('%012x', i)`,
+  );
+}
+
+/** So long, of a token of zeros, on `chain`. */
+function termsSql(rows: Rows, chain: number, bytes: number): Sql {
+  const word = chain.toString(16).padStart(16, "0");
+  const rest = sql.raw(String(bytes - 256));
+  return rows.isPostgres
+    ? sql`decode(repeat('00', 248) || ${sql.raw(`'${word}'`)} || repeat('00', ${rest}), 'hex')`
+    : sql`unhex(${sql.raw(`'${"00".repeat(248)}${word}'`)} || hex(zeroblob(${rest})))`;
+}
+
+const text = ({ isPostgres }: Rows, length: number): Sql =>
+  isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
+
+/** What each row of an account brings into every table. */
+function statements(rows: Rows, name: "many" | "large"): Sql[] {
+  const { numbers } = rows;
+  const at = atOf(rows);
+  const [account, chain] = [sql.raw(`'${accounts[name]}'`), int(chains[name])];
+  const address = addressSql(rows, name === "large" ? "01" : "00");
+  const [termsBytes, bodyLength] = name === "large" ? [24_544, 20_000] : [704, 600];
+  const token = bytesOf(rows, sql.raw(`'${"00".repeat(20)}'`));
+  const idOf = (prefix: string) => sql`${sql.raw(`'${prefix}_${name}'`)} || i`;
+  const endpoint = sql.raw(`'${name === "many" ? endpointId : "whe_large"}'`);
+  return [
+    sql`insert into records (address, terms, account_id, created_at)
+      select ${address}, ${termsSql(rows, chains[name], termsBytes)}, ${account}, ${at}
+      from ${numbers}`,
+    sql`insert into address_references (account_id, address, reference, created_at)
+      select ${account}, ${address}, case when i % 2 = 0 then 'same' else ${idOf("order")} end,
+        ${at} from ${numbers}`,
+    sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
+        version, sequence, state, settled_at, due_block, look_at, block_number, block_hash)
+      select ${account}, ${address}, ${chain}, ${token}, ${at}, 1, 0, 1, 1,
+        case when i % 2 = 0 then 'executed' else 'funded' end,
+        case when i % 2 = 0 then ${at} + 60000 end, case when i % 2 = 0 then 1 end,
+        case when i % 2 = 1 then i end, 10 + i % 256, '0x'
+      from ${numbers}`,
+    sql`insert into events (account_id, position, id, type, address, sequence, created_at, body)
+      select ${account}, i + 1, ${idOf("evt")}, 'address.funded', ${address}, 1,
+        ${int(began)} + i * 1000, ${text(rows, bodyLength)} from ${numbers}`,
+    sql`insert into webhook_deliveries (id, endpoint_id, event_id, type, address, sequence, state,
+        due_at, attempts, created_at)
+      select ${idOf("whd")}, ${endpoint}, ${idOf("evt")}, 'address.funded', ${address}, 1,
+        case i % 4 when 0 then 'delivered' when 1 then 'held' else 'waiting' end,
+        case when i % 4 > 1 then ${at} end, 1, ${at} from ${numbers}`,
+    sql`insert into webhook_attempts (delivery_id, number, at, status, latency_ms, answer)
+      select ${idOf("whd")}, 1, ${at}, 500, 9, 'no' from ${numbers} where i % 4 <> 1`,
+    sql`insert into executor_jobs (chain_id, address, account_id, due_at, not_before, failures,
+        paid_failures, recovery_failures, state, detected_at, detected_block)
+      select ${chain}, ${address}, ${account}, i, 0, 0, 0, 0, 'waiting', 1, 1 from ${numbers}`,
+  ];
+}
+
+/** Of `many` alone: what the executor and the sign-in keep for years, and a second creator's. */
+function lasting(rows: Rows): Sql[] {
+  const { numbers } = rows;
+  const address = addressSql(rows);
+  const id = sql`'1:e0:' || i`;
+  const data = bytesOf(rows, sql`'00'`);
+  return [
+    sql`insert into later_owners (account_id, address, created_at)
+      select ${accounts.later}, ${address}, ${atOf(rows)} from ${numbers}`,
+    sql`insert into executor_purposes (id, chain_id, sender, nonce, kind, data, gas, state,
+        created_at, block_number)
+      select ${id}, 1, ${sender}, i, 'execute', ${data}, 1, 'settled', 1, i from ${numbers}`,
+    sql`insert into executor_purpose_addresses (purpose_id, address, gas, account_id)
+      select ${id}, ${address}, 1, ${accounts.many} from ${numbers}`,
+    sql`insert into executor_transactions (hash, purpose_id, raw, max_fee, priority_fee, signed_at,
+        signed_block)
+      select ${id}, ${id}, ${data}, '1', '1', 1, 1 from ${numbers}`,
+    sql`insert into executor_outcomes (purpose_id, address, kind, token, amount, "left",
+        transaction_hash, block_number)
+      select ${id}, ${address}, 'executed', '', '1', '0', '0x', i from ${numbers}`,
+    sql`insert into audit (id, account_id, at, event)
+      select 'a' || i, ${accounts.many}, i, 'signed_in' from ${numbers}`,
+  ];
+}
+
+/** A few rows each, or as many as there are days, hours, tokens and other accounts. */
+function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
+  const many = sql.raw(`'${accounts.many}'`);
+  const user = (rows: Rows) => (rows.isPostgres ? sql`false` : sql`0`);
+  const time = sql.raw("'2026-01-01T00:00:00.000Z'");
+  return [
+    [
+      othersCount,
+      ({ numbers }) => sql`insert into accounts (id, email, created_at)
+        select 'acc_' || i, 'e' || i, 1 from ${numbers}`,
+    ],
+    [
+      othersCount,
+      (rows) => sql`insert into records (address, terms, account_id, created_at)
+        select ${addressSql(rows)}, ${termsSql(rows, 1, 704)}, 'acc_' || i, ${int(began)}
+        from (select i + 100000000 as i from ${rows.numbers}) others`,
+    ],
+    [
+      1,
+      () => sql`insert into accounts (id, email, created_at) values (${accounts.many}, 'many', 1),
+        (${accounts.later}, 'later', 1), (${accounts.large}, 'large', 1)`,
+    ],
+    [
+      1,
+      () => sql`insert into webhook_endpoints (id, account_id, url, types, secret, state, is_slow,
+          next_due, version, created_at)
+        values (${endpointId}, ${many}, 'https://example.com', '', '', 'active', 0, 1, 0, 1),
+          ('whe_large', ${accounts.large}, 'https://example.com', '', '', 'active', 0, 1, 0, 1)`,
+    ],
+    [
+      24 * 92,
+      ({ numbers }) => sql`insert into usage (account_id, hour, kind, created, refused)
+        select ${many}, ${int(began)} + i * 3600000, 'apiKey', 1, 1 from ${numbers}`,
+    ],
+    [
+      92 * 30,
+      (rows) => sql`insert into money_days (account_id, day, chain_id, token, asked_count, asked,
+          paid, executed, returned)
+        select ${many}, i / 30, i % 10, ${addressSql(rows)}, 1, '1', '1', '1', '1'
+        from ${rows.numbers}`,
+    ],
+    [
+      256,
+      ({ numbers }) => sql`insert into watch_anchors (chain_id, number, hash)
+        select 1, 10 + i, 'h' || i from ${numbers}`,
+    ],
+    [
+      256,
+      ({ numbers }) => sql`insert into executor_blocks (chain_id, number, hash)
+        select 1, 10 + i, '0x' || i from ${numbers}`,
+    ],
+    [
+      othersCount,
+      ({ numbers }) => sql`insert into executor_account_spending (chain_id, day, account_id, wei,
+          client_wei, tip_loss_wei)
+        select 1, 1, 'acc_' || i, '1', '1', '1' from ${numbers}`,
+    ],
+    [
+      1,
+      (rows) => sql`insert into auth_users ("id", "name", "email", "emailVerified", "createdAt",
+          "updatedAt") values (${many}, 'm', 'many', ${user(rows)}, ${time}, ${time})`,
+    ],
+    [
+      1_000,
+      ({ numbers }) => sql`insert into auth_sessions ("id", "expiresAt", "token", "createdAt",
+          "updatedAt", "userId")
+        select 's' || i, '2099-01-01T00:00:00.000Z', 't' || i, ${time}, ${time}, ${many}
+        from ${numbers}`,
+    ],
+  ];
+}
+
+/** @param size rows of `many` in each table; `large` has a fiftieth, for `later` as many */
+export async function fill({ db, dialect }: Pick<Store, "db" | "dialect">, size: number) {
+  const isPostgres = dialect === "postgres";
+  const put = async (count: number, of: (rows: Rows) => Sql[]) => {
+    for (let from = 0; from < count; from += stepRows) {
+      const last = Math.min(count, from + stepRows) - 1;
+      const numbers = numbersFrom(from, last, isPostgres);
+      for (const each of of({ numbers, size: count, isPostgres })) await each.execute(db);
+    }
+  };
+  for (const [count, of] of fixed()) await put(count, (rows) => [of(rows)]);
+  await put(size, (rows) => [...statements(rows, "many"), ...lasting(rows)]);
+  await put(Math.min(size / 50, 2_000), (rows) => statements(rows, "large"));
+  for (const account_id of Object.values(accounts)) {
+    await db.insertInto("event_positions").values({ account_id, position: size }).execute();
+  }
+  // PostgreSQL counts its rows by itself; SQLite plans without, as the service leaves it.
+  if (isPostgres) await sql`analyze`.execute(db);
+}
+
+const numbersFrom = (from: number, last: number, isPostgres: boolean): Sql =>
+  isPostgres
+    ? sql`generate_series(${int(from)}::bigint, ${int(last)}::bigint) as n(i)`
+    : sql`(with recursive n(i) as (select ${int(from)} union all
+        select i + 1 from n where i < ${int(last)}) select i from n) n`;

@@ -1,0 +1,47 @@
+// Which functions that hold SQL were run, by V8's own count.
+
+import { readFileSync } from "node:fs";
+import { Session } from "node:inspector/promises";
+import { relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const service = resolve(import.meta.dirname, "../..");
+const holdsSql =
+  /\b(selectFrom|updateTable|deleteFrom|insertInto)\(|\bsql(<[^`]*>)?`|\bprepare(<.*>)?\(|readerOf/;
+/**
+ * Run by operators' commands in a process of their own, before the server answers, or, of the
+ * writing threads, not in the one that answers.
+ */
+const elsewhere = [
+  /^(store\/(migrations|migrate|copy|connect|checkpoint-worker|write-worker|postgres|sqlite))/,
+  /(^|\/)admin\.ts$|^test\/|-for-tests\.ts$/,
+];
+
+/** Counts from here on. */
+export async function startCoverage() {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  return {
+    /** `file function`, of those loaded that were never called. */
+    async sqlNotRun(): Promise<string[]> {
+      const { result } = await session.post("Profiler.takePreciseCoverage");
+      session.disconnect();
+      const left = result.flatMap(({ url, functions }) => {
+        if (!url.startsWith("file:")) return [];
+        const path = relative(service, fileURLToPath(url));
+        if (/^(\.\.|node_modules)/.test(path) || elsewhere.some((each) => each.test(path)))
+          return [];
+        const source = readFileSync(resolve(service, path), "utf8");
+        return functions
+          .filter(({ functionName, ranges: [range] }) => {
+            const isRun = range!.count > 0 || functionName === "";
+            return !isRun && holdsSql.test(source.slice(range!.startOffset, range!.endOffset));
+          })
+          .map(({ functionName }) => `${path} ${functionName}`);
+      });
+      return left.sort();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// What a database says of how it finds the rows of a statement.
+
+import { CompiledQuery } from "kysely";
+import type { Store } from "../../store/store.ts";
+
+/** Tables with few rows, however long and by whomever the service is used. */
+const small = /^(secrets|webhook_keys|event_chains|executor_leases|executor_looks|migrations)$/;
+
+type Plan = { text: string; readsAll: string[] };
+
+/** `readsAll`: the tables that it reads from end to end, or sorts as a whole. */
+export async function plansOf(store: Store, text: string, values: unknown[]): Promise<Plan> {
+  return store.dialect === "sqlite"
+    ? planOfSqlite(store, text, values)
+    : planOfPostgres(store, text, values);
+}
+
+async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Promise<Plan> {
+  const query = CompiledQuery.raw(`explain query plan ${text}`, [...values]);
+  const { rows } = (await db.executeQuery(query)) as { rows: { detail: string }[] };
+  const details = rows.map(({ detail }) => detail);
+  const isWhole = !/limit/i.test(text) || details.some((detail) => sorts.test(detail));
+  const readsAll = details.filter((detail) => {
+    const [, way, table = ""] = /^(SCAN|SEARCH) (\w+)/.exec(detail) ?? [];
+    if (isDerived(table) || small.test(table)) return false;
+    return way === "SCAN" || (isWhole && ofOneAccount.test(detail) && !few.test(table));
+  });
+  return { text: details.join("\n"), readsAll };
+}
+
+const sorts = /USE TEMP B-TREE FOR ORDER BY/;
+/** By the account, the chain or the endpoint and nothing else: in full, unless it ends before. */
+const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
+/** Of which an account, chain or endpoint has few. */
+const few = new RegExp(
+  `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
+    "watch_anchors|webhook_endpoints|executor_blocks|executor_(account_)?spending)$",
+);
+
+/** Results of steps before, bounded where they are made. */
+const isDerived = (name: string) =>
+  /^(CONSTANT|page|walk|asked|json_each|new|o|n|primary|[0-9]+)$/.test(name);
+
+type Node = {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Cond"?: string;
+  "Recheck Cond"?: string;
+  "Actual Rows"?: number;
+  "Actual Loops"?: number;
+  "Rows Removed by Filter"?: number;
+  "Rows Removed by Index Recheck"?: number;
+  Plans?: Node[];
+};
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** Of a small table the whole is read sooner than by its index: that is not what is asked. */
+const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
+
+async function planOfPostgres({ db }: Store, text: string, values: unknown[]): Promise<Plan> {
+  return db.transaction().execute(async (transaction) => {
+    for (const way of byIndex) await transaction.executeQuery(CompiledQuery.raw(way));
+    const [plan] = await explain(transaction, "format json", text, values);
+    const readsAll = nodesOf(plan!)
+      .filter((node) => node["Relation Name"] !== undefined && !isBounded(node))
+      .map((node) => `${node["Node Type"]} on ${node["Relation Name"]}`);
+    return { text: JSON.stringify(plan), readsAll };
+  });
+}
+
+const isBounded = (node: Node) =>
+  small.test(node["Relation Name"]!) ||
+  !node["Node Type"].includes("Scan") ||
+  node["Node Type"] === "CTE Scan" ||
+  (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
+
+/**
+ * Of PostgreSQL: how many rows it reads of tables, those left out by a filter included.
+ * @param isFree to read by no index what is read sooner so
+ */
+export async function rowsReadBy(
+  store: Store,
+  text: string,
+  values: unknown[],
+  isFree = false,
+): Promise<number> {
+  const undone = new Error("undone");
+  let read = 0;
+  await store.db
+    .transaction()
+    .execute(async (transaction) => {
+      const ways = isFree ? [] : byIndex;
+      for (const way of ways) await transaction.executeQuery(CompiledQuery.raw(way));
+      const [plan] = await explain(transaction, "analyze, format json", text, values);
+      for (const node of nodesOf(plan!)) {
+        if (node["Relation Name"] === undefined || !node["Node Type"].includes("Scan")) continue;
+        const rows =
+          node["Actual Rows"]! +
+          (node["Rows Removed by Filter"] ?? 0) +
+          (node["Rows Removed by Index Recheck"] ?? 0);
+        read += rows * node["Actual Loops"]!;
+      }
+      throw undone;
+    })
+    .catch((error) => {
+      if (error !== undone) throw error;
+    });
+  return Math.round(read);
+}
+
+type Db = Pick<Store["db"], "executeQuery">;
+
+async function explain(db: Db, how: string, text: string, values: unknown[]): Promise<Node[]> {
+  const query = CompiledQuery.raw(`explain (${how}) ${text}`, [...values]);
+  const { rows } = (await db.executeQuery(query)) as { rows: { "QUERY PLAN": { Plan: Node }[] }[] };
+  return rows[0]!["QUERY PLAN"].map(({ Plan }) => Plan);
+}

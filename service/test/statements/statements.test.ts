@@ -1,0 +1,135 @@
+// Every statement of the running service, on a database in which one account has very many rows:
+// each is by index, reads few rows, and holds nobody up. `npm run test:attacks` asks it of a
+// million rows and tells each operation's times; `npm test` asks it of fewer.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openStore } from "../../store/open.ts";
+import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
+import type { Store } from "../../store/store.ts";
+import { fill } from "./account.ts";
+import { startCoverage } from "./coverage.ts";
+import { type Operations, openOperations } from "./operations.ts";
+import { plansOf, rowsReadBy } from "./plans.ts";
+import { type Seen, watchStatements } from "./watch.ts";
+
+const isLong = process.env.ATTACKS === "long";
+const size = isLong ? 1_000_000 : 5_000;
+/** Of one statement. */
+const rowsMax = 3_000;
+/** Whoever waits for the answering thread, waits for one statement and what was before it. */
+const turnMsMax = 5;
+
+const seen = watchStatements();
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`statements on ${dialect}, ${size} rows of one account`, () => {
+    let directory: string;
+    let postgres: TestPostgres | undefined;
+    let store: Store;
+    let operations: Operations;
+    let statements: Seen[];
+
+    before(async () => {
+      directory = mkdtempSync(join(tmpdir(), "statements-"));
+      postgres = dialect === "postgres" ? await startPostgres() : undefined;
+      store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      await fill(store, size);
+      seen.clear();
+      operations = await openOperations(store, size);
+    });
+    after(async () => {
+      await store?.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+    });
+
+    test("all functions that hold SQL are run by the operations", async () => {
+      const coverage = await startCoverage();
+      for (const run of Object.values(operations)) await run();
+      statements = [...seen.values()].filter(({ text }) => isOfRows.test(text));
+      assert.ok(statements.length > 120, `${statements.length} statements`);
+      assert.deepEqual(await coverage.sqlNotRun(), []);
+    });
+
+    test("each statement is by index, by the database's own plan", async () => {
+      for (const { text, values } of statements) {
+        const plan = await plansOf(store, text, values);
+        assert.deepEqual(plan.readsAll, [], `${text}\n${plan.text}`);
+      }
+    });
+
+    test(`none reads more than ${rowsMax} rows`, { skip: dialect === "sqlite" }, async () => {
+      for (const { text, values } of statements.filter(({ text }) => !putsIn.test(text))) {
+        const rows = await rowsReadBy(store, text, values, isLong);
+        assert.ok(rows <= rowsMax, `${rows} rows: ${text}`);
+      }
+    });
+
+    test("the control: what reads a whole account is found out", async () => {
+      const text = "select sum(created_at) from records where account_id = 'acc_many'";
+      if (dialect === "postgres") assert.ok((await rowsReadBy(store, text, [])) >= size);
+      else assert.notDeepEqual((await plansOf(store, text, [])).readsAll, []);
+      const whole = "select count(*) from records where terms = address";
+      assert.notDeepEqual((await plansOf(store, whole, [])).readsAll, []);
+    });
+
+    test("others have their turn many times while a search runs", async () => {
+      const parts: number[] = [];
+      for (let round = 0; round < 5; round++) {
+        const { longest, all } = await turnsOf(operations["dashboard: a token none has"]!);
+        parts.push(longest / all);
+      }
+      const part = parts.toSorted((a, b) => a - b)[2]!;
+      assert.ok(part < 0.5, `${parts} of the search's time`);
+    });
+
+    test(`no turn of the answering thread is longer than ${turnMsMax} ms`, {
+      skip: isLong ? false : "of a machine that does other work it tells only that",
+    }, async () => {
+      const told: Record<string, { p50: number; max: number; statement: number }> = {};
+      for (const [name, run] of Object.entries(operations)) {
+        if (once.test(name)) continue;
+        const ms: number[] = [];
+        seen.clear();
+        for (let round = 0; round < rounds; round++) ms.push((await turnsOf(run)).longest);
+        const statement = Math.max(...[...seen.values()].map((each) => median(each.ms)));
+        told[name] = { p50: median(ms), max: Math.max(...ms), statement };
+      }
+      console.table(told);
+      const long = Object.entries(told).filter(([, { p50 }]) => p50 > turnMsMax);
+      assert.deepEqual(long, []);
+    });
+  });
+}
+
+const rounds = 21;
+/** These hash passwords, or close what others need. */
+const once = /^(sign-in: all of it|accounts: closed)$/;
+/** Which reads nothing. */
+const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
+const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+/** How long `run` took, and its longest turn of the event loop, in milliseconds. */
+async function turnsOf(run: () => Promise<unknown>): Promise<{ longest: number; all: number }> {
+  let longest = 0;
+  const began = performance.now();
+  let last = began;
+  let isOver = false;
+  const tick = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (!isOver) setImmediate(tick);
+  };
+  setImmediate(tick);
+  await run();
+  isOver = true;
+  tick();
+  return { longest, all: last - began };
+}

@@ -1,0 +1,79 @@
+// Every statement that this process gives its databases, by the drivers' own functions: also those
+// of libraries, and those that are prepared once.
+
+import Database from "better-sqlite3";
+import pg from "pg";
+
+/** `text` once for each place in the code, `values` of its last run, `ms` of each run. */
+export type Seen = { text: string; values: unknown[]; ms: number[] };
+
+/** From here on. What is opened later is seen. */
+export function watchStatements(): Map<string, Seen> {
+  const seen = new Map<string, Seen>();
+  const keep = (text: string, values: unknown[], ms: number) => {
+    const key = shapeOf(text);
+    const held = seen.get(key) ?? { text, values, ms: [] };
+    seen.set(key, held);
+    Object.assign(held, { text, values });
+    held.ms.push(ms);
+  };
+  watchSqlite(keep);
+  watchPostgres(keep);
+  return seen;
+}
+
+type Keep = (text: string, values: unknown[], ms: number) => void;
+
+/** Lists of another length are the same statement. */
+const shapeOf = (text: string) =>
+  text
+    .replace(/\s+/g, " ")
+    .replace(/\$[0-9]+/g, "?")
+    .replace(/\(\?(, \?)*\)(, \(\?(, \?)*\))*/g, "(?…)")
+    .replace(/\(\("account_id" = \? and "address" = \?\)( or \(.*?\))*\)/g, "(key or …)");
+
+function watchSqlite(keep: Keep): void {
+  const { prepare } = Database.prototype;
+  Database.prototype.prepare = function prepared(this: Database.Database, text: string) {
+    const statement = prepare.call(this, text) as Database.Statement;
+    for (const name of ["all", "get", "run"] as const) {
+      const own = statement[name] as (...values: unknown[]) => unknown;
+      Object.defineProperty(statement, name, {
+        value: (...values: unknown[]) => {
+          const began = performance.now();
+          try {
+            return own.apply(statement, values);
+          } finally {
+            keep(text, values.flat(), performance.now() - began);
+          }
+        },
+      });
+    }
+    return statement;
+  } as typeof prepare;
+}
+
+/** From the question to its answer: nobody's thread waits for it. */
+function watchPostgres(keep: Keep): void {
+  const prototype = pg.Client.prototype as unknown as Record<string, unknown>;
+  const query = prototype.query as (...args: unknown[]) => unknown;
+  prototype.query = function asked(this: pg.Client, ...args: unknown[]) {
+    const [first] = args;
+    const { text, values } =
+      typeof first === "string"
+        ? { text: first, values: Array.isArray(args[1]) ? args[1] : [] }
+        : (first as { text: string; values?: unknown[] });
+    const began = performance.now();
+    const told = () => keep(text, values ?? [], performance.now() - began);
+    const last = args.at(-1);
+    if (typeof last === "function") {
+      args[args.length - 1] = (...answer: unknown[]) => {
+        told();
+        last(...answer);
+      };
+      return query.apply(this, args);
+    }
+    const answer = query.apply(this, args) as Promise<unknown>;
+    return answer.finally(told);
+  };
+}
