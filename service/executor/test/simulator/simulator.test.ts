@@ -1,52 +1,66 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { simulate, simulateNaively } from "./simulate.ts";
-import { faultsOf } from "./verdict.ts";
+import { describe, type TestContext, test } from "node:test";
+import { tellHistories } from "./histories.ts";
+import type { Asked } from "./histories-worker.ts";
+import { simulate } from "./simulate.ts";
 
-/** SEEDS=1000 for the long form; SEED=n repeats one history. A seed takes a third of a second. */
-const count = Number(process.env.SEEDS ?? 40);
+/**
+ * SEEDS=1000 for the long form, SEED=n SEEDS=m for m from n on, SEED=n alone to repeat one history.
+ * A history takes a third of a second.
+ */
 const first = Number(process.env.SEED ?? 1);
-const seeds = Array.from({ length: process.env.SEED ? 1 : count }, (_, index) => first + index);
+const count = Number(process.env.SEEDS ?? (process.env.SEED ? 1 : 40));
+const seeds = Array.from({ length: count }, (_, index) => first + index);
+const isLong = count > 100;
 
-describe("the core, in simulated worlds", () => {
-  test(`${seeds.length} seeds: nothing missing, nothing twice, nothing falsely done`, async (t) => {
-    const bad: string[] = [];
-    const counts = new Map<string, number>();
-    for (const seed of seeds) {
-      const { verdict, events } = await simulate(seed);
-      for (const { event } of events) counts.set(event.kind, (counts.get(event.kind) ?? 0) + 1);
-      bad.push(...faultsOf(verdict).map((fault) => `seed ${seed}: ${fault}`));
-    }
-    t.diagnostic(JSON.stringify(Object.fromEntries(counts)));
-    assert.deepEqual(bad, []);
-  });
+/** As many as a test tells of at once, so that a long run shows how far it is. */
+const together = 50;
+const parts = Array.from({ length: Math.ceil(count / together) }, (_, index) =>
+  seeds.slice(index * together, (index + 1) * together),
+);
+const nameOf = (some: number[]) => `seeds ${some[0]} to ${some.at(-1)}`;
 
-  /** Four minutes; the seeds tried took 3 blocks at most. */
-  const blocksMax = 20;
+/** @param options as {@link simulate} takes them */
+const histories = (some: number[], options: Asked["options"] = {}, kind: Asked["kind"] = "real") =>
+  tellHistories(some.map((seed) => ({ seed, kind, options })));
+const faultsOf = (told: Awaited<ReturnType<typeof histories>>) =>
+  told.flatMap(({ seed, faults }) => faults.map((fault) => `seed ${seed}: ${fault}`));
 
-  test(`with hostile intents, ${blocksMax} blocks after faults end no money waits`, async (t) => {
-    const stalled: string[] = [];
-    let longest = 0;
-    for (const seed of process.env.SEEDS ? seeds : seeds.slice(0, 10)) {
-      const { verdict, waitBlocksMax } = await simulate(seed, { hostile: 12 });
-      longest = Math.max(longest, waitBlocksMax);
-      if (waitBlocksMax > blocksMax) stalled.push(`seed ${seed}: ${waitBlocksMax} blocks`);
-      stalled.push(...faultsOf(verdict).map((fault) => `seed ${seed}: ${fault}`));
-    }
-    t.diagnostic(`at most ${longest} blocks`);
-    assert.deepEqual(stalled, []);
-  });
+describe("in simulated worlds nothing is missing, nothing twice, nothing falsely done", () => {
+  for (const some of parts) {
+    test(nameOf(some), async (t) => {
+      const told = await histories(some);
+      const counts: Record<string, number> = {};
+      for (const [kind, count] of told.flatMap((each) => Object.entries(each.counts))) {
+        counts[kind] = (counts[kind] ?? 0) + count;
+      }
+      t.diagnostic(JSON.stringify(counts));
+      assert.deepEqual(faultsOf(told), []);
+    });
+  }
+});
 
-  test("control: without isolation it stalls in most of them", async (t) => {
-    const some = seeds.slice(0, 10);
-    let stalled = 0;
-    for (const seed of some) {
-      const { waitBlocksMax } = await simulate(seed, { hostile: 12, isolates: false });
-      if (waitBlocksMax > blocksMax) stalled++;
-    }
-    t.diagnostic(`${stalled} of ${some.length} seeds stall`);
-    assert.ok(stalled > some.length / 2, `only ${stalled} of ${some.length} seeds stall`);
-  });
+/** Four minutes; the seeds tried took 3 blocks at most. */
+const blocksMax = 20;
+
+describe(`with hostile intents, ${blocksMax} blocks after faults end no money waits`, () => {
+  for (const some of isLong ? parts : [seeds.slice(0, 10)]) {
+    test(nameOf(some), async (t) => {
+      const told = await histories(some, { hostile: 12 });
+      t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks`);
+      const stalled = told.filter((each) => each.waitBlocksMax > blocksMax);
+      const waits = stalled.map((each) => `seed ${each.seed}: ${each.waitBlocksMax} blocks`);
+      assert.deepEqual([...waits, ...faultsOf(told)], []);
+    });
+  }
+});
+
+describe("the simulator itself", () => {
+  const few = seeds.slice(0, isLong ? 100 : 10);
+  const most = (t: TestContext, bad: number, what: string) => {
+    t.diagnostic(`${bad} of ${few.length} seeds ${what}`);
+    assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);
+  };
 
   test("the same seed gives the same history", async () => {
     const [a, b] = [await simulate(3), await simulate(3)];
@@ -54,24 +68,19 @@ describe("the core, in simulated worlds", () => {
     assert.ok(a.events.length > 100);
   });
 
+  test("control: without isolation it stalls in most of them", async (t) => {
+    const told = await histories(few, { hostile: 12, isolates: false });
+    most(t, told.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
+  });
+
   test("without looks, what was paid before its record is missing in most of them", async (t) => {
-    const some = seeds.slice(0, 10);
-    let failed = 0;
-    for (const seed of some) {
-      const { verdict } = await simulate(seed, { looksPerPass: 0 });
-      if (verdict.missing.length > 0) failed++;
-    }
-    t.diagnostic(`${failed} of ${some.length} seeds fail`);
-    assert.ok(failed > some.length / 2, `only ${failed} of ${some.length} seeds fail`);
+    const told = await histories(few, { looksPerPass: 0 });
+    const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
+    most(t, told.filter(isMissing).length, "miss some");
   });
 
   test("the naive control loses money or works twice in most of them", async (t) => {
-    let failed = 0;
-    for (const seed of seeds) {
-      const { missing, duplicate } = await simulateNaively(seed);
-      if (missing.length + duplicate.length > 0) failed++;
-    }
-    t.diagnostic(`${failed} of ${seeds.length} seeds fail`);
-    assert.ok(failed > seeds.length / 2, `only ${failed} of ${seeds.length} seeds fail`);
+    const told = await histories(few, {}, "naive");
+    most(t, told.filter((each) => each.faults.length > 0).length, "fail");
   });
 });

@@ -1,0 +1,32 @@
+// Histories in a thread of their own. The test runner watches every promise of its own thread,
+// which makes a history take twice as long there.
+
+import { parentPort } from "node:worker_threads";
+import { type Options, simulate, simulateNaively } from "./simulate.ts";
+import { faultsOf } from "./verdict.ts";
+
+export type Asked = { seed: number; kind: "real" | "naive"; options: Omit<Options, "watch"> };
+
+export type Told = {
+  seed: number;
+  faults: string[];
+  /** Of the executors' events, by kind. */
+  counts: Record<string, number>;
+  waitBlocksMax: number;
+};
+
+parentPort!.on("message", async ({ seed, kind, options }: Asked) => {
+  parentPort!.postMessage(await (kind === "naive" ? naively(seed) : told(seed, options)));
+});
+
+async function told(seed: number, options: Asked["options"]): Promise<Told> {
+  const { verdict, events, waitBlocksMax } = await simulate(seed, options);
+  const counts: Told["counts"] = {};
+  for (const { event } of events) counts[event.kind] = (counts[event.kind] ?? 0) + 1;
+  return { seed, faults: faultsOf(verdict), counts, waitBlocksMax };
+}
+
+async function naively(seed: number): Promise<Told> {
+  const { missing, duplicate } = await simulateNaively(seed);
+  return { seed, faults: [...missing, ...duplicate], counts: {}, waitBlocksMax: 0 };
+}
