@@ -5,14 +5,15 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { type Anvil, freePort, startAnvil } from "executable-address-contracts/anvil";
+import { type Anvil, freePort } from "executable-address-contracts/anvil";
+import { startLocalNode } from "../contracts/local-node.ts";
 import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
 export type Running = {
-  anvil: Anvil;
+  anvil: Pick<Anvil, "rpcUrl" | "stop">;
   baseUrl: string;
   apiKey: string;
   clientId: string;
@@ -24,7 +25,7 @@ export type Running = {
 /** @param env more variables for the service, such as `DATABASE_URL` or `ROLE` */
 export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const dataDir = await mkdtemp(join(tmpdir(), "executable-address-"));
-  const anvil = await startAnvil();
+  const anvil = await startLocalNode();
   let service: ChildProcess | undefined;
   const stop = async () => {
     if (service) await end(service, "SIGTERM");

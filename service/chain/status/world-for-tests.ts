@@ -7,16 +7,9 @@ import {
   type Intent,
   makeRecord,
 } from "executable-address";
+import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { bringDeployer, deployFactory } from "executable-address-contracts/deploy";
 import {
-  demoToken,
-  deterministicDeployer,
-  factoryAddress,
-  factoryCreationCode,
-  factorySalt,
-  paymentFactoryAbi,
-} from "executable-address-contracts";
-import {
-  concat,
   createTestClient,
   decodeAbiParameters,
   encodeFunctionData,
@@ -27,7 +20,8 @@ import {
   toHex,
   walletActions,
 } from "viem";
-import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+import { anvilChain } from "../../../contracts/anvil.ts";
+import { startLocalNode } from "../../../contracts/local-node.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 
 export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -38,8 +32,8 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /** @param chainId of the chain, and of the intents made for it */
 export async function startWorld(chainId = 31_337) {
-  const anvil = await startAnvil({ args: ["--chain-id", String(chainId)] });
-  return { ...(await settle(anvil.rpcUrl, chainId)), stop: anvil.stop };
+  const node = await startLocalNode({ chainId });
+  return { ...(await settle(node.rpcUrl, chainId)), stop: node.stop };
 }
 
 async function settle(rpcUrl: string, chainId: number) {
@@ -47,7 +41,7 @@ async function settle(rpcUrl: string, chainId: number) {
   const client = createTestClient({
     account: payer,
     chain,
-    mode: "anvil",
+    mode: "hardhat",
     transport: http(rpcUrl),
     pollingInterval: 10,
     cacheTime: 0,
@@ -62,7 +56,8 @@ async function settle(rpcUrl: string, chainId: number) {
     return receipt;
   };
 
-  await send(deterministicDeployer.address, concat([factorySalt, factoryCreationCode]));
+  await bringDeployer(client);
+  await deployFactory(client);
   const newToken = async () => {
     const { abi, bytecode } = demoToken;
     const hash = await client.deployContract({ abi, bytecode, args: ["Demo", "DMO", 6] });

@@ -14,7 +14,8 @@ import {
   stringToHex,
   walletActions,
 } from "viem";
-import { anvilChain, startAnvil } from "../../../contracts/anvil.ts";
+import { anvilChain } from "../../../contracts/anvil.ts";
+import { startLocalNode } from "../../../contracts/local-node.ts";
 import { demoTokens, deployDemo, executorKey, localChainId } from "../../../scripts/local-chain.ts";
 import { parseChains } from "../../chain/chains.ts";
 import type { Store } from "../../store/store.ts";
@@ -37,19 +38,17 @@ export type Wish = {
  * @param options.startSeconds what the chain's clock shows first; the host's time when absent
  */
 export async function startWorld(options: { startSeconds?: number } = {}) {
-  const clock =
-    options.startSeconds === undefined ? [] : ["--timestamp", String(options.startSeconds)];
-  const anvil = await startAnvil({ args: ["--gas-limit", "60000000", ...clock] });
-  await deployDemo(anvil.rpcUrl);
-  const client = clientOf(anvil.rpcUrl);
+  const node = await startLocalNode({ gasLimit: 60_000_000, ...options });
+  await deployDemo(node.rpcUrl);
+  const client = clientOf(node.rpcUrl);
   await client.setAutomine(false);
-  const ask = asker(anvil.rpcUrl);
+  const ask = asker(node.rpcUrl);
   let made = 0;
   let ticking: NodeJS.Timeout | undefined;
   const stopTicking = () => clearInterval(ticking);
 
   return {
-    rpcUrl: anvil.rpcUrl,
+    rpcUrl: node.rpcUrl,
     client,
     token,
     otherToken,
@@ -85,14 +84,14 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
       }),
 
     /** As CHAINS_FILE would say it. */
-    chains(rpcUrls: string[] = [anvil.rpcUrl], more: object = {}) {
+    chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, confirmations: 0 };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
     },
 
     async stop() {
       stopTicking();
-      await anvil.stop();
+      await node.stop();
     },
   };
 }
@@ -104,7 +103,8 @@ type Payment = { to: Hex; amount: bigint | string; token?: Hex };
 const clientOf = (rpcUrl: string) =>
   createTestClient({
     chain: anvilChain,
-    mode: "anvil",
+    // anvil knows its methods by these names too.
+    mode: "hardhat",
     transport: http(rpcUrl),
     pollingInterval: 20,
     cacheTime: 0,
