@@ -5,50 +5,47 @@ import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { findOrDrawSecret } from "../../service/accounts/secret.ts";
-import { startApp, type TestApp } from "../../service/http/app-for-tests.ts";
+import type { TestApp } from "../../service/http/app-for-tests.ts";
 import { openBrowser } from "../../service/http/browser-for-tests.ts";
-import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
+import { type Deployment, deployments, startDeployment } from "./deployments-for-tests.ts";
 
-let postgres: TestPostgres;
-before(async () => {
-  postgres = await startPostgres();
-});
-after(() => postgres.stop());
-
-for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`a copy of the database, on ${dialect}`, () => {
+for (const kind of deployments) {
+  describe(`a copy of the database of ${kind}`, () => {
+    let deployed: Deployment;
     let service: TestApp;
     before(async () => {
-      service = await startApp(dialect === "postgres" ? { databaseUrl: postgres.url } : {});
+      deployed = await startDeployment(kind);
+      service = deployed.next();
     });
-    after(() => service.close());
+    after(() => deployed.close());
 
-    /** What the dashboard says to a session cookie with this token, signed by the secret. */
-    const statusWith = async (token: string) => {
+    /** What each dashboard says to a session cookie with this token, signed by the secret. */
+    const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");
       const cookie = `eas-session=${encodeURIComponent(`${token}.${signature}`)}`;
       const url = "/dashboard/api/account";
-      return (await service.app.inject({ url, headers: { cookie } })).statusCode;
+      const asked = deployed.servers.map(({ app }) => app.inject({ url, headers: { cookie } }));
+      return [...new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))];
     };
 
     test("opens no session: tokens are kept by digest", async () => {
       const browser = openBrowser(service);
-      await browser.signUp(`backup-${dialect}@example.com`);
+      await browser.signUp("backup@example.com");
       const { rows } = await sql<{ token: string }>`select token from auth_sessions`.execute(
         service.parts.store.db,
       );
       assert.equal(rows.length, 1);
-      assert.equal(await statusWith(rows[0]!.token), 401);
+      assert.deepEqual(await statusesWith(rows[0]!.token), [401]);
       // The control: signed this way, the token itself opens it.
       const [token = ""] = decodeURIComponent(browser.jar.get("eas-session") ?? "").split(".");
-      assert.equal(await statusWith(token), 200);
+      assert.deepEqual(await statusesWith(token), [200]);
       assert.notEqual(rows[0]!.token, token);
     });
 
     test("holds no credential, no password and no token to reset one", async () => {
       const browser = openBrowser(service);
-      const email = `backup2-${dialect}@example.com`;
+      const email = "backup2@example.com";
       await browser.signUp(email);
       const { apiKey } = await service.newKey();
       const made = await service.parts.accounts.signIn.makeResetToken(email, { atMs: Date.now() });

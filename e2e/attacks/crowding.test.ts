@@ -7,19 +7,14 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openChainRpc } from "../../service/chain/rpc/chain-rpc.ts";
-import { newIntent, startApp, type TestApp, testChains } from "../../service/http/app-for-tests.ts";
-import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
+import { newIntent, testChains } from "../../service/http/app-for-tests.ts";
+import { type Deployment, deployments, startDeployment } from "./deployments-for-tests.ts";
 
-let postgres: TestPostgres;
-before(async () => {
-  postgres = await startPostgres();
-});
-after(() => postgres.stop());
+const perClient = 8;
 
-for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`one client among others, on ${dialect}`, () => {
-    let service: TestApp;
-    let port: number;
+for (const kind of deployments) {
+  describe(`one client among others, of ${kind}`, () => {
+    let deployed: Deployment;
     let address: string;
     let calls = 0;
     const node = createServer((asked, answer) => {
@@ -32,17 +27,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     before(async () => {
       await once(node.listen(0, "127.0.0.1"), "listening");
       const url = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
-      service = await startApp({
-        ...(dialect === "postgres" && { databaseUrl: postgres.url }),
+      deployed = await startDeployment(kind, {
         chains: { ...testChains, rpcOf: () => openChainRpc([url]) },
         trustedProxies: "127.0.0.1",
         limits: { simulationCallsPerMinute: 20 },
-        eventLimits: { streamsMax: 20, streamsPerClientMax: 8 },
+        eventLimits: { streamsMax: 20, streamsPerClientMax: perClient },
       });
-      await service.app.listen({ host: "127.0.0.1", port: 0 });
-      port = (service.app.server.address() as AddressInfo).port;
-      const { apiKey } = await service.newKey();
-      const created = await service.app.inject({
+      for (const { app } of deployed.servers) await app.listen({ host: "127.0.0.1", port: 0 });
+      const { apiKey } = await deployed.next().newKey();
+      const created = await deployed.next().app.inject({
         method: "POST",
         url: "/v1/address/create",
         headers: { authorization: `Bearer ${apiKey}` },
@@ -51,23 +44,24 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       address = created.json().address;
     });
     after(async () => {
-      await service.close();
+      await deployed.close();
       node.close();
     });
 
     const ask = async (path: string, client: string) => {
       const headers = { "x-forwarded-for": client };
+      const { port } = deployed.next().app.server.address() as AddressInfo;
       const asked = request({ host: "127.0.0.1", port, path, headers }).end();
       const [answer] = (await once(asked, "response")) as [IncomingMessage];
       return { status: answer.statusCode, answer, hangUp: () => asked.destroy() };
     };
 
-    test("streams: its own share and no more, the others keep theirs", async () => {
+    test("streams: its own share of each server and no more, the others keep theirs", async () => {
       const path = `/v1/address/${address}/events`;
       const greedy = [];
       for (let i = 0; i < 30; i++) greedy.push(await ask(path, "192.0.2.1"));
       const opened = greedy.filter(({ status }) => status === 200);
-      assert.equal(opened.length, 8);
+      assert.equal(opened.length, perClient * deployed.servers.length);
       const refused = greedy.find(({ status }) => status !== 200)!;
       assert.equal(refused.status, 503);
       assert.ok(refused.answer.headers["retry-after"]);

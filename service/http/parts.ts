@@ -70,7 +70,7 @@ export type Limits = {
   lookupsInFlightMax: number;
   /** Creates of one account; 0 for no bound. */
   addressesPerAccountDay: number;
-  /** Of simulations, asked of the endpoints of one chain by this server. */
+  /** Of simulations, asked of the endpoints of one chain; of all servers on one PostgreSQL. */
   simulationCallsPerMinute: number;
   /** From a connection's first byte, or the request before, to the end of a request's head. */
   headersMsMax: number;

@@ -1,7 +1,8 @@
 // The bounds of this process by what the environment says, and the defaults where it says nothing.
 //
-// What protects others (a chain's endpoints, room for other clients) is meant for all WORKERS
-// together, and each has its share. What protects a process itself is each worker's own.
+// What protects other clients' room is meant for all WORKERS together, and each has its share. What
+// protects a process itself is each worker's own, and what protects a chain's endpoints is counted
+// by the shared limiter.
 
 import type { Config } from "../config.ts";
 import { defaultLimits, type Limits } from "../http/parts.ts";
@@ -11,7 +12,6 @@ export function limitsOf({ connectionsMax, ...limits }: Config): Limits {
   return {
     ...defaultLimits,
     ...limits,
-    simulationCallsPerMinute: shareOf(limits.simulationCallsPerMinute, limits),
     ...(connectionsMax !== undefined && { connectionsMax }),
   };
 }

@@ -87,6 +87,31 @@ describe("two servers on one PostgreSQL", () => {
     for (const each of bounded) await each.close();
   });
 
+  test("one network's guesses at an account, and its new accounts, count over both", async () => {
+    const config = {
+      publicUrl: a.parts.publicUrl,
+      signup: "open",
+      accountsPerNetworkDay: 3,
+    } as const;
+    const faults = { onLimiterFault: () => {}, onUsageFault: () => {} };
+    const servers = await Promise.all(
+      [a, b].map(({ parts }) => openAccounts(parts.store, config, faults)),
+    );
+    const admitted = async (attempt: (server: number) => Promise<number>) => {
+      const waits = [];
+      for (let at = 0; at < 30; at++) waits.push(await attempt(at % 2));
+      return waits.filter((wait) => wait === 0).length;
+    };
+    const guess = { email: "ada@example.com", ip: "192.0.2.1", deviceCookie: undefined };
+    assert.equal(await admitted((at) => servers[at]!.attempts.trySignIn(guess)), 10);
+    const account = (at: number) => servers[at]!.attempts.tryNewAccount("198.51.100.1");
+    assert.equal(await admitted(account), 3);
+    const { newDeviceCookie } = servers[0]!.attempts;
+    const known = { ...guess, deviceCookie: newDeviceCookie(guess.email) };
+    assert.equal(await servers[1]!.attempts.trySignIn(known), 0, "the control: a known browser");
+    for (const server of servers) await server.close();
+  });
+
   test("200 while the limiter's table is away: judged locally, counted, never 500", async () => {
     const faults: unknown[] = [];
     const { store, publicUrl } = a.parts;

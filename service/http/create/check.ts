@@ -3,7 +3,7 @@
 // credential's limit an account has its own share of them.
 
 import { deriveAddress, formatAddress } from "executable-address";
-import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
+import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/ceiling.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { authorize } from "../authorize/authorize.ts";
@@ -29,16 +29,15 @@ const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
 /** One for the API and the dashboard, so that an account has one share. */
 export function openCheck(parts: Parts): CheckIntent {
-  const { chains, factory, keccak, limits } = parts;
-  const limiter = memoryLimiter();
+  const { accounts, chains, factory, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {
     const { confirmations, paymentConfirmations } = chains.find(chain.chainId)!;
-    const rpc = metered(chain.rpc, limits.simulationCallsPerMinute);
+    const rpc = metered(parts, chain, "check-calls");
     return openChecks({ ...chain, rpc, executionGasMax, confirmations, paymentConfirmations });
   });
   return async (accountId, body) => {
     const { intent, terms } = parseNewIntent(body, parts);
-    const verdict = await limiter.take(accountId, perAccount);
+    const verdict = await accounts.limiter.take(`${perAccount.name} ${accountId}`, perAccount);
     if (!verdict.admitted) {
       const seconds = String(Math.ceil(verdict.retryMs / 1000));
       throw new Refusal("rate_limited", `too many checks: try again in ${seconds} s`, {

@@ -62,7 +62,7 @@ export function mountDashboard(
       scope.register(async (own) => {
         own.addHook("onRequest", ownWritesOnly(parts));
         own.addHook("onRequest", requireSession(parts));
-        own.addHook("onRequest", limitSession());
+        own.addHook("onRequest", limitSession(parts));
         mountAccount(own, parts);
         mountOrigins(own, parts);
         mountAddresses(own, parts);

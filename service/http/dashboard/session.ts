@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
 import type { Actor } from "../../accounts/audit.ts";
-import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
+import type { Policy } from "../../accounts/limits.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
@@ -59,10 +59,9 @@ export function requireSession({ accounts }: Pick<Parts, "accounts">) {
 const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /** After requireSession. @throws {Refusal} 429 `rate_limited` */
-export function limitSession() {
-  const limiter = memoryLimiter();
+export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest) => {
-    const verdict = await limiter.take(accountIdOf(request), perAccount);
+    const verdict = await limiter.take(`${perAccount.name} ${accountIdOf(request)}`, perAccount);
     if (verdict.admitted) return;
     const seconds = String(Math.ceil(verdict.retryMs / 1000));
     throw new Refusal("rate_limited", `too many requests: try again in ${seconds} s`, {

@@ -2,14 +2,14 @@
 // address would do now, as this service's node computes it. News for people, never evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
-import { memoryLimiter, type Policy } from "../../accounts/limits.ts";
+import type { Limiter, Policy } from "../../accounts/limits.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import { addressOf } from "../lookup/lookup.ts";
-import type { Parts } from "../parts.ts";
+import type { Limits, Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
 
@@ -18,15 +18,15 @@ const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
 
 export function simulation(parts: Parts, statuses: Statuses): Route {
   const { limits, metrics } = parts;
-  const limiter = memoryLimiter();
+  const { limiter } = parts.accounts;
   const simulateOn = perChain(parts, (chain) =>
-    openSimulations({ ...chain, rpc: metered(chain.rpc, limits.simulationCallsPerMinute) }),
+    openSimulations({ ...chain, rpc: metered(parts, chain, "simulation-calls") }),
   );
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
     async handler(request, reply) {
       const subject = await statuses.findSubject(addressOf(request));
-      const verdict = await limiter.take(networkOf(request.ip), perClient);
+      const verdict = await limiter.take(`${perClient.name} ${networkOf(request.ip)}`, perClient);
       if (!verdict.admitted) {
         const seconds = String(Math.ceil(verdict.retryMs / 1000));
         throw new Refusal("rate_limited", `too many simulations: try again in ${seconds} s`, {
@@ -42,15 +42,28 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
   };
 }
 
-/** Whatever is asked for, a chain's endpoints get no more than so many calls in a minute. */
-export function metered(rpc: ChainRpc, perMinute: number): ChainRpc {
-  let minute = 0;
-  let calls = 0;
+type MeteredParts = {
+  accounts: { limiter: Limiter };
+  limits: Pick<Limits, "simulationCallsPerMinute">;
+};
+
+/**
+ * Whatever is asked for, and of however many servers on one PostgreSQL, a chain's endpoints get so
+ * many calls at once, and after that so many in a minute.
+ *
+ * @param name of what they are for
+ */
+export function metered(
+  { accounts: { limiter }, limits }: MeteredParts,
+  { chainId, rpc }: { chainId: number; rpc: ChainRpc },
+  name: "simulation-calls" | "check-calls",
+): ChainRpc {
+  const burst = limits.simulationCallsPerMinute;
+  const policy: Policy = { name, burst, intervalMs: Math.max(1, Math.floor(60_000 / burst)) };
   return {
     async request(method, params) {
-      const now = Math.floor(performance.now() / 60_000);
-      if (now !== minute) [minute, calls] = [now, 0];
-      if (++calls > perMinute) throw new ChainUnavailable("the minute's simulations are spent");
+      const isAdmitted = burst > 0 && (await limiter.take(`${name} ${chainId}`, policy)).admitted;
+      if (!isAdmitted) throw new ChainUnavailable("the minute's simulations are spent");
       return rpc.request(method, params);
     },
   };
