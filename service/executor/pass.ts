@@ -52,7 +52,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const now = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, now };
 
-  const swept = await sweep(pass);
+  const { upTo, isOld } = await sweep(pass);
   const { chainId } = parts.chain;
   const sender = parts.signer.address;
   let pending = await parts.ledger.findPending(chainId, sender);
@@ -66,9 +66,10 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const budgets = budgetsOf(pass, pending);
   if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
   if (isFresh && pending.length === 0) await purse();
-  const due = await work(pass, purse, budgets, unmined.length);
+  // A head that was passed already shows money that has been moved since.
+  const due = isOld ? 0 : await work(pass, purse, budgets, unmined.length);
 
-  const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - swept);
+  const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : now - view.head.timestamp;
   parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight: unmined.length });
   // Last, so that nothing that goes wrong here holds up what is known to be paid.

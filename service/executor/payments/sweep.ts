@@ -30,19 +30,23 @@ const startMarginSeconds = 3600;
 /** Where no kept end of a sweep stands any more, sweeps begin this far below the oldest of them. */
 const deepReorgBlocks = 256;
 
+/** A head further below what was swept is no lag: the chain was set back, or that end was a lie. */
+const lagBlocksMax = 64;
+
 /**
  * Sweeps up to the newest block that is deep enough. The cursor moves over what enough endpoints
  * have shown; what fewer showed is taken down too, and read again.
- * @returns the last block read
+ * @returns the last block read, and whether the head lags behind what was swept before
  */
-export async function sweep(pass: Pass): Promise<number> {
+export async function sweep(pass: Pass): Promise<{ upTo: number; isOld: boolean }> {
   const { parts, memory, view } = pass;
   const target = view.head.number - parts.chain.paymentConfirmations;
-  if (memory.sweptHead === view.head.hash) return target;
+  if (memory.sweptHead === view.head.hash) return { upTo: target, isOld: false };
   const newest = await parts.ledger.findSweptBlock(parts.chain.chainId);
   // A head below the cursor comes from an endpoint that lags or was rolled back. No end is kept
   // then: ends above it may not stand any more, and the newest kept end would hide that.
-  let keepsEnds = newest === undefined || newest.number <= view.head.number;
+  const below = newest === undefined ? 0 : newest.number - view.head.number;
+  let keepsEnds = below <= 0;
   let next = await findNext(pass, target);
   for (let ranges = 0; ranges < parts.tuning.rangesPerPass && next <= target; ranges++) {
     const to = Math.min(target, next + memory.rangeBlocks - 1);
@@ -58,7 +62,7 @@ export async function sweep(pass: Pass): Promise<number> {
   }
   forgetOld(pass, target);
   if (keepsEnds && next > target) memory.sweptHead = view.head.hash;
-  return next - 1;
+  return { upTo: next - 1, isOld: below > 0 && below <= lagBlocksMax };
 }
 
 /** The first block to read: a little below the newest end of a sweep that still stands. */
