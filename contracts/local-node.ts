@@ -2,7 +2,7 @@
 // which words errors, orders blocks and knows methods otherwise.
 //
 // hardhat is no dependency of this repository: it takes 100 MB, and its engine installs under Node
-// 22 or later alone. `npm run test:hardhat` puts it into a cache of its own.
+// 22 or later alone. `npm run test:hardhat -w service` puts it into a cache of its own.
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -81,7 +81,7 @@ async function installHardhat(): Promise<string> {
   await mkdir(hardhatDirectory, { recursive: true });
   await writeFile(join(hardhatDirectory, "package.json"), '{ "type": "module" }');
   const npm = process.env.npm_execpath;
-  if (!npm) throw new Error("LOCAL_NODE=hardhat needs npm; use npm run test:hardhat");
+  if (!npm) throw new Error("LOCAL_NODE=hardhat needs npm; use npm run test:hardhat -w service");
   await promisify(execFile)(
     process.execPath,
     [npm, "install", "--ignore-scripts", `hardhat@${hardhatVersion}`],

@@ -344,6 +344,11 @@ describe("what npm ci installs", () => {
     }
   });
 
+  test("at most 8 commands are there to learn; what one room alone needs is that room's", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    assert.ok(Object.keys(scripts).length <= 8, Object.keys(scripts).join(", "));
+  });
+
   test("no script of a package runs, so none may be needed", () => {
     assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
   });
