@@ -23,13 +23,17 @@ export type Anvil = {
  */
 export const anvilChain = { ...foundry, supportsTransactionReplacementDetection: false } as const;
 
-/** Path of a Foundry program ("anvil", "forge") for this machine. Throws where npm has none. */
+/** Path of a Foundry program ("anvil", "forge") for this machine. @throws where npm has none */
 export function foundryBinary(program: "anvil" | "forge"): string {
   const os = platform === "win32" ? "win32" : platform;
   const cpu = arch === "x64" ? "amd64" : arch;
   const suffix = platform === "win32" ? ".exe" : "";
   const name = `@foundry-rs/${program}-${os}-${cpu}`;
-  return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
+  try {
+    return createRequire(import.meta.url).resolve(`${name}/bin/${program}${suffix}`);
+  } catch {
+    throw new Error(`npm brought no ${name}: a local chain and the tests need it, the service not`);
+  }
 }
 
 /**
@@ -72,7 +76,8 @@ export async function startAnvil(options: { port?: number; args?: string[] } = {
     };
     child.stdout.on("data", listen);
     child.stderr.on("data", listen);
-    child.once("error", reject);
+    // Such as ENOENT where the C library that it was built for is missing: Alpine.
+    child.once("error", ({ message }) => reject(new Error(`anvil does not run here: ${message}`)));
     gone.then(() => reject(new Error(`anvil did not start: ${said.trim().slice(-400)}`)));
   });
   for (const stream of [child.stdout, child.stderr]) stream.removeAllListeners("data").resume();

@@ -91,7 +91,8 @@ function findNode() {
 function fail(why) {
   console.error(
     `${why} This is Node ${process.versions.node}, and the project needs 22.18 or newer: npm ci ` +
-      "brings it for Linux with glibc, macOS and Windows; elsewhere install it.",
+      "(npm 9.6.6 or newer) brings it for Linux with glibc, macOS and Windows; elsewhere install " +
+      "it.",
   );
   process.exit(1);
 }

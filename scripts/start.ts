@@ -52,7 +52,11 @@ async function start(): Promise<void> {
   // A block for each transaction at once, and one every ten seconds so that the clock moves on.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
-  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] });
+  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(
+    ({ message }: Error) => {
+      throw new Sentence(message);
+    },
+  );
   stops.push(anvil.stop);
   anvil.process.once("exit", () => void stop(1, "the local chain ended"));
   await deployDemo(anvil.rpcUrl);
