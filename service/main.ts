@@ -17,6 +17,7 @@ import { seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { prepareDrain } from "./http/load/drain.ts";
+import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
 import { openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
@@ -92,7 +93,7 @@ async function start(config: Config): Promise<void> {
       draining: draining.signal,
     });
     const drain = prepareDrain(app, log);
-    await app.listen({ host: config.host, port: config.port });
+    await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
     stops.push(() => drain(config.drainSeconds));
     const { address, port } = app.server.address() as AddressInfo;
     log.info({ address, port, publicUrl: config.publicUrl }, "listening");

@@ -15,8 +15,12 @@ type Stream = {
 
 export type Job = { port: number; ms: number; streams: Record<string, Stream> };
 
-/** Latencies in milliseconds, from the moment a request was due, sorted. */
-export type Outcome = Record<string, { byStatus: Record<number, number[]>; unanswered: number }>;
+/**
+ * In milliseconds, sorted: latencies from the moment a request was due, and how late the load itself
+ * was in sending, which is a part of them.
+ */
+type Told = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
+export type Outcome = Record<string, Told>;
 
 export const at = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
@@ -40,9 +44,11 @@ const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
+/** Kept from one run to the next: clients that come back do so over the connections they have. */
+const idle: Socket[] = [];
+let open = 0;
+
 async function run({ port, ms, streams }: Job): Promise<Outcome> {
-  const idle: Socket[] = [];
-  let open = 0;
   const outcome: Outcome = {};
   const pending = new Set<Promise<void>>();
   const start = performance.now();
@@ -51,11 +57,15 @@ async function run({ port, ms, streams }: Job): Promise<Outcome> {
     open++;
     const socket = connect(port, "127.0.0.1").setNoDelay();
     socket.on("error", () => {});
-    socket.once("close", () => open--);
+    socket.once("close", () => {
+      open--;
+      if (idle.includes(socket)) idle.splice(idle.indexOf(socket), 1);
+    });
     return socket;
   };
   const ask = (name: string, bytes: Buffer, dueAt: number) => {
     const told = outcome[name]!;
+    told.lateMs.push(performance.now() - dueAt);
     const socket = idle.pop() ?? (open < socketsMax ? connected() : undefined);
     if (!socket) return void told.unanswered++;
     const answered = exchange(socket, bytes).then(
@@ -72,7 +82,7 @@ async function run({ port, ms, streams }: Job): Promise<Outcome> {
 
   await Promise.all(
     Object.entries(streams).map(async ([name, { requests, perSecond, firstSalt }]) => {
-      outcome[name] = { byStatus: {}, unanswered: 0 };
+      outcome[name] = { byStatus: {}, lateMs: [], unanswered: 0 };
       const templates = requests.map(({ text, saltAt }) => ({ bytes: Buffer.from(text), saltAt }));
       let sent = 0;
       while (performance.now() - start < ms) {
@@ -86,9 +96,8 @@ async function run({ port, ms, streams }: Job): Promise<Outcome> {
     }),
   );
   await Promise.all(pending);
-  for (const socket of idle) socket.destroy();
-  for (const { byStatus } of Object.values(outcome)) {
-    for (const latencies of Object.values(byStatus)) latencies.sort((a, b) => a - b);
+  for (const { byStatus, lateMs } of Object.values(outcome)) {
+    for (const times of [lateMs, ...Object.values(byStatus)]) times.sort((a, b) => a - b);
   }
   return outcome;
 }
@@ -131,5 +140,6 @@ function exchange(socket: Socket, bytes: Buffer): Promise<number> {
 }
 
 if (process.argv[2] === "load") {
+  process.once("disconnect", () => process.exit());
   process.on("message", async (job: Job) => process.send!(await run(job)));
 }

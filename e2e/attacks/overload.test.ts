@@ -41,18 +41,23 @@ function largeIntent() {
 const memoryBytes = ({ process: { pid } }: Server) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
 
+/** How long the thread that answers was ready to run so far, and other work had the processors. */
+const heldUpMs = ({ process: { pid } }: Server) =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+
 const statusOf = (outcome: Outcome, name: string, status: number) =>
   outcome[name]!.byStatus[status] ?? [];
 
 for (const kind of ["SQLite", "PostgreSQL"] as const) {
   describe(`overload, on ${kind}`, { skip: process.platform !== "linux" }, () => {
-    const load = openLoad();
+    let load: ReturnType<typeof openLoad>;
     let postgres: Awaited<ReturnType<typeof startPostgres>> | undefined;
     let server: Server;
     let keys: string[];
     let address = "";
     let salt = 1;
     before(async () => {
+      load = openLoad();
       postgres = kind === "PostgreSQL" ? await startPostgres() : undefined;
       server = await startServer({ env: postgres ? { DATABASE_URL: postgres.url } : {} });
       keys = await newKeys(server.env);
@@ -66,7 +71,7 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
       address = ((await record.json()) as { address: string }).address;
     });
     after(async () => {
-      load.close();
+      load?.close();
       await server?.stop();
       await postgres?.stop();
     });
@@ -88,51 +93,58 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
       perSecond,
       firstSalt: 0,
     });
-    const offer = (perSecond: number, ms = phaseMs) =>
-      load.run({
-        port: server.port,
-        ms,
-        streams: { create: creates(perSecond), lookup: lookups(100) },
-      });
-
-    const latencies = (outcome: Outcome, name: string) => statusOf(outcome, name, 200);
+    const offer = async (perSecond: number, ms = phaseMs) => {
+      const streams = { create: creates(perSecond), lookup: lookups(100) };
+      const before = heldUpMs(server);
+      const outcome = await load.run({ port: server.port, ms, streams });
+      const created = statusOf(outcome, "create", 200);
+      return {
+        outcome,
+        created,
+        refused: statusOf(outcome, "create", 503),
+        found: statusOf(outcome, "lookup", 200),
+        perSecond: (created.length * 1000) / ms,
+        heldUpPart: (heldUpMs(server) - before) / ms,
+      };
+    };
 
     test("three times capacity: what is taken on is soon, look-ups go on, it ends", async () => {
       await offer(100, 1_000);
-      const quiet = latencies(await offer(100), "create");
+      const quiet = (await offer(100)).created;
       let peak = 0;
       for (let pace = isLong ? 400 : 3_200; pace < 20_000; pace *= 2) {
-        const done = (latencies(await offer(pace, 1_000), "create").length * 1000) / 1_000;
-        peak = Math.max(peak, done);
-        if (done < 0.7 * pace) break;
+        const { perSecond } = await offer(pace, 1_000);
+        peak = Math.max(peak, perSecond);
+        if (perSecond < 0.7 * pace) break;
       }
       const memory = memoryBytes(server);
+      peak = Math.max(peak, (await offer(peak)).perSecond);
       await offer(3 * peak, 1_000);
       const over = await offer(3 * peak);
-      const admitted = latencies(over, "create");
-      const found = latencies(over, "lookup");
-      const goodput = (admitted.length * 1000) / phaseMs;
-      const share = goodput / peak;
+      const { created: admitted, found } = over;
+      const share = over.perSecond / peak;
       const figures = {
         ...{ peak, share, quiet: [at(quiet, 0.5), at(quiet, 0.99)] },
         admitted: [at(admitted, 0.5), at(admitted, 0.99)],
         lookup: [at(found, 0.5), at(found, 0.99)],
+        ...{ heldUpPart: over.heldUpPart, lateLoad: at(over.outcome.create!.lateMs, 0.99) },
       };
       const message = JSON.stringify(figures);
       if (isLong) console.log(message);
-      assert.ok(statusOf(over, "create", 503).length > 0, message);
-      assert.deepEqual(Object.keys(over.create!.byStatus).sort(), ["200", "503"]);
+      assert.ok(over.refused.length > 0, message);
+      assert.deepEqual(Object.keys(over.outcome.create!.byStatus).sort(), ["200", "503"]);
       assert.ok(admitted.length > 0 && found.length > 0, message);
       if (isLong) {
         // Medians: of a machine that has other work the last hundredth tells only that. The exact
         // bounds are held on a clock of its own, in service/http/load/follow-latency.test.ts. A
-        // refusal costs a fifth of a create's processor time or more; two are refused for each.
-        assert.ok(share >= 0.3, message);
+        // refusal costs a seventh of such a create's processor time; two or more are refused for
+        // each, and the load shares the machine.
+        assert.ok(share >= 0.5, message);
         assert.ok(at(admitted, 0.5) <= 5 * Math.max(at(quiet, 0.5), 10), message);
         assert.ok(at(found, 0.5) <= 50, message);
       }
       await sleep(500);
-      const again = statusOf(await offer(100, 1_000), "create", 503);
+      const again = (await offer(100, 1_000)).refused;
       assert.equal(again.length, 0, "and is itself again");
       if (!isLong) return;
       const until = Date.now() + 60_000;

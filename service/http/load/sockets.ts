@@ -12,6 +12,13 @@ const share = 1 / 8;
 /** Of open files, for databases, chains, logs and what Node needs. */
 const filesReserved = 256;
 
+/**
+ * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where more
+ * come at once their clients try again only a second later: with Node's 511 a burst of creates, many
+ * of them over new connections, had look-ups wait for seconds.
+ */
+export const connectionsWaitingMax = 4_096;
+
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
 /** As many connections as this process may hold, by its limit of open files. */
