@@ -16,8 +16,8 @@ type Stream = {
 export type Job = { port: number; ms: number; streams: Record<string, Stream> };
 
 /**
- * In milliseconds, sorted: latencies from the moment a request was due, and how late the load itself
- * was in sending, which is a part of them.
+ * In milliseconds, sorted: latencies from the moment a request was due, and how late the load
+ * itself was in sending, which is a part of them.
  */
 type Told = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
 export type Outcome = Record<string, Told>;

@@ -26,7 +26,4 @@ export function eventLimitsOf(config: Config): EventLimits {
   };
 }
 
-/** Never nothing of something. */
-function shareOf(bound: number, { workers }: Pick<Config, "workers">): number {
-  return bound && Math.max(1, Math.floor(bound / workers));
-}
+const shareOf = (bound: number, { workers }: Config) => Math.max(1, Math.floor(bound / workers));

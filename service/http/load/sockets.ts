@@ -13,9 +13,9 @@ const share = 1 / 8;
 const filesReserved = 256;
 
 /**
- * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where more
- * come at once their clients try again only a second later: with Node's 511 a burst of creates, many
- * of them over new connections, had look-ups wait for seconds.
+ * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where
+ * more come at once their clients try again only a second later: with Node's 511 a burst of
+ * creates, many of them over new connections, had look-ups wait for seconds.
  */
 export const connectionsWaitingMax = 4_096;
 

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readConfig } from "../config.ts";
+import { defaultEventLimits } from "../http/status/events-limits.ts";
+import { eventLimitsOf, limitsOf } from "./limits.ts";
+
+const DATABASE_URL = "postgres://user@host/database";
+
+test("one worker has all the room for event streams, of three each has a third", () => {
+  assert.deepEqual(eventLimitsOf(readConfig({})), defaultEventLimits);
+  assert.deepEqual(eventLimitsOf(readConfig({ WORKERS: "3", DATABASE_URL })), {
+    ...defaultEventLimits,
+    streamsMax: 3_333,
+    streamsPerAddressMax: 666,
+    streamsPerClientMax: 66,
+  });
+});
+
+test("what protects a process is each worker's own", () => {
+  const three = limitsOf(readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" }));
+  assert.equal(three.createsInFlightMax, 300);
+});
