@@ -68,6 +68,25 @@ describe("what an operator reads", () => {
     );
   });
 
+  test("reasons that strangers write by the hundred hide nothing of the executor's own", () => {
+    const letter = (index: number) => String.fromCharCode(97 + (index % 26));
+    const words = Array.from({ length: 300 }, (_, i) => letter(i) + letter(Math.floor(i / 26)));
+    const theirs = words.map((reason) => {
+      return { kind: "attempt_failed" as const, address: address as Hex, reason };
+    });
+    const ours: ExecutorEvent[] = [
+      { kind: "rpc_failed", rpc: "0:one", message: "answered 502" },
+      { kind: "stopped_for_balance" },
+      { kind: "pass_failed", message: "ChainUnavailable: no endpoint answers" },
+    ];
+    const lines = linesOf([...theirs, { kind: "executed", address, hash }, ...ours], 1);
+    assert.deepEqual(
+      lines.slice(-4).map(({ msg }) => msg),
+      ["executed", "rpc failed", "stopped for balance", "pass failed"],
+    );
+    assert.ok(lines.length < 110, `${lines.length} lines`);
+  });
+
   test("no reason hides another, and each execution is told", () => {
     const address: Hex = `0x${"12".repeat(20)}`;
     const events: ExecutorEvent[] = [

@@ -43,9 +43,11 @@ export type EventLog = (event: ExecutorEvent) => void;
 
 /** @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  const tell = seldom(nowMs);
+  // Only so many sorts are told apart, and strangers write reasons: those are counted apart.
+  const [tellOurs, tellTheirs] = [seldom(nowMs), seldom(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
+    const tell = "address" in event ? tellTheirs : tellOurs;
     if (!repeated.has(event.kind)) write(log, event, 0);
     else tell(sortOf(event), (leftOut) => write(log, event, leftOut));
   };

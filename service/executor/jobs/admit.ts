@@ -2,8 +2,10 @@
 // holds up nothing else.
 
 import type { JobUpdate } from "../ledger/jobs.ts";
+import { dayOf } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { gasMax, type Purse } from "../transactions/send.ts";
+import { patience } from "./backoff.ts";
 import { type Batch, batchesOf, type Ready, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
 import { valueOfTips } from "./tips.ts";
@@ -11,8 +13,10 @@ import { valueOfTips } from "./tips.ts";
 /** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
 const tipMargin = { of: 5n, by: 4n };
 
-/** How long to wait for a budget: what is in flight at its cap may settle for less. */
+/** How soon to ask a budget again: what is in flight at its cap may settle for less. */
 const budgetSeconds = 60;
+/** Budgets begin anew with the day of the chain's clock. */
+const daySeconds = 86_400;
 
 /**
  * The batches that are paid for, payments first.
@@ -26,7 +30,9 @@ export function admit(
   updates: JobUpdate[],
 ): Batch[] {
   const refuse = ({ item: { job } }: Ready, reason: string) => {
-    const dueAt = pass.now + budgetSeconds;
+    const waited = patience(budgetSeconds, pass.now - job.detectedAt);
+    const midnight = (dayOf(pass.now) + 1) * daySeconds;
+    const dueAt = Math.min(pass.now + waited, midnight);
     updates.push({ address: job.address, state: "waiting", dueAt, reason });
   };
   const { pays } = pass.parts.chain;

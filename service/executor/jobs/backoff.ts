@@ -4,6 +4,14 @@ const firstSeconds = 15;
 /** What fails for hours is looked at a few times a day: each look costs a simulation. */
 const longestSeconds = 21_600;
 
+/** What passes by itself, such as a budget that is spent, is looked at at least so often. */
+const patienceSeconds = 3600;
+
+/** Seconds to wait for that: as long again as the money has waited already. */
+export function patience(firstSeconds: number, waitedSeconds: number): number {
+  return Math.min(Math.max(firstSeconds, waitedSeconds), patienceSeconds);
+}
+
 /** Seconds after failure number `failures`: doubled each time, a random part of it left out. */
 export function backoffSeconds(failures: number, random: () => number): number {
   const full = Math.min(firstSeconds * 2 ** Math.min(failures - 1, 20), longestSeconds);

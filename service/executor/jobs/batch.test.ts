@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import { batchesOf, type Ready } from "./batch.ts";
+import { batchesOf, type Ready, sharesOf } from "./batch.ts";
 
 const limits = { batchGasMax: 1_000_000, batchItemsMax: 4, batchBytesMax: 10_000 };
 
@@ -34,5 +34,16 @@ describe("batchesOf", () => {
   test("each item may use as much gas as the dearest, and an eighth more", () => {
     const [batch] = batchesOf([ready("a", 100_000), ready("b", 50_000)], limits);
     assert.equal(batch?.gas, 40_000 + 2 * 100_000 * 1.125);
+  });
+
+  test("what an address is charged follows what it takes, to the last gas", () => {
+    const [batch] = batchesOf([ready("a", 240_000), ready("b", 60_000), ready("c", 1)], limits);
+    const shares = sharesOf(batch!);
+    const gasOf = (name: string) => shares.find(({ address }) => address === name)!.gas;
+    assert.equal(Math.round(gasOf("a") / gasOf("b")), 4);
+    assert.equal(
+      shares.reduce((sum, { gas }) => sum + gas, 0),
+      batch!.gas,
+    );
   });
 });

@@ -62,12 +62,14 @@ export function gasOf(items: readonly Ready[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
 }
 
-/** Each address's part of the gas, which sums to the whole. */
+/** Each address's part of the gas, by what it took alone; the parts sum to the whole. */
 export function sharesOf({ ready, gas }: Batch): Share[] {
-  const each = Math.floor(gas / ready.length);
+  const sum = ready.reduce((all, each) => all + each.gas, 0);
+  const parts = ready.map((each) => Math.floor((gas * each.gas) / sum));
+  parts[0]! += gas - parts.reduce((all, part) => all + part, 0);
   return ready.map(({ item: { job }, isTipped = false }, index) => ({
     address: job.address,
-    gas: index === 0 ? gas - each * (ready.length - 1) : each,
+    gas: parts[index]!,
     accountId: job.accountId,
     isClientId: job.isClientId,
     isTipped,

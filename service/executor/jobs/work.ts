@@ -16,7 +16,7 @@ import {
   send,
 } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
-import { backoffSeconds } from "./backoff.ts";
+import { backoffSeconds, patience } from "./backoff.ts";
 import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
 import { type Decision, decide } from "./decide.ts";
@@ -172,8 +172,9 @@ function setAside({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpd
   return { address, state: "given_up", dueAt: null, reason: "corrupt_record" };
 }
 
-function later({ now }: Pass, { address }: Job, reason: string): JobUpdate {
-  return { address, state: "waiting", dueAt: now + soonSeconds, reason };
+function later({ now }: Pass, { address, detectedAt }: Job, reason: string): JobUpdate {
+  const dueAt = now + patience(soonSeconds, now - detectedAt);
+  return { address, state: "waiting", dueAt, reason };
 }
 
 /** Payments first. @returns what becomes of those for which there was no money or no slot */

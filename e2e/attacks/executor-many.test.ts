@@ -1,0 +1,144 @@
+// Addresses by the thousand, of one who has little to spend: what they cost the operator, in gas
+// and in calls of his provider, is bounded by the account, however many there are.
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { type AddressRecord, batchCalldata, recoverCalldata, toHex } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import type { Parts } from "../../service/executor/parts.ts";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { attacker, count, prepareAttack, until } from "./executor-world-for-tests.ts";
+
+const attack = await prepareAttack();
+const { world, store, recordOf, save, pay, jobOf, chargedTo } = attack;
+const plenty = 10n ** 24n;
+const daySeconds = 86_400;
+
+/** With a budget for each account, and what it asks of the chain's node counted by method. */
+function start(context: TestContext, perAccountMax: bigint, adapt = (core: Parts) => core) {
+  const asked: string[] = [];
+  let passes = 0;
+  const running = startCore(store, world.chains(), (core) =>
+    adapt({
+      ...core,
+      chain: {
+        ...core.chain,
+        budgets: { perDayMax: plenty, perAccountMax, perClientMax: plenty },
+      },
+      endpoints: core.endpoints.map((rpc) => ({
+        name: rpc.name,
+        ask(calls, timeoutMs) {
+          asked.push(...calls.map(({ method }) => method));
+          return rpc.ask(calls, timeoutMs);
+        },
+      })),
+      sleep(ms) {
+        passes++;
+        return core.sleep(ms);
+      },
+    }),
+  );
+  context.after(running.stop);
+  const simulations = () => asked.filter((method) => method === "eth_estimateGas").length;
+  /** Until two more passes have ended: the second began after whatever was done before. */
+  const aPass = async () => {
+    const from = passes;
+    await until("a pass has ended", async () => passes >= from + 2);
+  };
+  return { ...running, simulations, aPass };
+}
+
+const funded = async (many: number, change: object = {}) => {
+  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
+  await save(records, attacker);
+  await pay(records);
+  await world.mine();
+  return records;
+};
+const reasonsOf = async (records: readonly AddressRecord[]) =>
+  Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
+
+/** A block that many seconds later, and a pass at it. */
+async function secondsPass(seconds: number, aPass: () => Promise<void>) {
+  const { timestamp } = await world.client.getBlock();
+  await world.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) });
+  await world.mine();
+  await aPass();
+}
+
+describe("paid addresses of an account that has spent its budget", () => {
+  test("are simulated a few times in an hour, not each minute", async (context) => {
+    const [many, minutes] = [count(30, 400), count(30, 60)];
+    const hostile = await funded(many);
+    const { aPass, simulations, stop } = start(context, 1n);
+    await until("all wait for the budget", async () =>
+      (await reasonsOf(hostile)).every((reason) => reason === "account_budget_spent"),
+    );
+    const before = simulations();
+    for (let minute = 0; minute < minutes; minute++) await secondsPass(61, aPass);
+    await stop();
+    const each = (simulations() - before) / many;
+    context.diagnostic(`${each} simulations for each of ${many} addresses in ${minutes} minutes`);
+    assert.ok(each <= 8, `${each} for each`);
+  });
+
+  test("are looked at again at midnight, when there is a new budget", async (context) => {
+    const [record] = await funded(1);
+    const waiting = start(context, 1n);
+    await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
+    const { timestamp } = await world.client.getBlock();
+    const midnight = (Math.floor(Number(timestamp) / daySeconds) + 1) * daySeconds;
+    await secondsPass(Math.max(1, midnight - 600 - Number(timestamp)), waiting.aPass);
+    assert.equal((await jobOf(record!.address))?.due_at, midnight);
+    await waiting.stop();
+  });
+});
+
+describe("recoveries that a stranger makes first, so that ours find nothing", () => {
+  /** Dust for all; once ours is on its way, the stranger's goes before it. */
+  const race = async (records: readonly AddressRecord[], isOver: () => Promise<boolean>) => {
+    await pay(records, 1n);
+    await world.mine();
+    const isSent = async () => (await jobOf(records[0]!.address))?.state === "sent";
+    await until("ours is on its way, or refused", async () => (await isSent()) || isOver());
+    const items = records.map(({ terms }) => recoverCalldata(terms, [world.token]));
+    const data = toHex(batchCalldata(items));
+    const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n };
+    await world.client.sendTransaction({ to: factoryAddress, data, gas: 15_000_000n, ...fees });
+    await world.mine();
+    await until(
+      "ours is settled",
+      async () => (await jobOf(records[0]!.address))?.state !== "sent",
+    );
+  };
+
+  /** That many addresses, never used before. */
+  const fresh = async () => {
+    const records = await Promise.all(Array.from({ length: 30 }, () => recordOf({ chainId: 10 })));
+    await save(records, attacker);
+    return records;
+  };
+
+  test("cost the account's budget and no wei more", async (context) => {
+    const control = start(context, plenty);
+    const before = await chargedTo(attacker);
+    await race(await fresh(), async () => false);
+    await control.stop();
+    const once = (await chargedTo(attacker)) - before;
+    assert.ok(once > 0n, "control: it costs something, and finds nothing");
+
+    const budget = before + once * 20n;
+    const { stop } = start(context, budget);
+    let isSpent = false;
+    for (let round = 0; !isSpent && round < 20; round++) {
+      const records = await fresh();
+      const isRefused = async () => (await reasonsOf(records)).includes("account_budget_spent");
+      await race(records, isRefused);
+      isSpent = await isRefused();
+    }
+    await stop();
+    const charged = await chargedTo(attacker);
+    context.diagnostic(`${charged} of ${budget} wei, ${once} a time`);
+    assert.ok(isSpent && charged > before + 2n * once && charged <= budget);
+  });
+});
