@@ -96,6 +96,8 @@ test("without any setting: this machine alone, SQLite, the shipped chains, no se
   assert.equal(config.host, "127.0.0.1");
   assert.equal(config.port, 8080);
   assert.equal(config.publicUrl, "http://127.0.0.1:8080");
+  assert.equal(config.signup, "closed");
+  assert.equal(config.workers, 1);
   assert.equal(config.databaseUrl, undefined);
   assert.equal(config.sessionSecret, undefined);
   assert.equal(config.metricsPort, undefined);
