@@ -29,6 +29,16 @@ describe("a setting is refused by name, with what was found and what would be ri
       { DOCS_URL: "javascript:alert(1)" },
       /^DOCS_URL is .* expected an http/,
     ],
+    [
+      "a WalletConnect project that is none",
+      { WALLETCONNECT_PROJECT_ID: "mine" },
+      /^WALLETCONNECT_PROJECT_ID is "mine"; expected the 32 hex digits/,
+    ],
+    [
+      "a relay in clear text",
+      { WALLETCONNECT_RELAY: "ws://relay.example" },
+      /^WALLETCONNECT_RELAY is "ws:.*; expected a wss URL/,
+    ],
     ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
     ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [

@@ -15,32 +15,7 @@ export class ConfigError extends Error {
 
 /** @throws {ConfigError} naming every variable at fault */
 export function readConfig(environment: NodeJS.ProcessEnv) {
-  const faults: string[] = [];
-  const known = new Set<string>();
-  const read = <Value>(name: string, reader: Reader<Value>, fallback: string): Value => {
-    known.add(name);
-    const text = environment[name] || fallback;
-    try {
-      return reader.parse(text);
-    } catch {
-      faults.push(`${name} is ${JSON.stringify(text)}; expected ${reader.expected}`);
-      return undefined as Value;
-    }
-  };
-  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined => {
-    known.add(name);
-    return environment[name] ? read(name, reader, "") : undefined;
-  };
-  const secret = (name: string, reader: Reader<string>): string | undefined => {
-    known.add(name);
-    try {
-      return environment[name] ? reader.parse(environment[name]) : undefined;
-    } catch {
-      faults.push(`${name} is not shown here, being secret; expected ${reader.expected}`);
-      return undefined;
-    }
-  };
-
+  const { read, optional, secret, faults, known } = readersOf(environment);
   const host = read("HOST", hostName, "127.0.0.1");
   const port = read("PORT", portNumber, "8080");
   const listensAt = faults.length === 0 ? new URL(`http://${hostInUrl(host)}:${port}`).origin : "";
@@ -53,6 +28,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     labelsFile: optional("LABELS_FILE", text("a JSON file of names of contracts")),
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     docsUrl: optional("DOCS_URL", pageUrl),
+    walletConnectProjectId: optional("WALLETCONNECT_PROJECT_ID", hex32),
+    walletConnectRelay: optional("WALLETCONNECT_RELAY", webSocketUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
     workers: read("WORKERS", wholeNumber(1, 128), "1"),
@@ -92,6 +69,36 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   faults.push(...unknownNames(Object.keys(environment), known));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return config;
+}
+
+/** How settings are read: each kind notes what is at fault, and every name that was asked for. */
+function readersOf(environment: NodeJS.ProcessEnv) {
+  const faults: string[] = [];
+  const known = new Set<string>();
+  const read = <Value>(name: string, reader: Reader<Value>, fallback: string): Value => {
+    known.add(name);
+    const text = environment[name] || fallback;
+    try {
+      return reader.parse(text);
+    } catch {
+      faults.push(`${name} is ${JSON.stringify(text)}; expected ${reader.expected}`);
+      return undefined as Value;
+    }
+  };
+  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined => {
+    known.add(name);
+    return environment[name] ? read(name, reader, "") : undefined;
+  };
+  const secret = (name: string, reader: Reader<string>): string | undefined => {
+    known.add(name);
+    try {
+      return environment[name] ? reader.parse(environment[name]) : undefined;
+    } catch {
+      faults.push(`${name} is not shown here, being secret; expected ${reader.expected}`);
+      return undefined;
+    }
+  };
+  return { read, optional, secret, faults, known };
 }
 
 type Combined = { workers: number; role: string } & Record<`expirySeconds${"Min" | "Max"}`, number>;
@@ -218,6 +225,26 @@ const pageUrl: Reader<string> = {
     const url = new URL(value);
     if (!/^https?:$/.test(url.protocol) || url.username || url.password) throw new Error("no page");
     return url.href;
+  },
+};
+
+const hex32: Reader<string> = {
+  expected: "the 32 hex digits of a WalletConnect project",
+  parse(value) {
+    if (!/^[0-9a-f]{32}$/.test(value)) throw new Error("no project id");
+    return value;
+  },
+};
+
+const webSocketUrl: Reader<string> = {
+  expected:
+    "a wss URL without path, such as wss://relay.walletconnect.org, or a ws URL of this host",
+  parse(value) {
+    const { protocol, hostname, origin } = new URL(value);
+    const isLocal = hostname === "127.0.0.1" || hostname === "localhost";
+    if (protocol !== "wss:" && !(protocol === "ws:" && isLocal)) throw new Error("not encrypted");
+    if (origin !== value) throw new Error("more than an origin");
+    return value;
   },
 };
 

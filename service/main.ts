@@ -16,6 +16,7 @@ import { startExecutor } from "./executor/start.ts";
 import { seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
+import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
 import { prepareDrain } from "./http/load/drain.ts";
 import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
@@ -82,6 +83,7 @@ async function start(config: Config): Promise<void> {
       keccak,
       publicUrl: config.publicUrl,
       webhookTargets: config.webhookTargets,
+      walletConnect: walletConnectOf(config),
       labels: readLabels(config.labelsFile),
       docsUrl: config.docsUrl,
       trustedProxies: config.trustedProxies,

@@ -7,6 +7,7 @@ import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Labels } from "./dashboard/preview/labels.ts";
+import type { WalletConnect } from "./dashboard/walletconnect.ts";
 import { connectionsAllowed } from "./load/sockets.ts";
 import type { Metrics } from "./metrics.ts";
 import type { EventLimits } from "./status/events-limits.ts";
@@ -24,6 +25,8 @@ export type Parts = {
   publicUrl: string;
   /** Where the operator keeps the documentation for developers; linked from the dashboard. */
   docsUrl?: string | undefined;
+  /** For wallets on other devices; without it, nothing of it is served or allowed. */
+  walletConnect?: WalletConnect | undefined;
   /** What the operator calls contracts, where payers read it. */
   labels: Labels;
   /** Where webhooks may go; `any` for development. */

@@ -19,6 +19,8 @@ import { ReturnTo } from "./return-to.tsx";
 import { OnItsWay } from "./wallet/on-its-way.tsx";
 import { WalletPanel } from "./wallet/panel.tsx";
 import { usePayment } from "./wallet/use-payment.ts";
+import { Pair } from "./walletconnect/pair.tsx";
+import { usePairing } from "./walletconnect/wallet.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 /** A code that is taken away again a moment later would be scanned: so long it is waited. */
@@ -37,11 +39,16 @@ export function Payment() {
   const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
   const isFinal = ["executed", "expired", "recovered"].includes(standing.state);
   const { owed } = standing;
-  const payment = usePayment({ record, owed, chainName, walletChain: facts.walletChain });
+  const payment = usePayment({ record, owed, chainName, facts });
+  const pairing = usePairing();
   const hazards = hazardsOf(intent, chains);
   const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
 
-  const ask = <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />;
+  const ask = pairing ? (
+    <Pair pairing={pairing} />
+  ) : (
+    <Ask owed={owed} wallets={<WalletPanel payment={payment} owed={owed} />} />
+  );
 
   return (
     <div className="space-y-3">

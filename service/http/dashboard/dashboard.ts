@@ -19,6 +19,7 @@ import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./se
 import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountStatuses } from "./statuses.ts";
+import { reachOf } from "./walletconnect.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
@@ -76,7 +77,8 @@ export function mountDashboard(
     { prefix: "/dashboard/api" },
   );
 
-  app.register(async (scope) => mountPages(scope, parts, openPreviews(parts, statuses)));
+  const pages = { publicUrl: parts.publicUrl, reach: reachOf(parts) };
+  app.register(async (scope) => mountPages(scope, pages, openPreviews(parts, statuses)));
 }
 
 /**

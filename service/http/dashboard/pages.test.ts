@@ -15,7 +15,9 @@ writeFileSync(join(directory, "pay.html"), "the public page<title>of nobody</tit
 writeFileSync(join(directory, "mark.svg"), "<svg/>");
 const script = "compress me ".repeat(100);
 writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
+writeFileSync(join(directory, "assets/walletconnect-BX3k_9aQ.js"), script);
 writeFileSync(join(directory, ".secret"), "x");
+const publicUrl = "http://127.0.0.1:8080";
 let app: FastifyInstance;
 let onHttps: FastifyInstance;
 before(async () => {
@@ -26,7 +28,7 @@ before(async () => {
   });
   const preview = async (address: string) =>
     address === "0xheld" ? "<title>25 &amp; $1</title>" : undefined;
-  mountPages(app, { publicUrl: "http://127.0.0.1:8080" }, preview, directory);
+  mountPages(app, { publicUrl }, preview, directory);
   onHttps = Fastify();
   mountPages(onHttps, { publicUrl: "https://pay.example" }, preview, directory);
 });
@@ -62,7 +64,6 @@ describe("the pages", () => {
 
   test("404 with a sentence where the pages are not built; the start does not fail", async () => {
     const bare = Fastify();
-    const publicUrl = "http://127.0.0.1:8080";
     mountPages(bare, { publicUrl }, async () => undefined, join(directory, "absent"));
     const answer = await bare.inject({ url: "/" });
     assert.match(answer.body, /not built/);
@@ -100,6 +101,23 @@ describe("the pages", () => {
     assert.match(String(headers["strict-transport-security"]), /^max-age=\d{8}/);
   });
 
+  test("what speaks with wallets on other devices is there only for who wants it", async () => {
+    const file = "/assets/walletconnect-BX3k_9aQ.js";
+    assert.equal((await app.inject({ url: file })).statusCode, 404);
+    const wanted = Fastify();
+    const reach = { connect: ["wss://relay.example"], frame: ["https://verify.example"] };
+    mountPages(wanted, { publicUrl, reach }, async () => undefined, directory);
+    assert.equal((await wanted.inject({ url: file })).statusCode, 200);
+    const policyAt = async (url: string) =>
+      String((await wanted.inject({ url })).headers["content-security-policy"]).split("; ");
+    const policy = await policyAt("/a/0x1");
+    assert.ok(policy.includes("connect-src 'self' wss://relay.example"), policy.join());
+    assert.ok(policy.includes("frame-src https://verify.example"));
+    assert.ok(policy.includes("script-src 'self'") && policy.includes("default-src 'none'"));
+    assert.doesNotMatch((await policyAt("/")).join(), /example/, "the dashboard reaches nobody");
+    await wanted.close();
+  });
+
   test("files with a hash in their name are kept for good, all others asked for anew", async () => {
     const hashed = await app.inject({ url: "/assets/main-BX3k_9aQ.js" });
     assert.equal(hashed.headers["cache-control"], "public, max-age=31536000, immutable");
@@ -114,7 +132,6 @@ describe("the pages", () => {
   test("a start that finds a file of an unknown kind says which", () => {
     const odd = mkdtempSync(join(tmpdir(), "pages-"));
     writeFileSync(join(odd, "page.php"), "");
-    const publicUrl = "http://127.0.0.1:8080";
     const mount = () => mountPages(Fastify(), { publicUrl }, async () => undefined, odd);
     assert.throws(mount, /page\.php is of no kind/);
     rmSync(odd, { recursive: true });

@@ -11,6 +11,7 @@ import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
+import type { Reach } from "./walletconnect.ts";
 
 /** Where `npm run build -w web` puts them. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -32,20 +33,28 @@ const payPaths = ["/a", "/a/"];
 
 /**
  * Only what we serve runs, and talks only to us; nobody frames it. The public page shows the icons
- * that wallets give it, which are data and are asked of nobody: EIP-6963.
+ * that wallets give it, which are data and are asked of nobody: EIP-6963. What else it may reach is
+ * the operator's wish.
  */
-const policyOf = (path: string) =>
-  [
+function policyOf(path: string, reach: Reach | undefined): string {
+  const isPublic = path === "pay.html";
+  const { connect, frame } = (isPublic && reach) || { connect: [], frame: [] };
+  return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    path === "pay.html" ? "img-src 'self' data:" : "img-src 'self'",
+    isPublic ? "img-src 'self' data:" : "img-src 'self'",
     "font-src 'self'",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...connect].join(" "),
+    ...(frame.length > 0 ? [["frame-src", ...frame].join(" ")] : []),
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
+}
+
+/** The part of the public page that talks to wallets on other devices. */
+const remoteWallets = /^assets\/walletconnect-/;
 
 /** A file of another kind stops the start: it would be served as nothing in particular. */
 const types: Record<string, string> = {
@@ -62,17 +71,21 @@ const types: Record<string, string> = {
 
 type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, string> };
 
+type Served = Pick<Parts, "publicUrl"> & { reach?: Reach | undefined };
+
 /** Without built pages there is only the API. */
 export function mountPages(
   app: FastifyInstance,
-  { publicUrl }: Pick<Parts, "publicUrl">,
+  { publicUrl, reach }: Served,
   findPreview: FindPreview,
   directory = built,
 ): void {
   const files = new Map<string, File>();
   if (existsSync(directory)) {
     for (const path of listFiles(directory)) {
-      files.set(`/${path}`, readFile(join(directory, path), path, pageHeaders(publicUrl, path)));
+      if (!reach && remoteWallets.test(path)) continue;
+      const headers = pageHeaders(publicUrl, policyOf(path, reach));
+      files.set(`/${path}`, readFile(join(directory, path), path, headers));
     }
   }
   const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
@@ -153,10 +166,10 @@ function takesGzip(acceptEncoding = ""): boolean {
   });
 }
 
-function pageHeaders(publicUrl: string, path: string): Record<string, string> {
+function pageHeaders(publicUrl: string, policy: string): Record<string, string> {
   const isSecure = new URL(publicUrl).protocol === "https:";
   return {
-    "content-security-policy": policyOf(path),
+    "content-security-policy": policy,
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",

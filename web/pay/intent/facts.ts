@@ -10,6 +10,8 @@ export type Facts = {
   readonly labels: Labels;
   /** For wallets that do not know the address's chain: an RPC URL for everybody, and its coin. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
+  /** Where the operator offers wallets on other devices. */
+  readonly walletConnect: { readonly projectId: string; readonly relayUrl: string } | undefined;
 };
 
 const nameMax = 64;
@@ -27,7 +29,14 @@ export function readFacts(text: string | null | undefined): Facts {
     asker: isName(asker) ? asker : undefined,
     labels: Object.fromEntries(labels) as Labels,
     walletChain: isWebUrl(rpcUrl) && isName(coin) ? { rpcUrl, coin } : undefined,
+    walletConnect: readWalletConnect(found.walletConnect),
   };
+}
+
+function readWalletConnect(found: unknown): Facts["walletConnect"] {
+  const { projectId, relayUrl } = (found ?? {}) as Record<string, unknown>;
+  const isWhole = /^[0-9a-f]{32}$/.test(`${projectId}`) && /^wss?:\/\//.test(`${relayUrl}`);
+  return isWhole ? { projectId: `${projectId}`, relayUrl: `${relayUrl}` } : undefined;
 }
 
 const parsed = (text: string | null | undefined): Record<string, unknown> => {

@@ -7,18 +7,18 @@ import { InertText } from "../intent/inert-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
 import type { Refusal, Step } from "./send.ts";
 import type { PaymentHere } from "./use-payment.ts";
-import { iconOf, nameOf, useWallets, walletApps } from "./wallets.ts";
+import { iconOf, nameOf, walletApps } from "./wallets.ts";
 
 type PanelProps = { payment: PaymentHere; owed: string };
 
 /** One button for each wallet of this browser; where there is none, apps that open this page. */
-export function WalletPanel({ payment: { asking, pay }, owed }: PanelProps) {
-  const wallets = useWallets();
-  if (wallets.length === 0) return <WalletApps />;
+export function WalletPanel({ payment, owed }: PanelProps) {
+  const { asking, wallets, remote, pay } = payment;
+  if (wallets.length === 0 && !remote) return <WalletApps />;
   const isAsking = asking.is === "asking";
   return (
-    <div className="space-y-2">
-      <div role="status" className="text-sm">
+    <div className="flex flex-col gap-2">
+      <div role="status" className="text-sm empty:hidden">
         {isAsking && <StepText step={asking.step} owed={owed} />}
       </div>
       {asking.is === "refused" && (
@@ -40,6 +40,14 @@ export function WalletPanel({ payment: { asking, pay }, owed }: PanelProps) {
           </span>
         </Button>
       ))}
+      {wallets.length === 0 && <WalletApps />}
+      {remote && (
+        <p className="text-sm">
+          <button type="button" className="link" disabled={isAsking} onClick={() => pay(remote)}>
+            <Said as="payWith" wallet={nameOf(remote)} />
+          </button>
+        </p>
+      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import type { AddressRecord } from "executable-address";
 import { useEffect, useRef, useState } from "react";
 import type { EIP1193Provider } from "viem";
 import type { Facts } from "../intent/facts.ts";
+import { useWalletConnect } from "../walletconnect/wallet.ts";
 import type { Fate } from "./fate.ts";
 import { type Kept, keep, useKept } from "./kept.ts";
 import type { Refusal, Step } from "./send.ts";
@@ -17,6 +18,10 @@ type Asking =
 
 export type PaymentHere = {
   asking: Asking;
+  /** The wallets of this browser. */
+  wallets: readonly Wallet[];
+  /** The wallet of another device, where the operator offers that. */
+  remote: Wallet | undefined;
   /** What this browser has sent, until it is known to have failed or to have arrived. */
   kept: Kept | undefined;
   /** `unwatched`: the wallet that sent it is not there. */
@@ -29,14 +34,17 @@ type Wanted = {
   record: AddressRecord;
   owed: string;
   chainName: string;
-  walletChain: Facts["walletChain"];
+  facts: Facts;
 };
 
-export function usePayment({ record, owed, chainName, walletChain }: Wanted): PaymentHere {
+export function usePayment({ record, owed, chainName, facts }: Wanted): PaymentHere {
   const { address } = record;
+  const wallets = useWallets();
+  const remote = useWalletConnect(facts, record.intent.chainId);
   const kept = useKept(address);
   const [asking, setAsking] = useState<Asking>({ is: "idle" });
-  const fate = useFate(record, kept);
+  const sender = [...wallets, remote].find((wallet) => wallet?.info.rdns === kept?.rdns);
+  const fate = useFate(record, kept, sender?.provider as EIP1193Provider | undefined);
   const owedNow = useRef(owed);
   owedNow.current = owed;
 
@@ -49,7 +57,7 @@ export function usePayment({ record, owed, chainName, walletChain }: Wanted): Pa
         record,
         amount: owed,
         chainName,
-        walletChain,
+        walletChain: facts.walletChain,
         owedNow: () => owedNow.current,
         tell,
         sent: (sent) => keep(address, sent),
@@ -65,14 +73,16 @@ export function usePayment({ record, owed, chainName, walletChain }: Wanted): Pa
     }
   };
   const forget = () => keep(address, undefined);
-  return { asking, kept, fate, pay: (wallet) => void pay(wallet), forget };
+  return { asking, wallets, remote, kept, fate, pay: (wallet) => void pay(wallet), forget };
 }
 
 /** Watched by the provider that sent it. */
-function useFate(record: AddressRecord, kept: Kept | undefined): PaymentHere["fate"] {
-  const wallets = useWallets();
+function useFate(
+  record: AddressRecord,
+  kept: Kept | undefined,
+  provider: EIP1193Provider | undefined,
+): PaymentHere["fate"] {
   const [fate, setFate] = useState<PaymentHere["fate"]>({ kind: "unwatched" });
-  const provider = wallets.find(({ info }) => info.rdns === kept?.rdns)?.provider;
   const identity = kept && `${kept.from}:${kept.nonce}`;
   const latest = useRef(kept);
   latest.current = kept;
@@ -86,7 +96,7 @@ function useFate(record: AddressRecord, kept: Kept | undefined): PaymentHere["fa
     const stopping = new AbortController();
     void import("./fate.ts").then(({ watchPayment }) =>
       watchPayment(
-        provider as EIP1193Provider,
+        provider,
         { token, address, kept: watched },
         setFate,
         (next) => keep(address, next),

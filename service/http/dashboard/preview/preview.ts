@@ -14,7 +14,7 @@ import { askerOf, labelsOf } from "./labels.ts";
 
 type PreviewParts = Pick<
   Parts,
-  "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "log"
+  "store" | "chains" | "factory" | "keccak" | "publicUrl" | "labels" | "walletConnect" | "log"
 >;
 
 /** A page waits no longer for a chain: the state is then left out. */
@@ -60,7 +60,12 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const subject = { address: formatAddress(address, parts.keccak), intent };
     const state = await within(statusMsMax, statuses.read(subject));
-    const facts = { asker, labels: labelsOf(intent, labels), walletChain: chain?.wallet };
+    const facts = {
+      asker,
+      labels: labelsOf(intent, labels),
+      walletChain: chain?.wallet,
+      walletConnect: parts.walletConnect,
+    };
     return head({
       title: `${amount} on ${where}`,
       description: [asker, state && stateNames[state.state]].filter(Boolean).join(" · "),

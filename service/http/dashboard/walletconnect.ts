@@ -1,0 +1,38 @@
+// What the public page may reach beyond this server, for wallets on other devices: nothing, unless
+// the operator has a project id of WalletConnect.
+
+import type { Chains } from "../../chain/registry.ts";
+
+export type WalletConnect = {
+  /** 32 hex digits, as the project's owner was given them. Public: each page shows it. */
+  projectId: string;
+  /** `wss://…` */
+  relayUrl: string;
+};
+
+type Settings = {
+  walletConnectProjectId: string | undefined;
+  walletConnectRelay: string | undefined;
+};
+
+export const walletConnectOf = ({
+  walletConnectProjectId: projectId,
+  walletConnectRelay: relayUrl = "wss://relay.walletconnect.org",
+}: Settings): WalletConnect | undefined => (projectId ? { projectId, relayUrl } : undefined);
+
+type Reached = { walletConnect?: WalletConnect | undefined; chains: Pick<Chains, "known"> };
+
+/** Sources for the page's policy. */
+export type Reach = { connect: readonly string[]; frame: readonly string[] };
+
+/** The relay between the two devices, endpoints that tell what any node knows, the attestation. */
+export function reachOf({ walletConnect, chains }: Reached): Reach | undefined {
+  if (!walletConnect) return undefined;
+  const nodes = chains.known.flatMap(({ wallet }) => wallet?.rpcUrl ?? []);
+  const reached = [walletConnect.relayUrl, "https://rpc.walletconnect.org", ...nodes];
+  return {
+    connect: [...new Set(reached.map((url) => new URL(url).origin))],
+    // By it a wallet shows its person whose page asks.
+    frame: ["https://verify.walletconnect.org"],
+  };
+}

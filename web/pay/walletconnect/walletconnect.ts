@@ -1,0 +1,128 @@
+// A wallet reached over WalletConnect, asked as EIP-1193 has it. The wallet answers for its
+// accounts and signs; what any node knows is asked of the chain's public endpoint.
+//
+// sign-client 2.21.8 is the last under an open licence (Apache-2.0); later ones bind whoever serves
+// them to terms that a server under MIT cannot pass on.
+
+import { SignClient } from "@walletconnect/sign-client";
+
+export type Asked = { method: string; params?: readonly unknown[] };
+
+/** What the wallet is to scan or open, while it is asked to connect. */
+export type Pairing = { uri: string; cancel: () => void };
+
+type ProviderOptions = {
+  projectId: string;
+  relayUrl: string;
+  chainId: number;
+  /** Answers what is no question to the wallet itself. */
+  rpcUrl: string;
+  show: (pairing: Pairing | undefined) => void;
+};
+
+type Client = Awaited<ReturnType<typeof SignClient.init>>;
+type Session = ReturnType<Client["session"]["get"]>;
+
+/** EIP-1193: the person declined. */
+const rejected = 4001;
+
+export async function openProvider(options: ProviderOptions) {
+  const { projectId, relayUrl, chainId, rpcUrl } = options;
+  const { origin } = window.location;
+  const client = await SignClient.init({
+    projectId,
+    relayUrl,
+    telemetryEnabled: false,
+    logger: "silent",
+    metadata: {
+      name: document.title,
+      description: "Pays an address that was checked in your browser",
+      url: origin,
+      icons: [`${origin}/mark.svg`],
+    },
+  });
+  const chain = `eip155:${chainId}`;
+  let session: Session | undefined = client.session.getAll().findLast((held) => {
+    const isAlive = held.expiry * 1000 > Date.now();
+    return isAlive && accountsOf(held, chain).length > 0;
+  });
+
+  const forget = ({ topic }: { topic: string }) => {
+    if (topic === session?.topic) session = undefined;
+  };
+  client.on("session_delete", forget);
+  client.on("session_expire", forget);
+
+  const accounts = async () => {
+    session ??= await connect(client, chain, options.show);
+    const found = accountsOf(session, chain);
+    // One that has none on this chain is asked to connect again.
+    if (found.length === 0) session = undefined;
+    return found;
+  };
+
+  const send = async ({ method, params = [] }: Asked) => {
+    await accounts();
+    if (!session) throw Object.assign(new Error("no account on this chain"), { code: rejected });
+    return client.request({ topic: session.topic, chainId: chain, request: { method, params } });
+  };
+
+  return {
+    async request(asked: Asked): Promise<unknown> {
+      switch (asked.method) {
+        case "eth_requestAccounts":
+          return accounts().catch(refuse);
+        case "eth_chainId":
+          return `0x${chainId.toString(16)}`;
+        case "eth_sendTransaction":
+          return send(asked).catch(refuse);
+        default:
+          return ask(rpcUrl, asked);
+      }
+    },
+  };
+}
+
+/** Of `eip155:1:0x…`, those on `chain`. A wallet that is not there gives none. */
+const accountsOf = ({ namespaces }: Session, chain: string): string[] =>
+  (namespaces.eip155?.accounts ?? [])
+    .filter((account) => account.startsWith(`${chain}:`))
+    .map((account) => account.slice(chain.length + 1));
+
+async function connect(
+  client: Client,
+  chain: string,
+  show: ProviderOptions["show"],
+): Promise<Session> {
+  const methods = ["eth_sendTransaction"];
+  const { uri, approval } = await client.connect({
+    optionalNamespaces: { eip155: { chains: [chain], methods, events: [] } },
+  });
+  const cancelled = new Promise<never>((_, reject) => {
+    const cancel = () => reject(Object.assign(new Error("cancelled"), { code: rejected }));
+    if (uri) show({ uri, cancel });
+  });
+  try {
+    return await Promise.race([approval(), cancelled]);
+  } finally {
+    show(undefined);
+  }
+}
+
+/** WalletConnect's own codes for a person who declined: 5000 to 5003. */
+function refuse(error: { code?: number; message?: string }): never {
+  const { code = 0, message = "no answer" } = error;
+  const isDeclined = code === rejected || (code >= 5000 && code <= 5003);
+  throw Object.assign(new Error(message), { code: isDeclined ? rejected : code });
+}
+
+async function ask(rpcUrl: string, { method, params = [] }: Asked): Promise<unknown> {
+  const answer = await fetch(rpcUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  const { result, error } = await answer.json();
+  if (error) throw Object.assign(new Error(error.message), { code: error.code, data: error.data });
+  return result;
+}
