@@ -36,6 +36,15 @@ describe("package-lock.json", () => {
     assert.deepEqual(missing, []);
   });
 
+  // An optional package whose engines exclude the Node that npm runs on is left out as well.
+  test("the project asks for the Node that the native part of its builder asks for", () => {
+    const rolldown = find("", "@rolldown/binding-linux-x64-gnu");
+    assert.equal(packages[""]!.engines!.node, rolldown!.engines!.node);
+    const [in20, in22] = rolldown!.engines!.node!.match(/\d+\.\d+/g)!;
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    assert.ok(readme.includes(`Node ${in20}, ${in22} or newer`));
+  });
+
   test("the library asks for no older Node than its dependencies do: no EBADENGINE", () => {
     const { engines, dependencies } = read("address/package.json") as Required<Locked>;
     const numbers = (text: string) => text.match(/\d+/g)!.map(Number);

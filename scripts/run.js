@@ -17,6 +17,12 @@ const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 const runsTypeScript = Boolean(process.features.typescript);
 
+// npm leaves out programs whose engines exclude the Node it runs on, and says nothing of it.
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 && minor < 12)) {
+  fail("What builds the pages is left out by npm ci here.", "20.19, 22.12");
+}
+
 if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
 
@@ -87,12 +93,15 @@ function findNode() {
   return fail(`No Node for ${name} lies in node_modules.`);
 }
 
-/** @param {string} why */
-function fail(why) {
-  console.error(
-    `${why} This is Node ${process.versions.node}, and the project needs 22.18 or newer: npm ci ` +
-      "(npm 9.6.6 or newer) brings it for Linux with glibc, macOS and Windows; elsewhere install " +
-      "it.",
-  );
+/**
+ * @param {string} why
+ * @param {string} [wanted] the oldest Node that will do
+ */
+function fail(why, wanted) {
+  const cure = wanted
+    ? `${wanted} or newer`
+    : "22.18 or newer: npm ci brings it for Linux with glibc, macOS and Windows; elsewhere " +
+      "install it";
+  console.error(`${why} This is Node ${process.versions.node}, and the project needs ${cure}.`);
   process.exit(1);
 }

@@ -2,7 +2,7 @@
 // in good order, and the program's exit code is npm's.
 
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -54,6 +54,20 @@ function npmRun(script: string) {
 }
 
 const exitOf = (npm: ChildProcess) => new Promise((done) => npm.once("exit", done));
+
+test("a Node with which npm ci left programs out is told which will do", () => {
+  const oldest = { "20.19.0": 5, "22.12.0": 5, "24.0.0": 5 };
+  const tooOld = { "18.20.8": 1, "20.18.3": 1, "21.7.3": 1, "22.11.0": 1 };
+  for (const [version, code] of Object.entries({ ...oldest, ...tooOld })) {
+    const versions = `{ value: { ...process.versions, node: ${JSON.stringify(version)} } }`;
+    const pretend = `Object.defineProperty(process, "versions", ${versions})`;
+    const args = ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`, door];
+    const ended = spawnSync(process.execPath, [...args, "quits.ts"], { cwd: folder });
+    assert.equal(ended.status, code, version);
+    const sentence = `This is Node ${version}, and the project needs 20.19, 22.12 or newer.`;
+    assert.equal(ended.stderr.toString().includes(sentence), code === 1, version);
+  }
+});
 
 // A Node that strips no types stands for one that is too old to.
 for (const [machine, suffix] of [

@@ -30,6 +30,11 @@ const baseUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}/v1`;
 /** Something the person at the keyboard can mend: shown without a stack. */
 class Sentence extends Error {}
 
+/** @throws {Sentence} what `error` says */
+function tell({ message }: Error): never {
+  throw new Sentence(message);
+}
+
 type Stop = () => Promise<void>;
 const stops: Stop[] = [];
 let stopping: Promise<void> | undefined;
@@ -47,16 +52,16 @@ async function start(): Promise<void> {
   stops.push(lockDataDir());
   await requireFree(chainPort, "127.0.0.1", "CHAIN_PORT");
   await requireFree(port, host, "PORT");
-  buildPages();
+  try {
+    buildPages();
+  } catch (error) {
+    tell(error as Error);
+  }
 
   // A block for each transaction at once, and one every ten seconds so that the clock moves on.
   const state = ["--state", join(dataDir, "chain.json"), "--state-interval", "30"];
   const mining = ["--mixed-mining", "--block-time", "10"];
-  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(
-    ({ message }: Error) => {
-      throw new Sentence(message);
-    },
-  );
+  const anvil = await startAnvil({ port: chainPort, args: [...state, ...mining] }).catch(tell);
   stops.push(anvil.stop);
   anvil.process.once("exit", () => void stop(1, "the local chain ended"));
   await deployDemo(anvil.rpcUrl);
