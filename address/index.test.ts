@@ -32,6 +32,8 @@ test("exports are these and no others", () => {
     "recoverSelector",
     "rescueSelector",
     "termsBytesMax",
+    "tipAddress",
+    "tipOf",
     "toHex",
     "vaultCodeBytes",
     "verifyRecord",

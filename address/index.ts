@@ -17,7 +17,7 @@ export {
   encodeCall,
   encodeExecution,
 } from "./calldata/execution.ts";
-export { factoryAddress, initCodePrefix, vaultCodeBytes } from "./deployment.ts";
+export { factoryAddress, initCodePrefix, tipAddress, vaultCodeBytes } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";
@@ -33,3 +33,4 @@ export { drawSalt } from "./intent/salt.ts";
 export { decodeTerms, encodeTerms } from "./intent/terms.ts";
 export { type Keccak, keccak256 } from "./keccak/keccak.ts";
 export { makeRecord, verifyRecord } from "./record.ts";
+export { type Tip, tipOf } from "./tip.ts";

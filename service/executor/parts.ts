@@ -47,8 +47,6 @@ export type ChainSettings = {
   budgets: BudgetLimits;
   /** Who pays for executions: the operator's budgets, tips, or either. */
   pays: "sponsor" | "tips" | "both";
-  /** The Tip contract, lower case, where tips are taken. */
-  tip: Hex | undefined;
   tipPrices: TipPrices;
   /** Wei of the sender's balance below which operators are warned. */
   balanceWarnBelow: bigint;

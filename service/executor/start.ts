@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Hex } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
-import { factoryCodeHash, tip } from "executable-address-contracts";
+import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
@@ -144,7 +144,6 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
       perClientMax: BigInt(config.executorGasPerClientIdMax),
     },
     pays: config.executorPays,
-    tip: tip.address.toLowerCase() as Hex,
     tipPrices,
     balanceWarnBelow: BigInt(config.executorBalanceWarn),
   };

@@ -1,6 +1,6 @@
 // What a vault looks like now, for the decision about it.
 
-import { fromHex, type Hex, zeroAddress } from "executable-address";
+import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
@@ -9,7 +9,6 @@ import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import type { Vault, Wanted } from "./decide.ts";
-import { type Tip, tipsIn } from "./tips.ts";
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
@@ -161,7 +160,8 @@ function verify({ parts }: Pass, job: Job): Verified | Corrupt {
     };
     const own = intent.chainId === chain.chainId ? [token] : [];
     const tokens = [...new Set([...chain.tokens, ...own])];
-    return { job, wanted, recovery: intent.recovery, tips: tipsIn(intent, chain.tip), tokens };
+    const tips = intent.calls.flatMap((call) => tipOf(call) ?? []);
+    return { job, wanted, recovery: intent.recovery, tips, tokens };
   } catch (error) {
     if (error instanceof CorruptError) return { job, cause: causeOf(error) };
     throw error;

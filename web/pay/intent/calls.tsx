@@ -1,4 +1,4 @@
-import type { Call } from "executable-address";
+import { type Call, tipOf } from "executable-address";
 import type { ReactNode } from "react";
 import { useAbout } from "../about.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
@@ -6,7 +6,7 @@ import { Party, SentenceText } from "./address-text.tsx";
 import { Argument } from "./argument.tsx";
 import { partsOf } from "./function.ts";
 import { InertText } from "./inert-text.tsx";
-import { findToken, isSame, sayCall } from "./reading.ts";
+import { findToken, isSame, sayCall, sayTip } from "./reading.ts";
 
 /** More are folded: nobody reads 32 calls before paying, and none of them may be missing. */
 const shownMax = 3;
@@ -49,7 +49,10 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   const { record, chains, facts } = useAbout();
   const { say } = useSpeech();
   const token = findToken(record.intent, chains, call.target);
-  const sentence = sayCall(call, token, say);
+  const tip = tipOf(call);
+  const sentence = tip
+    ? sayTip(tip, findToken(record.intent, chains, tip.token), say)
+    : sayCall(call, token, say);
   const { name, parameters } = partsOf(call.function);
   const label = facts.labels[call.target.toLowerCase()];
   const code = <code className="font-semibold break-all">{name}</code>;

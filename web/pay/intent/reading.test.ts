@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Call, type Hex, type Intent, makeRecord } from "executable-address";
+import {
+  type Call,
+  type Hex,
+  type Intent,
+  makeRecord,
+  tipAddress,
+  tipOf,
+} from "executable-address";
 import { en, sayWith } from "../words/languages.ts";
 import { type Chain, readChains } from "./chains.ts";
 import { readFacts } from "./facts.ts";
 import { partsOf, signatureOf } from "./function.ts";
 import { hazardsOf } from "./hazards.ts";
-import { sayAmount, sayCall, sayIntent, sayParty } from "./reading.ts";
+import { sayAmount, sayCall, sayIntent, sayParty, sayTip } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
 
 const say = sayWith(en);
@@ -108,6 +115,21 @@ describe("what a call does, in words", () => {
       as: "callApproves",
       values: { spender: { address: other }, amount: "an unlimited amount" },
     });
+  });
+
+  test("a tip: that it goes to whoever executes, and which contract moves it", () => {
+    const args = [token, "250000"];
+    const tip = { target: tipAddress, function: "tip(address token, uint256 amount)", args };
+    assert.deepEqual(sayTip(tipOf(tip)!, usdc, say), {
+      as: "callTips",
+      values: { amount: "0.25 USDC" },
+    });
+    assert.equal(
+      say("callTips", { amount: "0.25 USDC" }),
+      "Pays 0.25 USDC to whoever executes this address",
+    );
+    const record = makeRecord(intentOf(approve("1"), tip));
+    assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the contract for tips");
   });
 
   test("nothing is explained on an unlisted contract or under other types", () => {

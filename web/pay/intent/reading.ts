@@ -1,7 +1,14 @@
 // What a call does, in plain words. Only a listed token's own functions are explained: the same
 // name on an unknown contract promises nothing.
 
-import type { AddressRecord, Call, Hex, Intent } from "executable-address";
+import {
+  type AddressRecord,
+  type Call,
+  type Hex,
+  type Intent,
+  type Tip,
+  tipAddress,
+} from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { Key, Say } from "../words/languages.ts";
 import type { Chain, Token } from "./chains.ts";
@@ -43,6 +50,7 @@ export function sayParty(
   if (isSame(address, intent.recovery)) return say("partyRecovery");
   if (isSame(address, intent.token)) return say("partyToken");
   if (isSame(address, factory)) return say("partyFactory");
+  if (isSame(address, tipAddress)) return say("partyTip");
   return labels[address.toLowerCase()];
 }
 
@@ -85,6 +93,12 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
       return undefined;
   }
 }
+
+/** @param token of the tip, where it is listed */
+export const sayTip = ({ amount }: Tip, token: Token | undefined, say: Say): Sentence => ({
+  as: "callTips",
+  values: { amount: sayAmount(String(amount), token, say) },
+});
 
 /** The whole intent in one sentence: where the money goes if that is plain, else how much runs. */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {

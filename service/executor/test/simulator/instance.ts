@@ -70,7 +70,6 @@ export function keepRunning(
           perClientMax: 10n ** 30n,
         },
         pays: "both",
-        tip: undefined,
         tipPrices: new Map(),
         balanceWarnBelow: 0n,
       },
