@@ -12,7 +12,8 @@ export type NewReference = { accountId: string; address: Uint8Array; reference: 
 
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
-const groupSizeMax = 512;
+/** Of one commit, for which creates wait. */
+const groupSizeMax = 128;
 
 /** @throws {InvalidError} unless it is 1 to 128 printable characters (code points) */
 export function parseReference(value: unknown): string {

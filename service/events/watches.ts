@@ -118,17 +118,34 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
 /** `lookAt` Unix milliseconds: when to look again though no money came; null: never. */
 export type Observation = { watch: Watch; status: AddressStatus; lookAt: number | null };
 
+/** Of one commit, for which creates wait: some 20 ms. */
+const observationsMax = 50;
+
+type Saving = { publicUrl: string; nowMs: number; onEvents: OnEvents };
+
 /**
- * Keeps what was observed and the events that follow, all in one transaction. A watch that another
- * observer was faster with is left alone. Repeating it says nothing twice.
+ * Keeps what was observed, each together with the events that follow. A watch that another observer
+ * was faster with is left alone. Repeating it says nothing twice.
  */
 export async function saveObservations(
   db: Kysely<Tables>,
   observations: readonly Observation[],
-  { publicUrl, nowMs, onEvents }: { publicUrl: string; nowMs: number; onEvents: OnEvents },
+  saving: Saving,
 ): Promise<NewEvent[]> {
   // In the order of accounts, so that two observers never wait in a circle.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
+  const kept: NewEvent[] = [];
+  for (let at = 0; at < inOrder.length; at += observationsMax) {
+    kept.push(...(await saveSome(db, inOrder.slice(at, at + observationsMax), saving)));
+  }
+  return kept;
+}
+
+function saveSome(
+  db: Kysely<Tables>,
+  inOrder: Observation[],
+  { publicUrl, nowMs, onEvents }: Saving,
+): Promise<NewEvent[]> {
   return db.transaction().execute(async (transaction) => {
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];

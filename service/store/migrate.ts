@@ -16,6 +16,7 @@ import * as money from "./migrations/040-money.ts";
 import * as accountNames from "./migrations/041-account-names.ts";
 import * as eventTimes from "./migrations/050-event-times.ts";
 import * as boundedReads from "./migrations/060-bounded-reads.ts";
+import * as purposesByState from "./migrations/061-purposes-by-state.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -40,6 +41,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["041-account-names", accountNames],
   ["050-event-times", eventTimes],
   ["060-bounded-reads", boundedReads],
+  ["061-purposes-by-state", purposesByState],
 ];
 
 /**

@@ -108,24 +108,28 @@ function fits({ address, token }: Row, search: OwnedSearch): boolean {
   return Buffer.compare(address, from) >= 0 && Buffer.compare(address, to) <= 0;
 }
 
+/** Of one statement, which others wait for: terms have up to 24,576 bytes. */
+const termsMax = 25;
+
 async function withTerms(db: Kysely<Tables>, places: OwnedPlace[]): Promise<Owned[]> {
-  if (places.length === 0) return [];
-  const rows = await db
-    .selectFrom("records")
-    .select(["address", "terms"])
-    .where(
-      "address",
-      "in",
-      places.map(({ address }) => address),
-    )
-    .execute();
-  const termsAt = new Map(
-    rows.map(({ address, terms }) => [Buffer.from(address).toString("hex"), terms]),
-  );
-  return places.flatMap(({ createdAtMs, address }) => {
-    const terms = termsAt.get(Buffer.from(address).toString("hex"));
-    return terms ? [{ createdAtMs, address, terms }] : [];
-  });
+  const owned: Owned[] = [];
+  for (let at = 0; at < places.length; at += termsMax) {
+    const some = places.slice(at, at + termsMax);
+    const addresses = some.map(({ address }) => address);
+    const rows = await db
+      .selectFrom("records")
+      .select(["address", "terms"])
+      .where("address", "in", addresses)
+      .execute();
+    const termsAt = new Map(
+      rows.map(({ address, terms }) => [Buffer.from(address).toString("hex"), terms]),
+    );
+    for (const { createdAtMs, address } of some) {
+      const terms = termsAt.get(Buffer.from(address).toString("hex"));
+      if (terms) owned.push({ createdAtMs, address, terms });
+    }
+  }
+  return owned;
 }
 
 type After = { accountId: string; after: OwnedPlace; untilMs: number; limit: number };

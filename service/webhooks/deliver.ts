@@ -50,7 +50,7 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   const running = new Set<Promise<void>>();
   // What is answered in the same moment shares a commit.
   const keep = together((finished: Finished[]) => finish(parts.store.db, finished, parts.random), {
-    sizeMax: 256,
+    sizeMax: 64,
   });
   let prunedAt = 0;
 

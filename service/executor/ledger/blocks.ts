@@ -11,6 +11,8 @@ export type SweptBlock = { number: number; hash: Hex };
 
 /** Ends kept per chain. */
 const endsKept = 256;
+/** Of one commit, for which creates wait: some 20 ms. */
+const sightingsMax = 100;
 
 /** The newest end of a sweep, or the newest below `before`. */
 export async function findSweptBlock(
@@ -30,18 +32,24 @@ export async function findSweptBlock(
 }
 
 /**
- * The cursor and what was found on the way to it, in one commit: neither without the other.
+ * What was found, and the cursor in the last commit of it: never the cursor without what was found
+ * on the way to it.
  * @param end undefined: only what was found
  */
-export function saveSweep(
+export async function saveSweep(
   db: Kysely<Tables>,
   fence: Fence,
   end: SweptBlock | undefined,
   sightings: readonly Sighting[],
   now: number,
 ): Promise<void> {
-  return fenced(db, fence, async (transaction) => {
-    await wakeJobs(transaction, fence.chainId, sightings, now);
+  let at = 0;
+  for (; sightings.length - at > sightingsMax; at += sightingsMax) {
+    const some = sightings.slice(at, at + sightingsMax);
+    await fenced(db, fence, (transaction) => wakeJobs(transaction, fence.chainId, some, now));
+  }
+  await fenced(db, fence, async (transaction) => {
+    await wakeJobs(transaction, fence.chainId, sightings.slice(at), now);
     if (!end) return;
     await transaction
       .insertInto("executor_blocks")

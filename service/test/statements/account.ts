@@ -13,6 +13,8 @@ export const sender = `0x${"e0".repeat(20)}` as const;
 /** Unix milliseconds: the first row's; the next follow a second apart. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
+/** Rows of `large`. */
+export const largeCount = 200;
 /** Put in by one statement: the store gives it some seconds. */
 const stepRows = 20_000;
 
@@ -27,10 +29,10 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 
 type Sql = RawBuilder<unknown>;
 /** Of a statement that puts in the rows whose numbers `i` come from `numbers`. */
-type Rows = { numbers: Sql; size: number; isPostgres: boolean };
+type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /** Scattered over all times, each its own. */
-const atOf = ({ size }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(size)}) * 1000)`;
+const atOf = ({ span }: Rows) => sql`(${int(began)} + (i * 514229 % ${int(span)}) * 1000)`;
 const int = (value: number) => sql.raw(String(value));
 
 function bytesOf({ isPostgres }: Rows, hex: Sql): Sql {
@@ -197,19 +199,26 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
   ];
 }
 
-/** @param size rows of `many` in each table; `large` has a fiftieth, for `later` as many */
-export async function fill({ db, dialect }: Pick<Store, "db" | "dialect">, size: number) {
+/**
+ * @param size rows of `many` in each table
+ * @param span seconds over which they are scattered
+ */
+export async function fill(
+  { db, dialect }: Pick<Store, "db" | "dialect">,
+  size: number,
+  span = size,
+): Promise<void> {
   const isPostgres = dialect === "postgres";
   const put = async (count: number, of: (rows: Rows) => Sql[]) => {
     for (let from = 0; from < count; from += stepRows) {
       const last = Math.min(count, from + stepRows) - 1;
       const numbers = numbersFrom(from, last, isPostgres);
-      for (const each of of({ numbers, size: count, isPostgres })) await each.execute(db);
+      for (const each of of({ numbers, span, isPostgres })) await each.execute(db);
     }
   };
   for (const [count, of] of fixed()) await put(count, (rows) => [of(rows)]);
   await put(size, (rows) => [...statements(rows, "many"), ...lasting(rows)]);
-  await put(Math.min(size / 50, 2_000), (rows) => statements(rows, "large"));
+  await put(largeCount, (rows) => statements(rows, "large"));
   for (const account_id of Object.values(accounts)) {
     await db.insertInto("event_positions").values({ account_id, position: size }).execute();
   }

@@ -47,7 +47,7 @@ import {
   setPaused,
 } from "../../webhooks/endpoints.ts";
 import { findSigningKey } from "../../webhooks/sign.ts";
-import { accounts, addressOf, began, chains, endpointId, sender } from "./account.ts";
+import { accounts, addressOf, began, chains, endpointId, largeCount, sender } from "./account.ts";
 
 /** By name. Each may be repeated. */
 export type Operations = Record<string, () => Promise<unknown>>;
@@ -63,7 +63,7 @@ const none = Buffer.alloc(20, 0xee);
 
 export async function openOperations(store: Store, size: number): Promise<Operations> {
   const nowMs = began + size * 1000 + 10 ** 9;
-  const world = { store, size, nowMs, crowd: Math.min(2_000, size / 25) };
+  const world = { store, size, nowMs, crowd: Math.min(2_000, size / 100) };
   return {
     ...lists(world),
     ...(await people(world)),
@@ -75,6 +75,7 @@ export async function openOperations(store: Store, size: number): Promise<Operat
 
 function lists({ store, size, nowMs, crowd }: World): Operations {
   const { db } = store;
+  const crowded = someAddresses(crowd);
   const owned = (search: Partial<OwnedSearch>) => () =>
     findOwned(db, { accountId: accounts.many, limit: 100, ...search });
   const listed = (query: Partial<AddressQuery>) => () =>
@@ -111,8 +112,7 @@ function lists({ store, size, nowMs, crowd }: World): Operations {
     "page: references": () => findReferences(db, accounts.many, someAddresses(100)),
     "page: seen": () => findSeen(db, accounts.many, someAddresses(100)),
     "page: terms": () => Promise.all(someAddresses(100).map((each) => store.findTerms(each))),
-    "look-ups: very many at once": () =>
-      Promise.all(someAddresses(crowd).map((each) => store.findTerms(each))),
+    "look-ups: very many at once": () => Promise.all(crowded.map((each) => store.findTerms(each))),
     "events: from the middle": () =>
       listEvents(db, { accountId: accounts.many, after: size / 2, limit: 101 }),
     "events: largest": () => listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
@@ -209,6 +209,8 @@ const statusOf = (address: Hex, change: object = {}) =>
 function happenings({ store, nowMs, crowd }: World): Operations {
   const { db } = store;
   const references = referenceWriter(store);
+  const crowded = someAddresses(crowd);
+  const hexes = hexOf(crowded);
   const due = (chainId: number) => () => findDue(db, chainId, 10, nowMs, 300);
   const mark = (addresses: Hex[], block: number) =>
     db.transaction().execute((tx) => markWatches(tx, chains.many, addresses, block));
@@ -234,7 +236,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
         watches.map((watch) => ({ watch, lookAt: 1 })),
       );
     },
-    "observer: very many paid": () => mark(hexOf(someAddresses(crowd)), 20),
+    "observer: very many paid": () => mark(hexes, 20),
     "observer: anchors kept": () => keepAnchors(db, chains.many, [{ number: 266, hash: "h256" }]),
     "observer: all anchors fell": async () => {
       await checkAnchors(db, chains.many, async (number) =>
@@ -250,7 +252,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     "events: old ones go": () => prune(db, "events", nowMs + 10 ** 10 - eventsKeptMs),
     "references: very many at once": () =>
       Promise.all(
-        someAddresses(crowd).map((address) =>
+        crowded.map((address) =>
           references({ accountId: accounts.many, address, reference: "same" }),
         ),
       ),
@@ -415,8 +417,8 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
       const hints = created.slice(0, 100).map(({ address }) => ({ address, block }));
       await ledger.saveLook(fence, hints, 1);
     },
-    "executor: 450 held, largest": () =>
-      ledger.findHeld(hexOf(someAddresses(Math.min(450, size / 50), "large"))),
+    "executor: many held, largest": () =>
+      ledger.findHeld(hexOf(someAddresses(largeCount, "large"))),
     "executor: the oldest record": () => ledger.findOldestCreation(),
     "executor: the lease": async () => {
       await ledger.renewLease(fence);
