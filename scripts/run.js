@@ -29,6 +29,11 @@ else runChild(runsTypeScript ? process.execPath : findNode());
 /** The program becomes this process, so that signals and the exit code need no passing on. */
 async function runHere() {
   process.argv.splice(1, 2, resolve(args[0] ?? ""));
+  // Node 24.0 to 24.2 call it experimental at each start.
+  const { emitWarning } = process;
+  process.emitWarning = (/** @type {[string, ...never]} */ ...warning) => {
+    if (!String(warning[0]).startsWith("Type Stripping")) emitWarning(...warning);
+  };
   whenParentEnds(() => process.kill(process.pid, "SIGTERM"));
   await import(pathToFileURL(process.argv[1] ?? "").href);
 }
