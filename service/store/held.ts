@@ -4,8 +4,11 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Dialect, Tables } from "./tables.ts";
 
-/** Probes of one statement, which others wait for where it is SQLite: each may cost a page. */
-const probesMax = { sqlite: 250, postgres: 50_000 } satisfies Record<Dialect, number>;
+/**
+ * Probes of one statement. On SQLite others wait for it; for 10,000 at once PostgreSQL would rather
+ * read all records.
+ */
+const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
 
 /**
  * Those of `addresses` a record is held for. Each address costs one probe of the primary key. Both
