@@ -201,7 +201,8 @@ describe("the shell", () => {
 
 describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
   const paths = [
-    ...["/", "/credentials", "/origins", "/addresses", "/addresses/new", "/activity", "/account"],
+    ...["/", "/credentials", "/origins", "/addresses", "/addresses/new", "/webhooks"],
+    ...["/activity", "/account"],
   ];
 
   for (const appearance of appearances) {
@@ -216,6 +217,10 @@ describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
         await openPage(seen, site + path);
         await assertSound(seen, `${path} ${name}`);
       }
+      await openPage(seen, `${site}/addresses`);
+      await seen.getByRole("button", { name: /^0x/ }).first().click();
+      await seen.getByRole("dialog").getByText("Unfunded").waitFor();
+      await assertSound(seen, `an address ${name}`);
       await openPage(seen, `${site}/credentials`);
       await seen.getByRole("button", { name: "Rotate" }).first().click();
       await assertSound(seen, `the dialog ${name}`);

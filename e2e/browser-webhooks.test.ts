@@ -110,7 +110,27 @@ describe("webhooks in the dashboard", () => {
     await press("Replay this span");
     await page.getByText(/sent again$/).waitFor();
     await untilTaken(told + 2);
-    await assertSound(page, "webhooks");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertSound(page, `webhooks, ${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: null });
+  });
+
+  test("the overview says what was paid, executed and, of what came late, returned", async () => {
+    const late = /0x[0-9a-fA-F]{40}/.exec(receiver.taken.map(({ body }) => body).join())![0];
+    await mint(service, late as `0x${string}`, 5_000_000n);
+    const other = await page.context().newPage();
+    const sums = other.getByRole("region", { name: "Money" }).locator("dl").first();
+    let text = "";
+    // What is paid and returned is counted as the executor sees it.
+    while (!/Returned\s+5 DUSD/.test(text)) {
+      await other.goto(site);
+      text = await sums.innerText();
+    }
+    assert.match(text, /Paid\s+30 DUSD\s+Executed\s+25 DUSD/);
+    await assertSound(other, "money");
+    await other.close();
   });
 
   test("410 disables it, and the page says why; it is resumed, rotated, paused", async () => {
