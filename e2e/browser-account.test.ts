@@ -99,6 +99,21 @@ describe("the account", () => {
     await elsewhere.close();
   });
 
+  test("gas that was spent for it is shown by day and chain", async () => {
+    await page.getByText("Nothing so far. What runs by itself").waitFor();
+    await page.route("**/dashboard/api/account", async (route) => {
+      const answer = await (await route.fetch()).json();
+      const rest = { chainId: localChainId, clientIdWei: "2000000000000000", failedTipsWei: "0" };
+      const gasSpent = [{ day: "2026-11-21", wei: "12345000000000000", ...rest }];
+      await route.fulfill({ json: { ...answer, gasSpent } });
+    });
+    await page.reload();
+    const row = page.getByRole("row", { name: /2026-11-21 Local/ });
+    await row.waitFor();
+    assert.match(await row.innerText(), /\s0\.012345\s+0\.002\s+0$/);
+    await page.unroute("**/dashboard/api/account");
+  });
+
   test("a session that ended leads to the sign-in form and back to the page", async () => {
     await context.clearCookies();
     await page.getByRole("link", { name: "Activity", exact: true }).click();

@@ -6,7 +6,19 @@ import { request } from "./request.ts";
 
 /** Times are ISO 8601, or null for "never". */
 type When = string | null;
-export type Account = { accountId: string; email: string; createdAt: string };
+export type Account = {
+  accountId: string;
+  email: string;
+  createdAt: string;
+  /** Wei, decimal, newest first: of a day of a chain's clock, such as `2026-11-22`. */
+  gasSpent: {
+    chainId: number;
+    day: string;
+    wei: string;
+    clientIdWei: string;
+    failedTipsWei: string;
+  }[];
+};
 export type ApiKey = {
   prefix: string;
   createdAt: string;

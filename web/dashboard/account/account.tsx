@@ -11,6 +11,7 @@ import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { endSession, queryClient, useSession } from "../queries.ts";
 import { passwordCharactersMin } from "../sign-in/sign-in.tsx";
+import { GasSpent } from "./gas.tsx";
 import { Sessions } from "./sessions.tsx";
 
 export function AccountPage() {
@@ -32,6 +33,7 @@ export function AccountPage() {
         </section>
         <ChangePassword />
         <Sessions />
+        <GasSpent rows={account.gasSpent} />
         <section aria-labelledby="leave" className="card p-5">
           <h2 id="leave">Sign out</h2>
           <p className="mt-1 mb-4 text-soft">Ends the session in this browser.</p>
