@@ -34,7 +34,10 @@ export function openLoad() {
       const [outcome] = await once(child, "message");
       return outcome as Outcome;
     },
-    close: () => child.disconnect(),
+    /** Hangs up. */
+    close() {
+      if (child.connected) child.disconnect();
+    },
   };
 }
 

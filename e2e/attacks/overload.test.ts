@@ -95,8 +95,9 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
     });
     const offer = async (perSecond: number, ms = phaseMs) => {
       const streams = { create: creates(perSecond), lookup: lookups(100) };
-      const before = heldUpMs(server);
+      const [heldUpBefore, startedAt] = [heldUpMs(server), performance.now()];
       const outcome = await load.run({ port: server.port, ms, streams });
+      const heldUp = heldUpMs(server) - heldUpBefore;
       const created = statusOf(outcome, "create", 200);
       return {
         outcome,
@@ -104,11 +105,12 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        heldUpPart: (heldUpMs(server) - before) / ms,
+        /** What other work left of a processor for the server. */
+        freePart: 1 - heldUp / (performance.now() - startedAt),
       };
     };
 
-    test("three times capacity: what is taken on is soon, look-ups go on, it ends", async () => {
+    test("three times capacity: what is taken on is soon, look-ups go on, it ends", async (t) => {
       await offer(100, 1_000);
       const quiet = (await offer(100)).created;
       let peak = 0;
@@ -118,35 +120,42 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
         if (perSecond < 0.7 * pace) break;
       }
       const memory = memoryBytes(server);
-      peak = Math.max(peak, (await offer(peak)).perSecond);
+      const full = await offer(peak);
+      peak = Math.max(peak, full.perSecond);
+      const freePeak = full.perSecond / full.freePart;
       await offer(3 * peak, 1_000);
       const over = await offer(3 * peak);
       const { created: admitted, found } = over;
-      const share = over.perSecond / peak;
+      const { freePart } = over;
+      const share = over.perSecond / freePart / freePeak;
       const figures = {
         ...{ peak, share, quiet: [at(quiet, 0.5), at(quiet, 0.99)] },
         admitted: [at(admitted, 0.5), at(admitted, 0.99)],
         lookup: [at(found, 0.5), at(found, 0.99)],
-        ...{ heldUpPart: over.heldUpPart, lateLoad: at(over.outcome.create!.lateMs, 0.99) },
+        ...{ freePart, lateLoad: at(over.outcome.create!.lateMs, 0.99) },
       };
       const message = JSON.stringify(figures);
       if (isLong) console.log(message);
       assert.ok(over.refused.length > 0, message);
       assert.deepEqual(Object.keys(over.outcome.create!.byStatus).sort(), ["200", "503"]);
       assert.ok(admitted.length > 0 && found.length > 0, message);
-      if (isLong) {
+      const isJudged = isLong && freePart >= 0.5;
+      if (isLong && !isJudged) t.diagnostic("not judged: other work had the processors");
+      if (isJudged) {
         // Medians: of a machine that has other work the last hundredth tells only that. The exact
         // bounds are held on a clock of its own, in service/http/load/follow-latency.test.ts. A
-        // refusal costs a seventh of such a create's processor time; two or more are refused for
-        // each, and the load shares the machine.
+        // refusal costs an eighth of such a create's processor time, so 0.7 is what can be. Where
+        // the server had half of a processor, twice as long is as soon.
         assert.ok(share >= 0.5, message);
-        assert.ok(at(admitted, 0.5) <= 5 * Math.max(at(quiet, 0.5), 10), message);
-        assert.ok(at(found, 0.5) <= 50, message);
+        assert.ok(at(admitted, 0.5) * freePart <= 5 * Math.max(at(quiet, 0.5), 10), message);
+        assert.ok(at(found, 0.5) * freePart <= 50, message);
       }
       await sleep(500);
       const again = (await offer(100, 1_000)).refused;
       assert.equal(again.length, 0, "and is itself again");
       if (!isLong) return;
+      // Its clients hang up: thousands of open connections have their memory.
+      load.close();
       const until = Date.now() + 60_000;
       while (memoryBytes(server) > 1.2 * memory && Date.now() < until) await sleep(1_000);
       assert.ok(memoryBytes(server) <= 1.2 * memory);
