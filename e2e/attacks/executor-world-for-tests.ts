@@ -114,9 +114,9 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       return rows.find((row) => toHex(row.address) === address.toLowerCase());
     },
     /** `more` payments of an honest account, and how many blocks each waits to be executed. */
-    async goodPayments(many: number): Promise<number[]> {
+    async goodPayments(many: number, accountId = victim): Promise<number[]> {
       const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
-      await save(records, victim);
+      await save(records, accountId);
       await pay(records);
       const from = await world.client.getBlockNumber();
       await until("the good payments are executed", async () =>
