@@ -188,8 +188,7 @@ function purposeQuery(db: Kysely<Tables>, chainId: number, sender: Hex) {
     .selectFrom("executor_purposes")
     .selectAll()
     .where("chain_id", "=", chainId)
-    .where("sender", "=", sender)
-    .orderBy("nonce");
+    .where("sender", "=", sender);
 }
 
 async function findPurposes(
@@ -198,8 +197,10 @@ async function findPurposes(
   sender: Hex,
   narrow: (query: PurposeQuery) => PurposeQuery,
 ): Promise<Purpose[]> {
-  const rows = await narrow(purposeQuery(db, chainId, sender)).execute();
-  if (rows.length === 0) return [];
+  const found = await narrow(purposeQuery(db, chainId, sender)).execute();
+  if (found.length === 0) return [];
+  // Not by the database: for its order SQLite would walk all nonces of the sender.
+  const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db
     .selectFrom("executor_transactions")
