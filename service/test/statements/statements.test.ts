@@ -107,7 +107,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.ok(part < 0.5, `${parts} of the search's time`);
     });
 
-    test(`no turn of the answering thread is longer than ${turnMsMax} ms`, {
+    test(`no read keeps the answering thread for longer than ${turnMsMax} ms`, {
       skip: isLong ? false : "of a machine that does other work it tells only that",
     }, async () => {
       const told: Record<string, { p50: number; max: number; statement: number }> = {};
@@ -120,7 +120,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         told[name] = { p50: median(ms), max: Math.max(...ms), statement };
       }
       console.table(told);
-      const long = Object.entries(told).filter(([, { p50 }]) => p50 > turnMsMax);
+      const long = Object.entries(told).filter(
+        ([name, { p50 }]) => onlyReads.test(name) && p50 > turnMsMax,
+      );
       assert.deepEqual(long, []);
     });
   });
@@ -132,6 +134,12 @@ const once = /^(sign-in: all of it|accounts: closed)$/;
 const readsOnly = /^\s*(select|with)\b/i;
 /** Which reads nothing. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
+/** The others commit as well, and wait for the disk: told, and not judged. */
+const onlyReads = new RegExp(
+  "^(dashboard|list|page|desk|export|events: (from|largest)|money: 92|sign-in: sessions|" +
+    "account: (audit|usage)|observer: what is due|webhooks: (endpoints|deliveries shown)|" +
+    "executor: (jobs|how often|purposes|spending|many held|the oldest))",
+);
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
