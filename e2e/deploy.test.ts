@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { collectDefaultMetrics, type Registry } from "prom-client";
 import { countEvents } from "../service/executor/metrics.ts";
@@ -95,6 +95,28 @@ describe("image, composition and unit", () => {
       .filter((source) => !source.includes("*"));
     assert.ok(copied.length > 8);
     for (const source of copied) assert.ok(existsSync(join(root, source)), source);
+  });
+
+  // The image is built from parts of contracts/, and of the other rooms whole.
+  test("the image has each file of contracts/ that the service imports", () => {
+    const copied = [
+      ...read("Dockerfile").matchAll(/^COPY (contracts\/\S+\.ts|contracts\/snap\S+)/gm),
+    ];
+    const isCopied = (file: string) =>
+      copied.some(([, source]) =>
+        source === "contracts/*.ts"
+          ? dirname(file) === "contracts"
+          : file === source || file.startsWith(`${source}/`),
+      );
+    const seen = new Set(["contracts/index.ts", "contracts/deploy.ts"]);
+    for (const file of seen)
+      for (const [, path] of readFileSync(join(root, file), "utf8").matchAll(/from "(\.[^"]+)"/g))
+        seen.add(join(dirname(file), path!));
+    assert.ok(seen.size > 5);
+    assert.deepEqual(
+      [...seen].filter((file) => !isCopied(file)),
+      [],
+    );
   });
 
   test("set only what the service reads", () => {
