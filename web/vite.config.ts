@@ -15,8 +15,8 @@ export default defineConfig({
   },
   build: {
     target: "es2024",
-    // What is loaded by a press is loaded then, without a helper in the first bytes.
-    modulePreload: false,
+    // A page names all its scripts: on a phone one that names the next costs a round trip.
+    modulePreload: { polyfill: false },
     // A data: URL would need img-src data: in the policy the pages are served with.
     assetsInlineLimit: 0,
     rolldownOptions: {

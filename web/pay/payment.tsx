@@ -64,7 +64,7 @@ export function Payment() {
         {payment.kept ? (
           <OnItsWay kept={payment.kept} fate={payment.fate} news={news} forget={payment.forget} />
         ) : !isKnown && isPatient ? (
-          <div className="ask-all">
+          <div className="ask-all ask-waiting">
             <p className="sr-only">{say("checkingRun")}</p>
             <Loading lines={5} />
           </div>
