@@ -48,7 +48,7 @@ describe("in simulated worlds nothing is missing, nothing twice, nothing falsely
   }
 });
 
-/** Four minutes; the seeds tried took 3 blocks at most. */
+/** Four minutes; of 1,000 seeds one took 16 blocks, the others 8 at most. */
 const blocksMax = 20;
 
 describe(`with hostile intents, ${blocksMax} blocks after faults end no money waits`, () => {
