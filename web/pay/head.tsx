@@ -9,10 +9,15 @@ import { sayIntent } from "./intent/reading.ts";
 import { sayClock, sayMoment, saySpan } from "./live/say-when.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
-type HeadProps = { standing: Standing; news: News };
+type HeadProps = {
+  standing: Standing;
+  news: News;
+  /** A first answer may come any moment: until then no time is told by this device. */
+  isWaiting: boolean;
+};
 
 /** Who asks, for how much, where, what it does and how long there is: the first thing read. */
-export function Head({ standing, news }: HeadProps) {
+export function Head({ standing, news, isWaiting }: HeadProps) {
   const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
@@ -50,7 +55,7 @@ export function Head({ standing, news }: HeadProps) {
           <SentenceText sentence={sayIntent(intent, chains, say)} address={ShortParty} />
         </p>
       )}
-      <StateLine standing={standing} news={news} />
+      <StateLine {...{ standing, news, isWaiting }} />
     </div>
   );
 }
@@ -68,7 +73,7 @@ const states: Record<Standing["state"], ["plain" | "good" | "warn", Parameters<S
 type SayKey = ReturnType<typeof useSpeech>["say"];
 
 /** The present state, read out when it changes; how long there is; and since when nothing came. */
-function StateLine({ standing, news }: HeadProps) {
+function StateLine({ standing, news, isWaiting }: HeadProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const [tone, name] = states[standing.state];
@@ -78,7 +83,7 @@ function StateLine({ standing, news }: HeadProps) {
       <span role="status">
         <Badge tone={tone}>{say(name)}</Badge>
       </span>
-      <TimeLeft standing={standing} news={news} />
+      <TimeLeft {...{ standing, news, isWaiting }} />
       {standing.state === "expired" && (
         <span className="text-soft">
           <Said as="expiredOn" date={sayMoment(intent.expirationTimestamp, language)} />
@@ -97,10 +102,11 @@ function StateLine({ standing, news }: HeadProps) {
   );
 }
 
-function TimeLeft({ standing: { state, secondsLeft }, news }: HeadProps) {
+function TimeLeft({ standing: { state, secondsLeft }, news, isWaiting }: HeadProps) {
   const { say } = useSpeech();
   const isOver = state === "executed" || state === "expired" || state === "recovered";
   if (isOver || secondsLeft < 0) return null;
+  if (isWaiting && news.chainSeconds() === undefined) return null;
   return (
     <span className="text-soft">
       <Said as="timeLeft" time={saySpan(secondsLeft, say)} />

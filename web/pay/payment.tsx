@@ -59,7 +59,7 @@ export function Payment() {
       ))}
       <section className="card pay-card">
         <div className="ask-head">
-          <Head standing={standing} news={news} />
+          <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
         </div>
         {payment.kept ? (
           <OnItsWay kept={payment.kept} fate={payment.fate} news={news} forget={payment.forget} />
