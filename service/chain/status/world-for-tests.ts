@@ -1,5 +1,6 @@
 // A chain of its own with the factory and a token, and everything that can happen to an address.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AddressRecord,
   encodeExecution,
@@ -125,9 +126,12 @@ async function settle(rpcUrl: string, chainId: number) {
       await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
       await client.mine({ blocks: 1 });
     },
-    /** Replaces the last `depth` blocks by as many empty ones. */
-    reorg: (depth: number) =>
-      client.request({ method: "anvil_reorg" as never, params: [depth, []] as never }),
+    /** Replaces the last `depth` blocks by as many empty ones, all of which are there after it. */
+    async reorg(depth: number) {
+      const head = await client.getBlockNumber();
+      await client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
+      while ((await client.getBlockNumber()) < head) await sleep(5);
+    },
   };
 }
 

@@ -202,12 +202,24 @@ describe("what the operator says of an address", () => {
   test("is taken where it can be shown as it stands, and left out otherwise", () => {
     const shop = "0x2222222222222222222222222222222222222222";
     const facts = { asker: "A Shop", labels: { [shop]: "Shop" } };
-    assert.deepEqual(readFacts(JSON.stringify(facts)), { ...facts, walletChain: undefined });
+    assert.deepEqual(readFacts(JSON.stringify(facts)), {
+      ...facts,
+      walletChain: undefined,
+      walletConnect: undefined,
+    });
     const wrong = { asker: "Am\u202eazon", labels: { "0x12": "No", [shop]: "" }, walletChain: 7 };
-    const nothing = { asker: undefined, labels: {}, walletChain: undefined };
+    const nothing = {
+      asker: undefined,
+      labels: {},
+      walletChain: undefined,
+      walletConnect: undefined,
+    };
     assert.deepEqual(readFacts(JSON.stringify(wrong)), nothing);
     for (const text of [null, "", "null", "[1", '"text"'])
       assert.deepEqual(readFacts(text), nothing);
+    const walletConnect = { projectId: "0a".repeat(16), relayUrl: "wss://relay.example" };
+    const found = readFacts(JSON.stringify({ walletConnect }));
+    assert.deepEqual(found.walletConnect, walletConnect);
     const rpc = (rpcUrl: string) =>
       readFacts(JSON.stringify({ walletChain: { rpcUrl, coin: "ETH" } }));
     assert.equal(rpc("javascript:alert(1)").walletChain, undefined);
