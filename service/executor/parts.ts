@@ -161,6 +161,8 @@ export type Memory = {
   /** The head up to which all is swept. */
   sweptHead: Hex | undefined;
   isFactoryThere: boolean;
+  /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
+  takesDataFee: boolean | undefined;
   /** Whether a token is the native coin, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;
   rangeBlocks: number;

@@ -11,7 +11,7 @@ import { dayOf, type Purpose } from "./ledger/purposes.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { sweep } from "./payments/sweep.ts";
-import { costMax, openPurse, readNonce } from "./transactions/send.ts";
+import { costMax, openPurse, type Purse, readNonce } from "./transactions/send.ts";
 import { settle } from "./transactions/settle.ts";
 import { upkeep } from "./transactions/upkeep.ts";
 
@@ -30,6 +30,7 @@ export function freshMemory(parts: Parts): Memory {
     nonce: undefined,
     sweptHead: undefined,
     isFactoryThere: false,
+    takesDataFee: undefined,
     nativeTokens: new Map(),
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),
@@ -63,7 +64,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   }
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
   const purse = openPurse(pass, unmined);
-  const budgets = budgetsOf(pass, pending);
+  const budgets = budgetsOf(pass, pending, purse);
   if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
   if (isFresh && pending.length === 0) await purse();
   // A head that was passed already shows money that has been moved since.
@@ -95,7 +96,11 @@ async function nonceOf(
 }
 
 /** The budgets of the chain's day, once somebody asks: settled, and in flight at its cap. */
-function budgetsOf({ parts, view }: Pass, pending: readonly Purpose[]): () => Promise<Budgets> {
+function budgetsOf(
+  { parts, view }: Pass,
+  pending: readonly Purpose[],
+  openPurse: () => Promise<Purse>,
+): () => Promise<Budgets> {
   let opened: Promise<Budgets> | undefined;
   const open = async () => {
     const { ledger, chain } = parts;
@@ -103,8 +108,9 @@ function budgetsOf({ parts, view }: Pass, pending: readonly Purpose[]): () => Pr
     const total = await ledger.findSpending(chain.chainId, day);
     const accounts = await ledger.findAccountSpending(chain.chainId, day);
     const budgets = openBudgets(chain.budgets, { total, accounts });
+    const { perByte } = await openPurse();
     for (const purpose of pending) {
-      const cap = costMax(purpose);
+      const cap = costMax(purpose, perByte);
       if (purpose.shares.length === 0) budgets.reserveForChain(cap);
       for (const [address, part] of shareOut(cap, purpose.shares)) {
         const payer = purpose.shares.find((share) => share.address === address)!;

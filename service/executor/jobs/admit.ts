@@ -4,10 +4,18 @@
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { gasMax, type Purse } from "../transactions/send.ts";
+import { dataFee } from "../transactions/data-fee.ts";
+import { gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
 import { patience } from "./backoff.ts";
-import { type Batch, batchesOf, type Ready, sharesOf } from "./batch.ts";
-import type { Budgets } from "./budgets.ts";
+import {
+  type Batch,
+  batchBytesMax,
+  batchesOf,
+  itemBytesMax,
+  type Ready,
+  sharesOf,
+} from "./batch.ts";
+import { type Budgets, shareOut } from "./budgets.ts";
 import { valueOfTips } from "./tips.ts";
 
 /** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
@@ -47,8 +55,10 @@ export function admit(
     const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
-      sharesOf(batch).forEach((share, index) => {
-        const cost = BigInt(share.gas) * purse.suggested.maxFee;
+      const shares = sharesOf(batch, gasPerByte(purse));
+      const costs = shareOut(costOf(batch, purse), shares);
+      shares.forEach((share, index) => {
+        const cost = costs.get(share.address)!;
         const reason = trial.refusal(share, cost);
         if (reason) {
           refused.add(batch.ready[index]!);
@@ -61,10 +71,15 @@ export function admit(
   }
 }
 
+/** What a batch may cost at most. */
+const costOf = (batch: Batch, { suggested, perByte }: Purse): bigint =>
+  BigInt(batch.gas) * suggested.maxFee + dataFee(perByte, batchBytesMax(batch));
+
 /** One that failed on chain before pays by its own word alone, which was not kept. */
-function isCovered({ parts }: Pass, purse: Purse, { item, gas, tokens }: Ready): boolean {
+function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
+  const { item, gas, tokens } = ready;
   if (tokens || item.job.paidFailures > 0) return false;
-  const cost = BigInt(gas) * purse.neededPerGas;
+  const cost = BigInt(gas) * purse.neededPerGas + dataFee(purse.perByte, itemBytesMax(ready));
   const value = valueOfTips(parts.chain.tipPrices, item.tips);
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }

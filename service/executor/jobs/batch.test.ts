@@ -38,12 +38,22 @@ describe("batchesOf", () => {
 
   test("what an address is charged follows what it takes, to the last gas", () => {
     const [batch] = batchesOf([ready("a", 240_000), ready("b", 60_000), ready("c", 1)], limits);
-    const shares = sharesOf(batch!);
+    const shares = sharesOf(batch!, 0);
     const gasOf = (name: string) => shares.find(({ address }) => address === name)!.gas;
     assert.equal(Math.round(gasOf("a") / gasOf("b")), 4);
     assert.equal(
       shares.reduce((sum, { gas }) => sum + gas, 0),
       batch!.gas,
     );
+  });
+
+  test("and the bytes it brings, where the chain takes a fee for them", () => {
+    const [batch] = batchesOf([ready("a", 60_000, 0, 9000), ready("b", 60_000)], limits);
+    const [without, withFee] = [0, 100].map((gasPerByte) =>
+      sharesOf(batch!, gasPerByte).map(({ gas }) => gas),
+    ) as [number[], number[]];
+    assert.equal(without[0], without[1]);
+    assert.ok(withFee[0]! > 9 * withFee[1]!, `${withFee}`);
+    assert.equal(withFee[0]! + withFee[1]!, batch!.gas);
   });
 });

@@ -62,10 +62,25 @@ export function gasOf(items: readonly Ready[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
 }
 
-/** Each address's part of the gas, by what it took alone; the parts sum to the whole. */
-export function sharesOf({ ready, gas }: Batch): Share[] {
-  const sum = ready.reduce((all, each) => all + each.gas, 0);
-  const parts = ready.map((each) => Math.floor((gas * each.gas) / sum));
+/** The factory's function, and of each item what stands around its terms. */
+const callBytes = 100;
+const itemBytes = 256;
+
+/** Of calldata at most. */
+export const itemBytesMax = ({ item, tokens = [] }: Ready): number =>
+  itemBytes + bytesOf(item.job.terms) + 32 * tokens.length;
+export const batchBytesMax = ({ ready }: Batch): number =>
+  ready.reduce((sum, each) => sum + itemBytesMax(each), callBytes);
+
+/**
+ * Each address's part of the gas, by what it took alone; the parts sum to the whole.
+ *
+ * @param gasPerByte where the chain takes a fee for bytes: the gas that costs as much
+ */
+export function sharesOf({ ready, gas }: Batch, gasPerByte: number): Share[] {
+  const weights = ready.map((each) => each.gas + gasPerByte * itemBytesMax(each));
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  const parts = weights.map((weight) => Math.floor((gas * weight) / sum));
   parts[0]! += gas - parts.reduce((all, part) => all + part, 0);
   return ready.map(({ item: { job }, isTipped = false }, index) => ({
     address: job.address,

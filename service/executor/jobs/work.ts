@@ -10,6 +10,7 @@ import type { Pass } from "../parts.ts";
 import {
   canAfford,
   gasMax,
+  gasPerByte,
   nextNonce,
   type Order,
   type Purse,
@@ -210,22 +211,23 @@ async function sendBatches(
 
 /** @returns why it was not sent */
 async function sendBatch(pass: Pass, purse: Purse, batch: Batch): Promise<string | undefined> {
-  if (!canAfford(purse, batch.gas)) {
+  const order = orderOf(batch, gasPerByte(purse));
+  if (!canAfford(purse, order)) {
     pass.parts.report({ kind: "stopped_for_balance" });
     return "executor_out_of_gas_money";
   }
   const nonce = await nextNonce(pass);
   if (nonce === undefined) return "endpoints_disagree_on_nonce";
-  await send(pass, purse, orderOf(batch, nonce));
+  await send(pass, purse, { ...order, nonce });
   return undefined;
 }
 
-function orderOf(batch: Batch, nonce: number): Order {
+function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const { ready, gas } = batch;
   const items = ready.map(({ item: { job }, tokens }) =>
     tokens ? recoverCalldata(job.terms, tokens) : executeCalldata(job.terms),
   );
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
   const kind = ready[0]!.tokens ? "recover" : "execute";
-  return { kind, nonce, data, gas, shares: sharesOf(batch) };
+  return { kind, data, gas, shares: sharesOf(batch, perByte) };
 }

@@ -4,6 +4,7 @@ import type { Hex } from "executable-address";
 import { decodeFactoryEvent } from "executable-address/status";
 import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
+import { dataFeePaid } from "./data-fee.ts";
 
 export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
@@ -12,7 +13,7 @@ export type Receipt = {
   blockHash: Hex;
   blockNumber: number;
   succeeded: boolean;
-  /** In wei: gas used times what it cost. */
+  /** In wei: gas used times what it cost, and the fee for bytes where the chain has one. */
   paid: bigint;
   logs: Log[];
 };
@@ -35,7 +36,9 @@ export function receiptOf(value: unknown): Receipt | undefined {
     blockHash: hexData(receipt.blockHash),
     blockNumber: Number(quantity(receipt.blockNumber)),
     succeeded: quantity(receipt.status) === 1n,
-    paid: quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice ?? "0x0"),
+    paid:
+      quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice ?? "0x0") +
+      dataFeePaid(receipt),
     logs: receipt.logs.map(logOf),
   };
 }

@@ -14,6 +14,7 @@ import {
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
+import { dataFee, dataFeeCall, dataFeeOf } from "./data-fee.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 
 /** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
@@ -30,10 +31,16 @@ export function gasMax({ view, parts }: Pass): number {
 }
 
 /**
- * What sending costs and what there is to pay it with, as of one pass. Wei. `reserved`: what is not
- * mined yet may cost so much.
+ * What sending costs and what there is to pay it with, as of one pass. Wei; `perByte` of calldata,
+ * at most. `reserved`: what is not mined yet may cost so much.
  */
-export type Purse = { suggested: Fee; neededPerGas: bigint; balance: bigint; reserved: bigint };
+export type Purse = {
+  suggested: Fee;
+  neededPerGas: bigint;
+  perByte: bigint;
+  balance: bigint;
+  reserved: bigint;
+};
 
 /** Reads nothing until it is first asked. */
 export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promise<Purse> {
@@ -45,35 +52,49 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
 }
 
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
-  const { parts, view } = pass;
-  const [priority, balance] = await view.read(
+  const { parts, memory, view } = pass;
+  const [priority, balance, bound] = await view.read(
     [
       { method: "eth_maxPriorityFeePerGas", params: [] },
       { method: "eth_getBalance", params: [parts.signer.address, view.at] },
+      ...(memory.takesDataFee === false ? [] : [dataFeeCall(view.at)]),
     ],
     // Not every node knows the first; the policy's least priority fee stands in for it.
     (answer, index) => index === 0 || "result" in answer,
   );
   const asked = priority && "result" in priority ? quantity(priority.result) : 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
+  const perByte = bound && dataFeeOf(resultOf(bound));
+  memory.takesDataFee = perByte !== undefined;
   const wei = quantity(resultOf(balance));
   parts.report({ kind: "balance", wei, isLow: wei < parts.chain.balanceWarnBelow });
   return {
     suggested: fee,
     neededPerGas,
+    perByte: perByte ?? 0n,
     balance: wei,
-    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose), 0n),
+    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte ?? 0n), 0n),
   };
 }
 
-/** What a purpose may cost at most, as last signed. */
-export function costMax({ gas, transactions }: Purpose): bigint {
-  return BigInt(gas) * (transactions.at(-1)?.fee.maxFee ?? 0n);
+/** How much gas costs as much as a byte. */
+export const gasPerByte = ({ perByte, suggested }: Purse): number =>
+  suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
+
+/** What a purpose may cost at most, as last signed. @param perByte as of now */
+export function costMax({ gas, data, transactions }: Purpose, perByte: bigint): bigint {
+  return BigInt(gas) * (transactions.at(-1)?.fee.maxFee ?? 0n) + dataFee(perByte, bytesOf(data));
 }
 
+const bytesOf = (data: Hex) => (data.length - 2) / 2;
+
+/** What an order may cost at most. */
+const costOf = ({ gas, data }: Pick<Order, "gas" | "data">, fee: Fee, { perByte }: Purse) =>
+  BigInt(gas) * fee.maxFee + dataFee(perByte, bytesOf(data));
+
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
-export function canAfford(purse: Purse, gas: number): boolean {
-  return purse.balance >= purse.reserved + 2n * BigInt(gas) * purse.suggested.maxFee;
+export function canAfford(purse: Purse, order: Pick<Order, "gas" | "data">): boolean {
+  return purse.balance >= purse.reserved + 2n * costOf(order, purse.suggested, purse);
 }
 
 export type Order = {
@@ -102,7 +123,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
   span?.set({ transaction: signed.hash });
   const purpose = { ...order, sender: parts.signer.address, createdAt: now };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
-  purse.reserved += BigInt(order.gas) * fee.maxFee;
+  purse.reserved += costOf(order, fee, purse);
   await broadcast(pass, { id, nonce: order.nonce }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
@@ -127,10 +148,10 @@ export async function replace(
   const isNew = memory.hopeless.delete(purpose.id);
   const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
   if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
-  const more = BigInt(purpose.gas) * fee.maxFee - costMax(purpose);
-  const isIdle = isMoot || more > left;
+  const spoken = costMax(purpose, purse.perByte);
+  const isIdle = isMoot || costOf(purpose, fee, purse) - spoken > left;
   const order: Order = isIdle ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
-  if (BigInt(order.gas) * fee.maxFee - costMax(purpose) > left) {
+  if (costOf(order, fee, purse) - spoken > left) {
     return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
   }
   const signed = await sign(pass, order, fee);

@@ -64,8 +64,9 @@ async function fillGaps(
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
     if (known.has(gap)) continue;
     const purse = await openPurse();
-    if (!canAfford(purse, idleGas)) continue;
-    await send(pass, purse, { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] });
+    const order = { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] } as const;
+    if (!canAfford(purse, order)) continue;
+    await send(pass, purse, order);
     parts.report({ kind: "gap_filled", nonce: gap });
   }
 }

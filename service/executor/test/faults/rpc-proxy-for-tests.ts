@@ -17,7 +17,11 @@ export type Misbehaviour =
 type Call = { id: number; method: string; params: unknown[] };
 type Answer = { id: number; jsonrpc: string; result?: unknown; error?: unknown };
 
-export async function startProxy(target: string) {
+/** @param change what it answers to a call, where it does not misbehave */
+export async function startProxy(
+  target: string,
+  change: (call: Call, answer: Answer) => Answer | Promise<Answer> = (_call, answer) => answer,
+) {
   let mode: Misbehaviour = "none";
   let staleAt: string | undefined;
 
@@ -46,7 +50,12 @@ export async function startProxy(target: string) {
         .filter(dropped)
         .map(({ id }) => ({ id, jsonrpc: "2.0", result: `0x${"00".repeat(32)}` })),
     ];
-    return all.map((each) => twisted(each, calls.find((call) => call.id === each.id)!, mode));
+    return Promise.all(
+      all.map((each) => {
+        const call = calls.find(({ id }) => id === each.id)!;
+        return change(call, twisted(each, call, mode));
+      }),
+    );
   };
 
   const server = createServer((request, response) => {

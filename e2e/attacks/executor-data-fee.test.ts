@@ -1,0 +1,96 @@
+// A chain that takes a fee for a transaction's bytes beside its gas, as the OP Stack does: a
+// stranger with long terms spends no more than his budget.
+
+import assert from "node:assert/strict";
+import { after, before, describe, type TestContext, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
+import { attacker, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
+
+const { world, store, recordOf, save, pay, jobOf, goodPayments, chargedTo } = await prepareAttack({
+  tickMs: 200,
+});
+const oracle: Hex = "0x420000000000000000000000000000000000000F";
+const weiPerByte = 10n ** 12n;
+/** Answers `getL1FeeUpperBound(size)` with size times that. */
+const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
+const plenty = 10n ** 24n;
+/** Of about four executions at their cap. */
+const budget = 16n * 10n ** 15n;
+
+/** By the time a transaction is included, Ethereum's base fee has nearly doubled. */
+const dataFeeOf = (input: Hex) => 2n * weiPerByte * BigInt((input.length - 2) / 2 + 150);
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+before(async () => {
+  proxy = await startProxy(world.rpcUrl, async ({ method, params }, answer) => {
+    if (method !== "eth_getTransactionReceipt" || !answer.result) return answer;
+    const { input } = await world.client.getTransaction({ hash: params[0] as Hex });
+    const l1Fee = `0x${dataFeeOf(input).toString(16)}`;
+    return { ...answer, result: { ...answer.result, l1Fee } };
+  });
+});
+after(() => proxy.stop());
+
+const start = (context: TestContext) => {
+  const running = startCore(store, world.chains([proxy.url]), (core) => ({
+    ...core,
+    chain: {
+      ...core.chain,
+      budgets: { perDayMax: plenty, perAccountMax: budget, perClientMax: plenty },
+    },
+  }));
+  context.after(running.stop);
+  return running;
+};
+
+const funded = async (many: number, accountId: string) => {
+  const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
+  await save(records, accountId);
+  await pay(records);
+  return records;
+};
+const isOver = async (records: AddressRecord[]) => {
+  const jobs = await Promise.all(records.map(({ address }) => jobOf(address)));
+  return jobs.some((job) => job?.reason === "account_budget_spent");
+};
+const purposes = () => store.db.selectFrom("executor_purposes").selectAll().execute();
+const isQuiet = async () => (await purposes()).every(({ state }) => state !== "pending");
+
+async function paid(): Promise<bigint> {
+  let sum = 0n;
+  for (const { transaction_hash } of await purposes()) {
+    const hash = transaction_hash as Hex;
+    const { gasUsed, effectiveGasPrice } = await world.client.getTransactionReceipt({ hash });
+    const { input } = await world.client.getTransaction({ hash });
+    sum += gasUsed * effectiveGasPrice + dataFeeOf(input);
+  }
+  return sum;
+}
+
+describe("a chain that takes a fee for bytes", () => {
+  test("an account spends no more than its budget, and others' payments go on", async (context) => {
+    await world.client.setCode({ address: oracle, bytecode: oracleCode });
+    const running = start(context);
+    const hostile = await funded(30, attacker);
+    await until("it has spent its budget", () => isOver(hostile));
+    await goodPayments(1);
+    await until("nothing is on its way", isQuiet);
+    await running.stop();
+    const charged = await chargedTo(attacker);
+    assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
+    assert.equal(await paid(), charged + (await chargedTo(victim)), "every wei is charged");
+    context.diagnostic(`${charged} of ${budget} wei`);
+  });
+
+  test("control: where nothing tells of the fee, the budget is exceeded", async (context) => {
+    await world.client.setCode({ address: oracle, bytecode: "0x" });
+    const other = "acc_bad00000000000000000000b";
+    const running = start(context);
+    await funded(30, other);
+    await until("it is over its budget", async () => (await chargedTo(other)) > budget);
+    await until("nothing is on its way", isQuiet);
+    await running.stop();
+  });
+});

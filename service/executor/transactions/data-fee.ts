@@ -1,0 +1,49 @@
+// What an OP Stack chain takes for a transaction's bytes, beside its gas: they are published on
+// Ethereum. Other chains take nothing, or count it as gas.
+//
+// Its oracle stands at one address on all such chains and bounds the fee by the size, since Fjord:
+// https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
+
+import type { Hex } from "executable-address";
+import { encodeFunctionData, parseAbi } from "viem";
+import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
+
+const oracle: Hex = "0x420000000000000000000000000000000000000f";
+/** The bound is linear in the size, but for a constant that counts for less the more is asked. */
+const sizeAsked = 100_000n;
+/** Ethereum's base fee may double until the transaction is included, as the chain's own may. */
+const headroom = 2n;
+/** Of a signed transaction besides its data, and what the bound adds to every size. */
+const envelopeBytes = 200;
+
+/** To be answered at `at`, a block as JSON-RPC names it. */
+export const dataFeeCall = (at: unknown): Call => ({
+  method: "eth_call",
+  params: [
+    {
+      to: oracle,
+      data: encodeFunctionData({
+        abi: parseAbi([
+          "function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)",
+        ]),
+        args: [sizeAsked],
+      }),
+    },
+    at,
+  ],
+});
+
+/** @returns wei a byte at most; undefined where there is no such oracle */
+export function dataFeeOf(result: unknown): bigint | undefined {
+  const bound = hexData(result);
+  if (bound === "0x") return undefined;
+  return (BigInt(bound) * headroom + sizeAsked - 1n) / sizeAsked;
+}
+
+/** Wei at most. @param bytes of calldata */
+export const dataFee = (perByte: bigint, bytes: number): bigint =>
+  perByte * BigInt(bytes + envelopeBytes);
+
+/** What a receipt says was taken for the bytes: no field of other chains. */
+export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
+  l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);
