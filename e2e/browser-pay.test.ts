@@ -15,6 +15,7 @@ import {
   create,
   createOrder,
   execute,
+  expire,
   mint,
   naively,
   openFresh,
@@ -37,6 +38,7 @@ let soon: AddressRecord;
 let paid: AddressRecord;
 let stuck: AddressRecord;
 let executed: AddressRecord;
+let returned: AddressRecord;
 
 const open = (options?: BrowserContextOptions): Promise<Page> => openFresh(browser, options);
 const atTop = (page: Page) => page.locator(".pay-card").first();
@@ -60,10 +62,12 @@ before(async () => {
   paid = await createOrder(service);
   stuck = await create(service, [approve("25000000"), note]);
   executed = await createOrder(service);
+  returned = await createOrder(service, 500);
   await mint(service, partly.address, 10_000_000n);
   await mint(service, paid.address, 25_000_000n);
   await mint(service, stuck.address, 25_000_000n);
   await mint(service, executed.address, 30_000_000n);
+  await mint(service, returned.address, 25_000_000n);
   await execute(service, executed);
 });
 
@@ -454,18 +458,50 @@ describe("every state of the page is sound", () => {
       const page = await open(appearance);
       const records = [honest, hostile, partly, soon, paid, stuck, executed];
       const paths = records.map(({ address }) => address as string).concat(stranger, "0x12");
-      for (const path of paths) {
-        await page.goto(`${site}/a/${path}`);
-        await page.locator("main h1:visible:not(.sr-only)").waitFor();
-        await page.locator(".skeleton").first().waitFor({ state: "detached" });
-        await assertSound(page, `${path} ${name}`);
-        await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
-        await assertSound(page, `${path} unfolded ${name}`);
-      }
+      for (const path of paths) await assertSoundAt(page, path, name);
       await page.goto(`${site}/a/#terms=0x00`);
       await page.getByText("Do not pay this address").waitFor();
       await assertSound(page, `refused ${name}`);
       await page.context().close();
     });
   }
+});
+
+async function assertSoundAt(page: Page, path: string, name: string) {
+  await page.goto(`${site}/a/${path}`);
+  await page.locator("main h1:visible:not(.sr-only)").waitFor();
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
+  await assertSound(page, `${path} ${name}`);
+  await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
+  await assertSound(page, `${path} unfolded ${name}`);
+}
+
+// Last: the chain's clock is moved on for it.
+describe("an address that is over without having run", () => {
+  before(() => expire(service, 600, [returned]));
+
+  test("says so, offers no payment, and is sound in light and dark", async () => {
+    for (const appearance of appearances) {
+      const page = await open(appearance);
+      for (const [record, sentence] of [
+        [soon, "It was never run and cannot run any more."],
+        [returned, "It was never run. What it held went back."],
+      ] as const) {
+        await assertSoundAt(page, record.address, `over, ${appearance.colorScheme}`);
+        await page.getByText(sentence).first().waitFor();
+        assert.equal(await page.locator(".qr:visible").count(), 0);
+      }
+      await page.context().close();
+    }
+  });
+
+  test("is shared by the browser's own means where it has them", async () => {
+    const page = await open();
+    await page.addInitScript("navigator.share = async (what) => { window.shared = what; };");
+    await page.goto(`${site}/a/${returned.address}`);
+    await page.getByRole("button", { name: "Share" }).click();
+    const shared = (await page.evaluate("window.shared")) as { url: string };
+    assert.equal(shared.url, `${site}/a/${returned.address}`);
+    await page.context().close();
+  });
 });

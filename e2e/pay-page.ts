@@ -7,6 +7,7 @@ import {
   encodeExecution,
   type Hex,
   type Intent,
+  recoverCalldata,
   toHex,
 } from "executable-address";
 import { demoToken, factoryAddress } from "executable-address-contracts";
@@ -84,6 +85,18 @@ export async function execute(service: Running, { intent }: AddressRecord): Prom
   const { status } = await chain.waitForTransactionReceipt({ hash });
   assert.equal(status, "success");
   return hash;
+}
+
+/** The chain's clock goes on by so much, and what the addresses hold goes back. */
+export async function expire(service: Running, seconds: number, records: AddressRecord[]) {
+  const chain = chainOf(service);
+  await chain.request({ method: "evm_increaseTime" as never, params: [seconds] as never });
+  for (const { terms } of records) {
+    const data = toHex(recoverCalldata(terms, [token.address]));
+    const hash = await chain.sendTransaction({ to: factoryAddress, data });
+    const { status } = await chain.waitForTransactionReceipt({ hash });
+    assert.equal(status, "success");
+  }
 }
 
 /** A fresh page without cookies, as a payer has it. */
