@@ -2,9 +2,9 @@
 // holds up nothing else.
 
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { dayOf } from "../ledger/purposes.ts";
+import { midnightAfter } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { dataFee } from "../transactions/data-fee.ts";
+import { costOf } from "../transactions/data-fee.ts";
 import { gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
 import { patience } from "./backoff.ts";
 import {
@@ -23,8 +23,6 @@ const tipMargin = { of: 5n, by: 4n };
 
 /** How soon to ask a budget again: what is in flight at its cap may settle for less. */
 const budgetSeconds = 60;
-/** Budgets begin anew with the day of the chain's clock. */
-const daySeconds = 86_400;
 
 /**
  * The batches that are paid for, payments first.
@@ -39,8 +37,8 @@ export function admit(
 ): Batch[] {
   const refuse = ({ item: { job } }: Ready, reason: string) => {
     const waited = patience(budgetSeconds, pass.now - job.detectedAt);
-    const midnight = (dayOf(pass.now) + 1) * daySeconds;
-    const dueAt = Math.min(pass.now + waited, midnight);
+    // Budgets begin anew with the day.
+    const dueAt = Math.min(pass.now + waited, midnightAfter(pass.now));
     updates.push({ address: job.address, state: "waiting", dueAt, reason });
   };
   const { pays } = pass.parts.chain;
@@ -55,8 +53,9 @@ export function admit(
     const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
+      const size = { gas: batch.gas, bytes: batchBytesMax(batch) };
       const shares = sharesOf(batch, gasPerByte(purse));
-      const costs = shareOut(costOf(batch, purse), shares);
+      const costs = shareOut(costOf(size, purse.suggested.maxFee, purse.perByte), shares);
       shares.forEach((share, index) => {
         const cost = costs.get(share.address)!;
         const reason = trial.refusal(share, cost);
@@ -71,15 +70,12 @@ export function admit(
   }
 }
 
-/** What a batch may cost at most. */
-const costOf = (batch: Batch, { suggested, perByte }: Purse): bigint =>
-  BigInt(batch.gas) * suggested.maxFee + dataFee(perByte, batchBytesMax(batch));
-
 /** One that failed on chain before pays by its own word alone, which was not kept. */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, tokens } = ready;
   if (tokens || item.job.paidFailures > 0) return false;
-  const cost = BigInt(gas) * purse.neededPerGas + dataFee(purse.perByte, itemBytesMax(ready));
+  const size = { gas, bytes: itemBytesMax(ready) };
+  const cost = costOf(size, purse.neededPerGas, purse.perByte);
   const value = valueOfTips(parts.chain.tipPrices, item.tips);
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;
 }

@@ -1,6 +1,7 @@
 // Which executions, or which recoveries, go together in one transaction, and how much gas it gets.
 
 import type { Hex } from "executable-address";
+import { size } from "viem";
 import type { Share } from "../ledger/purposes.ts";
 import type { Tuning } from "../parts.ts";
 import type { Examined } from "./examine.ts";
@@ -47,15 +48,13 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
 }
 
 function fits(items: readonly Ready[], limits: BatchLimits): boolean {
-  const bytes = items.reduce((sum, { item }) => sum + bytesOf(item.job.terms), 0);
+  const bytes = items.reduce((sum, { item }) => sum + size(item.job.terms), 0);
   return (
     items.length <= limits.batchItemsMax &&
     gasOf(items) <= limits.batchGasMax &&
     bytes <= limits.batchBytesMax
   );
 }
-
-const bytesOf = (terms: Hex) => (terms.length - 2) / 2;
 
 /** @param items in ascending order of gas */
 export function gasOf(items: readonly Ready[]): number {
@@ -68,7 +67,7 @@ const itemBytes = 256;
 
 /** Of calldata at most. */
 export const itemBytesMax = ({ item, tokens = [] }: Ready): number =>
-  itemBytes + bytesOf(item.job.terms) + 32 * tokens.length;
+  itemBytes + size(item.job.terms) + 32 * tokens.length;
 export const batchBytesMax = ({ ready }: Batch): number =>
   ready.reduce((sum, each) => sum + itemBytesMax(each), callBytes);
 
@@ -99,6 +98,6 @@ const calldataByteGas = 40;
 
 /** A recovery's own estimate would be what suffices to fail quietly, so it is put together. */
 export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
-  const calldata = bytesOf(item.job.terms) * calldataByteGas;
+  const calldata = size(item.job.terms) * calldataByteGas;
   return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
 }

@@ -3,6 +3,7 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
+import { midnightAfter } from "../ledger/purposes.ts";
 
 /** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -64,7 +65,6 @@ export type Facts = {
 
 /** How long to wait where only fees stand in the way. */
 const retrySeconds = 15;
-const daySeconds = 86_400;
 
 /** Of a recovery, about: what pays less than that is left until it pays more, or more comes. */
 const recoveryGas = 50_000n;
@@ -104,8 +104,7 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
     return { action: "give_up", reason: "recovery_keeps_failing" };
   }
   if (history.recoveriesToday >= policy.recoveriesPerDayMax) {
-    const tomorrow = (Math.floor(chain.timeSeconds / daySeconds) + 1) * daySeconds;
-    return wait("recoveries_of_today_spent", tomorrow);
+    return wait("recoveries_of_today_spent", midnightAfter(chain.timeSeconds));
   }
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }

@@ -118,9 +118,16 @@ async function engage(
   if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
 }
 
+const daySeconds = 86_400;
+
 /** A day of the chain's clock, counted from the epoch. */
 export function dayOf(seconds: number): number {
-  return Math.floor(seconds / 86_400);
+  return Math.floor(seconds / daySeconds);
+}
+
+/** When the next day of the chain's clock begins. */
+export function midnightAfter(seconds: number): number {
+  return (dayOf(seconds) + 1) * daySeconds;
 }
 
 /** Another transaction for the same nonce, stored before it is sent. */

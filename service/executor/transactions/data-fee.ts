@@ -16,21 +16,15 @@ const headroom = 2n;
 /** Of a signed transaction besides its data, and what the bound adds to every size. */
 const envelopeBytes = 200;
 
+const data = encodeFunctionData({
+  abi: parseAbi(["function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)"]),
+  args: [sizeAsked],
+});
+
 /** To be answered at `at`, a block as JSON-RPC names it. */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
-  params: [
-    {
-      to: oracle,
-      data: encodeFunctionData({
-        abi: parseAbi([
-          "function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)",
-        ]),
-        args: [sizeAsked],
-      }),
-    },
-    at,
-  ],
+  params: [{ to: oracle, data }, at],
 });
 
 /** @returns wei a byte at most; undefined where there is no such oracle */
@@ -40,9 +34,12 @@ export function dataFeeOf(result: unknown): bigint | undefined {
   return (BigInt(bound) * headroom + sizeAsked - 1n) / sizeAsked;
 }
 
-/** Wei at most. @param bytes of calldata */
-export const dataFee = (perByte: bigint, bytes: number): bigint =>
-  perByte * BigInt(bytes + envelopeBytes);
+/** `gas` it is given, `bytes` of calldata. */
+type Size = { gas: number; bytes: number };
+
+/** What a transaction costs at most, in wei; at `perGas` and `perByte` wei. */
+export const costOf = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
+  BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
 /** What a receipt says was taken for the bytes: no field of other chains. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>

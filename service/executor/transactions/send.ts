@@ -2,7 +2,7 @@
 // whatever happens in between, what may be out there is known.
 
 import type { Hex } from "executable-address";
-import { keccak256 } from "viem";
+import { keccak256, size } from "viem";
 import {
   isAlreadyKnown,
   isNonceUsed,
@@ -14,7 +14,7 @@ import {
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { dataFee, dataFeeCall, dataFeeOf } from "./data-fee.ts";
+import { costOf, dataFeeCall, dataFeeOf } from "./data-fee.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 
 /** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
@@ -81,20 +81,17 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
 export const gasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
+type Sized = Pick<Order, "gas" | "data">;
+const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
+
 /** What a purpose may cost at most, as last signed. @param perByte as of now */
-export function costMax({ gas, data, transactions }: Purpose, perByte: bigint): bigint {
-  return BigInt(gas) * (transactions.at(-1)?.fee.maxFee ?? 0n) + dataFee(perByte, bytesOf(data));
+export function costMax(purpose: Purpose, perByte: bigint): bigint {
+  return costOf(sizeOf(purpose), purpose.transactions.at(-1)?.fee.maxFee ?? 0n, perByte);
 }
 
-const bytesOf = (data: Hex) => (data.length - 2) / 2;
-
-/** What an order may cost at most. */
-const costOf = ({ gas, data }: Pick<Order, "gas" | "data">, fee: Fee, { perByte }: Purse) =>
-  BigInt(gas) * fee.maxFee + dataFee(perByte, bytesOf(data));
-
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
-export function canAfford(purse: Purse, order: Pick<Order, "gas" | "data">): boolean {
-  return purse.balance >= purse.reserved + 2n * costOf(order, purse.suggested, purse);
+export function canAfford({ balance, reserved, suggested, perByte }: Purse, order: Sized): boolean {
+  return balance >= reserved + 2n * costOf(sizeOf(order), suggested.maxFee, perByte);
 }
 
 export type Order = {
@@ -123,7 +120,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
   span?.set({ transaction: signed.hash });
   const purpose = { ...order, sender: parts.signer.address, createdAt: now };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
-  purse.reserved += costOf(order, fee, purse);
+  purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);
   await broadcast(pass, { id, nonce: order.nonce }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
@@ -149,9 +146,9 @@ export async function replace(
   const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
   if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
   const spoken = costMax(purpose, purse.perByte);
-  const isIdle = isMoot || costOf(purpose, fee, purse) - spoken > left;
+  const isIdle = isMoot || costOf(sizeOf(purpose), fee.maxFee, purse.perByte) - spoken > left;
   const order: Order = isIdle ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
-  if (costOf(order, fee, purse) - spoken > left) {
+  if (costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken > left) {
     return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
   }
   const signed = await sign(pass, order, fee);
