@@ -7,8 +7,9 @@ import type { Policy } from "../../accounts/limits.ts";
 import { executionGasMax } from "../../chain/ceiling.ts";
 import { openChecks } from "../../chain/findings/checks.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody, Refusal } from "../errors.ts";
+import { missingBody } from "../errors.ts";
 import { budget } from "../load/budget.ts";
+import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
@@ -37,13 +38,7 @@ export function openCheck(parts: Parts): CheckIntent {
   });
   return async (accountId, body) => {
     const { intent, terms } = parseNewIntent(body, parts);
-    const verdict = await accounts.limiter.take(`${perAccount.name} ${accountId}`, perAccount);
-    if (!verdict.admitted) {
-      const seconds = String(Math.ceil(verdict.retryMs / 1000));
-      throw new Refusal("rate_limited", `too many checks: try again in ${seconds} s`, {
-        headers: { "retry-after": seconds },
-      });
-    }
+    await spend(accounts.limiter, perAccount, accountId, "too many checks");
     const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
     const { simulation, findings } = await checkOn(intent.chainId)(subject).catch((error) =>

@@ -6,8 +6,9 @@ import type { FastifyRequest } from "fastify";
 import { perDay } from "../../accounts/limits.ts";
 import { parseReference, referenceWriter } from "../../events/references.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody, Refusal } from "../errors.ts";
+import { missingBody } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
+import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
@@ -51,16 +52,8 @@ function boundPerDay({ accounts, limits }: Parts) {
   const most = limits.addressesPerAccountDay;
   if (most === 0) return async () => {};
   const policy = perDay("addresses-day", most);
-  return async (accountId: string) => {
-    const { admitted, retryMs } = await accounts.limiter.take(
-      `${policy.name} ${accountId}`,
-      policy,
-    );
-    if (admitted) return;
-    const seconds = Math.ceil(retryMs / 1000);
-    const message = `over ${most} addresses a day: try again in ${seconds} s`;
-    throw new Refusal("rate_limited", message, { headers: { "retry-after": String(seconds) } });
-  };
+  return (accountId: string) =>
+    spend(accounts.limiter, policy, accountId, `over ${most} addresses a day`);
 }
 
 /** The reference that a query gives an address. @throws {InvalidError} */

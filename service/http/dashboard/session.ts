@@ -6,6 +6,7 @@ import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
+import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
 declare module "fastify" {
@@ -60,14 +61,8 @@ const perAccount: Policy = { name: "dashboard", intervalMs: 100, burst: 200 };
 
 /** After requireSession. @throws {Refusal} 429 `rate_limited` */
 export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">) {
-  return async (request: FastifyRequest) => {
-    const verdict = await limiter.take(`${perAccount.name} ${accountIdOf(request)}`, perAccount);
-    if (verdict.admitted) return;
-    const seconds = String(Math.ceil(verdict.retryMs / 1000));
-    throw new Refusal("rate_limited", `too many requests: try again in ${seconds} s`, {
-      headers: { "retry-after": seconds },
-    });
-  };
+  return (request: FastifyRequest) =>
+    spend(limiter, perAccount, accountIdOf(request), "too many requests");
 }
 
 /** Of a request that requireSession let pass. */

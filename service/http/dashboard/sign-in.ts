@@ -10,6 +10,7 @@ import {
   type SignInErrorCode,
 } from "../../accounts/sign-in.ts";
 import { Refusal } from "../errors.ts";
+import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { parseInput } from "./input.ts";
 import { actorOf } from "./session.ts";
@@ -89,11 +90,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
 }
 
 function refuseUntil(waitMs: number): void {
-  if (waitMs === 0) return;
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  throw new Refusal("rate_limited", `too many attempts: try again in ${seconds} s`, {
-    headers: { "retry-after": String(seconds) },
-  });
+  if (waitMs > 0) throw overLimit("too many attempts", waitMs);
 }
 
 const messages: Record<SignInErrorCode, string> = {

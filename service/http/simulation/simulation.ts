@@ -6,8 +6,8 @@ import type { Limiter, Policy } from "../../accounts/limits.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
-import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
+import { spend } from "../load/limit.ts";
 import { addressOf } from "../lookup/lookup.ts";
 import type { Limits, Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -26,13 +26,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
     async handler(request, reply) {
       const subject = await statuses.findSubject(addressOf(request));
-      const verdict = await limiter.take(`${perClient.name} ${networkOf(request.ip)}`, perClient);
-      if (!verdict.admitted) {
-        const seconds = String(Math.ceil(verdict.retryMs / 1000));
-        throw new Refusal("rate_limited", `too many simulations: try again in ${seconds} s`, {
-          headers: { "retry-after": seconds },
-        });
-      }
+      await spend(limiter, perClient, networkOf(request.ip), "too many simulations");
       const { chainId } = subject.intent;
       const found = await simulateOn(chainId)(subject).catch((error) =>
         refuseUnread(chainId, error),
