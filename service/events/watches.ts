@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { inTurn } from "../flow/in-turn.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
@@ -63,7 +64,7 @@ export async function findDue(
   const once = new Map(
     keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
   );
-  const chosen = inTurn([...once.values()]).slice(0, limit);
+  const chosen = inTurn([...once.values()], (key) => key.account_id).slice(0, limit);
   const watches: Watch[] = [];
   for (let at = 0; at < chosen.length; at += stepRows) {
     watches.push(...(await readWatches(db, chainId, chosen.slice(at, at + stepRows))));
@@ -72,17 +73,6 @@ export async function findDue(
 }
 
 type Key = { account_id: string; address: Uint8Array };
-
-/** The first of each account, then the second of each, and so on. */
-function inTurn(keys: Key[]): Key[] {
-  const counts = new Map<string, number>();
-  const turns = keys.map((key) => {
-    const turn = counts.get(key.account_id) ?? 0;
-    counts.set(key.account_id, turn + 1);
-    return { key, turn };
-  });
-  return turns.toSorted((a, b) => a.turn - b.turn).map(({ key }) => key);
-}
 
 async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Promise<Watch[]> {
   const rows = await db

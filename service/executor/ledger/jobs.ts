@@ -4,6 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { inTurn } from "../../flow/in-turn.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
@@ -62,7 +63,8 @@ export async function findDueJobs(
   const oldest = await readDue(db, { chainId, now, limit });
   const more = oldest.length < limit ? [] : await readInTurn(db, { chainId, now, limit });
   const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
-  const due = inTurn([...once.values()]).slice(0, limit);
+  const sorted = [...once.values()].toSorted(byMerit);
+  const due = inTurn(sorted, (row) => row.account_id, byDueTime).slice(0, limit);
   const addresses = due.map(({ address }) => toHex(address));
   const held = new Map(
     (await findHeld(db, addresses)).map((each) => [each.address, each] as const),
@@ -125,22 +127,12 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
   return rows.map(({ id }) => id);
 }
 
-/** The first of each account, then the second of each, and so on. */
-function inTurn(rows: Row[]): Row[] {
+const byDueTime = (a: Row, b: Row) => a.due_at! - b.due_at!;
+
+/** Within an account those that never failed first, then those that waited longest. */
+function byMerit(a: Row, b: Row): number {
   const failed = (row: Row) => (row.failures > 0 ? 1 : 0);
-  const sorted = rows.toSorted(
-    (a, b) =>
-      failed(a) - failed(b) || a.due_at! - b.due_at! || Buffer.compare(a.address, b.address),
-  );
-  const counts = new Map<string, number>();
-  const placed = sorted.map((row) => {
-    const place = counts.get(row.account_id) ?? 0;
-    counts.set(row.account_id, place + 1);
-    return { row, place };
-  });
-  return placed
-    .toSorted((a, b) => a.place - b.place || a.row.due_at! - b.row.due_at!)
-    .map(({ row }) => row);
+  return failed(a) - failed(b) || byDueTime(a, b) || Buffer.compare(a.address, b.address);
 }
 
 function jobOf(row: Row, record: Held): Job {
