@@ -5,7 +5,7 @@
 // or not; copy needs it stopped.
 
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
@@ -16,7 +16,7 @@ import { executorCommands } from "./executor/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
-import { openStore } from "./store/open.ts";
+import { openStore, sqliteFile } from "./store/open.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
 const targets = process.env.WEBHOOK_TARGETS === "any" ? "any" : "public";
@@ -56,7 +56,7 @@ async function run(command: Command, given: Given, config: Config): Promise<void
  * command that begins with nothing may make it, and says so.
  */
 function requireDatabase({ makesDatabase }: Command, directory: string): void {
-  if (existsSync(join(directory, "service.db"))) return;
+  if (existsSync(sqliteFile(directory))) return;
   const missing = `there is no database in ${directory}`;
   const cure = "set DATA_DIR or DATABASE_URL as the server has them";
   if (!makesDatabase) throw new Error(`${missing}: ${cure}`);

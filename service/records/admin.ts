@@ -1,13 +1,13 @@
 // Operators' commands for all records at once: out, in, to PostgreSQL, and a copy of the file.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
-import { join } from "node:path";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
 import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
+import { sqliteFile } from "../store/open.ts";
 import { decodeRecord } from "../store/record.ts";
 import { becomeServerOf } from "../store/sqlite/server-lock.ts";
 import { exportRecords, importRecords } from "./export.ts";
@@ -72,7 +72,7 @@ export const recordCommands: Command[] = [
   {
     words: "copy to-postgres",
     async run({ store, dataDirectory }) {
-      const file = join(dataDirectory, "service.db");
+      const file = sqliteFile(dataDirectory);
       if (!existsSync(file)) throw new Error(`there is no ${file}: DATA_DIR names where it is`);
       const leave = becomeServerOf(dataDirectory);
       try {

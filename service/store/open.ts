@@ -7,6 +7,9 @@ import { becomeServerOf } from "./sqlite/server-lock.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
+/** Of the SQLite database. */
+export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
+
 /**
  * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
  * when only its last part is not there. Migrations have run when this resolves.
@@ -22,7 +25,7 @@ export async function openStore(
   // Not its parents: a path misspelled near its root is better refused than made.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
-  const file = join(config.dataDirectory, "service.db");
+  const file = sqliteFile(config.dataDirectory);
   if (!isServer) return openSqlite(file, false);
   const leave = becomeServerOf(config.dataDirectory);
   try {
