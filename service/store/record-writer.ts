@@ -2,9 +2,9 @@
 // groups may be on their way, and answers come back in the order of the groups. The writing thread
 // commits all groups that have reached it in one transaction (write-worker.ts).
 
-import { Worker } from "node:worker_threads";
 import { together } from "../flow/together.ts";
 import { pack } from "./packed.ts";
+import { startThread } from "./sqlite/thread.ts";
 import { type NewRecord, otherTerms, type Saved, UnavailableError } from "./store.ts";
 import type { Answer, Group } from "./write-worker.ts";
 
@@ -26,14 +26,7 @@ export type RecordWriter = {
 /** A group of this size leaves at once: the writing thread starts while requests are still read. */
 const groupSizeMax = 16;
 
-type Sent = { settle(answer: Answer): void; fail(error: unknown): void };
-
 export function startRecordWriter(file: string): RecordWriter {
-  const worker = new Worker(new URL("./write-worker.ts", import.meta.url), {
-    workerData: { file },
-    execArgv: [], // those of the program may not fit a worker
-  });
-  const sent: Sent[] = [];
   let failure: unknown;
 
   const stopAcknowledging = (error: unknown) => {
@@ -51,33 +44,18 @@ export function startRecordWriter(file: string): RecordWriter {
     const others = new Set(answer.others);
     return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
   };
+  const thread = startThread<Group, Answer>(new URL("./write-worker.ts", import.meta.url), {
+    ...{ file, name: "writing" },
+    onEnd: stopAcknowledging,
+  });
   const send = async (rows: NewRecord[]): Promise<Saved[]> => {
     assertAcknowledging();
     const group = groupOf(rows);
-    worker.ref(); // an answer is due: the program does not end before it
-    worker.postMessage(group, [group.records.bytes]);
-    const answer = await new Promise<Answer>((settle, fail) => sent.push({ settle, fail }));
-    return settled(rows, answer);
+    return settled(rows, await thread.ask(group, [group.records.bytes]));
   };
   const save = together<NewRecord, void>(send, {
     sizeMax: groupSizeMax,
     runningMax: Number.POSITIVE_INFINITY,
-  });
-
-  worker.on("message", (answers: Answer[]) => {
-    for (const answer of answers) sent.shift()?.settle(answer);
-    if (sent.length === 0) worker.unref();
-  });
-  worker.on("error", stopAcknowledging);
-  worker.unref(); // after `on`, which keeps the process alive for messages
-  const ended = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
-      stopAcknowledging(new Error("the writing thread has ended"));
-      for (const { fail } of sent.splice(0)) {
-        fail(unavailable(`the writing thread has ended: ${failure}`, failure));
-      }
-      resolve();
-    });
   });
 
   return {
@@ -86,9 +64,7 @@ export function startRecordWriter(file: string): RecordWriter {
     assertAcknowledging,
     async stop() {
       await save.idle();
-      worker.ref();
-      worker.postMessage("stop");
-      await ended;
+      await thread.stop();
     },
   };
 }

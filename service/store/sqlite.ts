@@ -6,7 +6,6 @@
 // outlive a turn of the event loop; the writing thread waits for it and holds nobody else up.
 
 import { existsSync } from "node:fs";
-import { Worker } from "node:worker_threads";
 import type Database from "better-sqlite3";
 import { Kysely } from "kysely";
 import { type Together, together } from "../flow/together.ts";
@@ -15,6 +14,7 @@ import { startRecordWriter } from "./record-writer.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
+import { startThread } from "./sqlite/thread.ts";
 import {
   type KeyedQuery,
   type KeyedReader,
@@ -42,7 +42,12 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   });
 
   const writer = startRecordWriter(file);
-  const checkpointer = checkpoints ? startCheckpoints(file, writer.stopAcknowledging) : undefined;
+  const checkpointer = checkpoints
+    ? startThread(new URL("./checkpoint-worker.ts", import.meta.url), {
+        ...{ file, name: "checkpoint" },
+        onEnd: writer.stopAcknowledging,
+      })
+    : undefined;
   const reads: Together<Uint8Array, unknown[]>[] = [];
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(hot, query);
@@ -77,24 +82,4 @@ function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
   const statement = hot.prepare<[Uint8Array], Row>(sqlite);
   const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));
   return together<Uint8Array, Row[]>(readAll, { sizeMax: groupSizeMax });
-}
-
-function startCheckpoints(
-  file: string,
-  onError: (error: unknown) => void,
-): { stop(): Promise<void> } {
-  const worker = new Worker(new URL("./checkpoint-worker.ts", import.meta.url), {
-    workerData: { file },
-    execArgv: [], // those of the program may not fit a worker
-  });
-  worker.unref();
-  worker.on("error", onError);
-  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-  return {
-    stop() {
-      worker.ref();
-      worker.postMessage("stop");
-      return ended;
-    },
-  };
 }
