@@ -8,7 +8,7 @@ import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
+import { integerInput, parseInput } from "./input.ts";
 import { accountIdOf, actorOf, toIso, toIsoOrNull } from "./session.ts";
 
 const hourMs = 3_600_000;
@@ -18,12 +18,7 @@ const activityPage = 50;
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100).nullable() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100).nullable() });
 const usageInput = z.strictObject({
-  hours: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(24 * 92)
-    .default(168),
+  hours: integerInput(1, 24 * 92).default(168),
 });
 const activityInput = z.strictObject({ cursor: z.string().max(100).optional() });
 

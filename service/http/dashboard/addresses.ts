@@ -16,14 +16,14 @@ import { findOwned, type OwnedPlace } from "../../store/owned.ts";
 import { CorruptError } from "../../store/store.ts";
 import { stateInput, timeInput } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
+import { integerInput, parseInput } from "./input.ts";
 import { accountIdOf, toIso, toIsoOrNull } from "./session.ts";
 
 /** `address` may be the beginning of one; any letter case. It goes with `token` alone. */
 const listInput = z
   .strictObject({
     cursor: z.string().max(100).optional(),
-    limit: z.coerce.number().int().min(1).max(100).default(20),
+    limit: integerInput(1, 100).default(20),
     address: z.string().max(100).optional(),
     token: z.string().max(100).optional(),
     /** Exactly this one. */

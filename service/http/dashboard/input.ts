@@ -1,16 +1,45 @@
-// What the dashboard's pages send, parsed: every fault at once, each with its path.
+// What the dashboard's pages and the readers of lists send, parsed: every fault at once, each with
+// its path.
 
-import { InvalidError } from "executable-address";
-import type { z } from "zod";
+import { InvalidError, type Issue } from "executable-address";
+import { z } from "zod";
 
-/** @throws {InvalidError} in the words of the schema */
+/**
+ * @returns what the schema makes of `value`, where no text of it holds a NUL: PostgreSQL takes
+ *   none, and fails with it whatever shares the statement
+ * @throws {InvalidError} in the words of the schema
+ */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
   const parsed = schema.safeParse(value ?? {});
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, code, message }) => ({
-    path: path.map((step) => (typeof step === "number" ? step : String(step))),
-    code,
-    message,
-  }));
-  throw new InvalidError(issues);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, code, message }) => ({
+      path: path.map((step) => (typeof step === "number" ? step : String(step))),
+      code,
+      message,
+    }));
+    throw new InvalidError(issues);
+  }
+  const issues = nulsIn(parsed.data, []);
+  if (issues.length > 0) throw new InvalidError(issues);
+  return parsed.data;
 }
+
+/** As deep as the schema of what was parsed. */
+function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
+  if (typeof value === "string") {
+    if (!value.includes("\0")) return [];
+    return [{ path, code: "nul", message: "expected text without a NUL character" }];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    nulsIn(each, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+/** An integer of a query, in digits alone: `Number` would take `1e1`, `0x10`, `10.0` and ` 10 `. */
+export const integerInput = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer in digits alone")
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));

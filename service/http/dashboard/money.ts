@@ -6,11 +6,11 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countAsked, listMoney } from "../../events/money.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
+import { integerInput, parseInput } from "./input.ts";
 import { accountIdOf, toIso } from "./session.ts";
 
 const dayMs = 86_400_000;
-const moneyInput = z.strictObject({ days: z.coerce.number().int().min(1).max(92).default(30) });
+const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
 
 type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 

@@ -69,6 +69,19 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await browser.get("/dashboard/api/account")).statusCode, 401);
     });
 
+    test("400 for a NUL in any text, which would fail the limits that others share", async () => {
+      const browser = openBrowser(service);
+      for (const [path, body] of [
+        ["sign-in/email", { email: "a\0@example.com", password }],
+        ["sign-up/email", { email: newEmail(), password: `${password}\0` }],
+        ["reset-password", { token: "a\0b", newPassword: password }],
+      ] as const) {
+        const answer = await browser.post(`/auth/${path}`, body);
+        await refuses(answer, 400, "invalid_request");
+        assert.equal(answer.json().error.issues[0].code, "nul");
+      }
+    });
+
     test("409 user_already_exists: also where an operator made the account", async () => {
       const email = newEmail();
       await createAccount(service.parts.store.db, email, { atMs: Date.now() });

@@ -10,7 +10,7 @@ import {
   listAddresses,
   tokenOf,
 } from "../../events/list-addresses.ts";
-import { parseInput } from "../dashboard/input.ts";
+import { integerInput, parseInput } from "../dashboard/input.ts";
 import { toIso, toIsoOrNull } from "../dashboard/session.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -29,11 +29,11 @@ export const stateInput = z.enum([
 
 const input = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
+  limit: integerInput(1, 100).default(20),
   cursor: z.string().max(100).optional(),
   state: stateInput.optional(),
   token: z.string().max(100).optional(),
-  chainId: z.coerce.number().int().positive().optional(),
+  chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
   reference: z.string().max(300).optional(),
   createdFrom: timeInput.optional(),
   createdUntil: timeInput.optional(),

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { listEvents } from "../../events/list.ts";
-import { parseInput } from "../dashboard/input.ts";
+import { integerInput, parseInput } from "../dashboard/input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
@@ -14,7 +14,7 @@ const input = z.strictObject({
     .regex(/^[0-9]{1,15}$/, "expected the next of an earlier page")
     .transform(Number)
     .default(0),
-  limit: z.coerce.number().int().min(1).max(100).default(50),
+  limit: integerInput(1, 100).default(50),
 });
 
 export function accountEvents(parts: Parts): Route {

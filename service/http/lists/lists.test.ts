@@ -79,6 +79,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       for (const [query, path] of [
         ["limit=0", "limit"],
         ["limit=101", "limit"],
+        ...["1e1", "10.0", "0x10", "%2010", "%2B5", "05", "-0", ""].flatMap((number) => [
+          [`limit=${number}`, "limit"],
+          [`chainId=${number}`, "chainId"],
+        ]),
+        ["reference=a%00b", "reference"],
         ["order=best", "order"],
         ["state=paid", "state"],
         ["token=0x12", "token"],
@@ -92,6 +97,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal(response.json().error.issues[0].path.join("."), path);
       }
       assert.equal((await get(apiKey, "events?cursor=-1")).statusCode, 400);
+      assert.equal((await get(apiKey, "events?limit=1e1")).statusCode, 400);
     });
 
     test("400 for a reference that is empty, long, unseen or twice; nothing is made", async () => {
