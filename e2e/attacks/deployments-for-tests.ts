@@ -2,37 +2,52 @@
 // both, and of two servers each is asked in turn: what is bounded for all is bounded over both.
 
 import { startApp, type TestApp } from "../../service/http/app-for-tests.ts";
-import { startPostgres } from "../../service/store/postgres-for-tests.ts";
+import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
+import { type Server, type ServerOptions, startServer } from "./server-for-tests.ts";
 
 export const deployments = ["one server on SQLite", "two servers on one PostgreSQL"] as const;
 
-export type Deployment = {
-  servers: TestApp[];
+export type Kind = (typeof deployments)[number];
+
+export type Deployment<One = TestApp> = {
+  servers: One[];
   /** Each of them in turn. */
-  next(): TestApp;
+  next(): One;
+  /** What they share, where they are two. */
+  postgres: TestPostgres | undefined;
   close(): Promise<void>;
 };
 
-export async function startDeployment(
-  kind: (typeof deployments)[number],
+/** Servers within the process of the test. */
+export const startDeployment = (
+  kind: Kind,
   options: Parameters<typeof startApp>[0] = {},
-): Promise<Deployment> {
-  if (kind === "one server on SQLite") {
-    const server = await startApp(options);
-    return { servers: [server], next: () => server, close: server.close };
-  }
-  const postgres = await startPostgres();
-  const servers: TestApp[] = [];
-  for (let at = 0; at < 2; at++) {
-    servers.push(await startApp({ ...options, databaseUrl: postgres.url }));
-  }
+): Promise<Deployment> =>
+  start(kind, (databaseUrl) => startApp({ ...options, ...(databaseUrl && { databaseUrl }) }));
+
+/** Servers that are processes of their own. */
+export const startProcesses = (
+  kind: Kind,
+  { env, ...options }: ServerOptions = {},
+): Promise<Deployment<Server>> =>
+  start(kind, (DATABASE_URL) => startServer({ ...options, env: { ...env, DATABASE_URL } }));
+
+async function start<One extends { close(): Promise<void> }>(
+  kind: Kind,
+  startOne: (databaseUrl?: string) => Promise<One>,
+): Promise<Deployment<One>> {
+  const count = kind === "one server on SQLite" ? 1 : 2;
+  const postgres = count === 1 ? undefined : await startPostgres();
+  const servers: One[] = [];
+  while (servers.length < count) servers.push(await startOne(postgres?.url));
   let turn = 0;
   return {
     servers,
-    next: () => servers[turn++ % servers.length]!,
+    next: () => servers[turn++ % count]!,
+    postgres,
     async close() {
       for (const server of servers) await server.close();
-      await postgres.stop();
+      await postgres?.stop();
     },
   };
 }

@@ -7,35 +7,33 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { newIntent } from "../../service/http/app-for-tests.ts";
-import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
-import { type Server, startServer } from "./server-for-tests.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
+import type { Server } from "./server-for-tests.ts";
 
 const secret = "f00dfeed5ec2e7";
 const requests = process.env.ATTACKS === "long" ? 2_000 : 200;
 
-let postgres: TestPostgres;
-before(async () => {
-  postgres = await startPostgres();
-});
-after(() => postgres.stop());
-
-for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`the log during an outage, on ${dialect}`, () => {
-    let server: Server;
+for (const kind of deployments) {
+  describe(`the log during an outage, of ${kind}`, () => {
+    let deployed: Deployment<Server>;
     const node = createServer((_, response) => response.writeHead(500).end("no"));
     before(async () => {
       await once(node.listen(0, "127.0.0.1"), "listening");
       const { port } = node.address() as AddressInfo;
-      const env = dialect === "postgres" ? { DATABASE_URL: postgres.url } : {};
       const rpcUrl = `http://user:${secret}@127.0.0.1:${port}/v2/${secret}?key=${secret}`;
-      server = await startServer({ rpcUrl, env });
+      deployed = await startProcesses(kind, { rpcUrl });
     });
     after(async () => {
-      await server.stop();
+      await deployed.close();
       node.close();
     });
+    /** What each of them wrote since this was called. */
+    const following = () => {
+      const begun = deployed.servers.map(({ lines }) => lines.length);
+      return () => deployed.servers.map(({ lines }, at) => lines.slice(begun[at]));
+    };
 
-    const create = () =>
+    const create = (server: Server) =>
       fetch(`${server.base}/v1/address/create`, {
         method: "POST",
         headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
@@ -43,26 +41,31 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
 
     test("is a few lines, with no secret in any of them", async () => {
-      const { address } = (await (await create()).json()) as { address: string };
-      const before = server.lines.length;
+      const created = await create(deployed.next());
+      const { address } = (await created.json()) as { address: string };
+      const written = following();
       for (let sent = 0; sent < requests; sent += 20) {
         const asked = Array.from({ length: 20 }, () =>
-          fetch(`${server.base}/v1/address/${address}/status`),
+          fetch(`${deployed.next().base}/v1/address/${address}/status`),
         );
         for (const answer of await Promise.all(asked)) {
           assert.equal(answer.status, 503);
           assert.ok(!(await answer.text()).includes(secret));
         }
       }
-      const lines = server.lines.slice(before);
-      assert.ok(lines.length >= 1 && lines.length <= 5, lines.join("\n"));
-      for (const line of server.lines) assert.ok(!line.includes(secret), line);
-      assert.ok(!server.lines.join().includes(server.apiKey));
+      for (const lines of written()) {
+        assert.ok(lines.length >= 1 && lines.length <= 5, lines.join("\n"));
+      }
+      const secrets = [secret, ...deployed.servers.map(({ apiKey }) => apiKey)];
+      for (const line of deployed.servers.flatMap(({ lines }) => lines)) {
+        for (const each of secrets) assert.ok(!line.includes(each), line);
+      }
     });
 
     test("tells nothing of clients that hang up in the middle of a body", async () => {
-      const before = server.lines.length;
+      const written = following();
       for (let i = 0; i < 20; i++) {
+        const server = deployed.next();
         const socket = connect(server.port, "127.0.0.1");
         const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n`;
         const type = "Content-Type: application/json\r\nExpect: 100-continue\r\n";
@@ -71,8 +74,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         socket.write("{");
         socket.destroy();
       }
-      assert.equal((await create()).status, 200);
-      assert.deepEqual(server.lines.slice(before), []);
+      for (const server of deployed.servers) assert.equal((await create(server)).status, 200);
+      assert.deepEqual(written().flat(), []);
     });
   });
 }

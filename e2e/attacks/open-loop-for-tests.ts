@@ -1,5 +1,5 @@
 // Load that does not wait: creates are sent at a given pace whether or not those before were
-// answered, as many independent clients send them. In a process of its own, beside the server.
+// answered, as many independent clients send them. In a process of its own, beside the servers.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,8 @@ type Stream = {
   firstSalt: number;
 };
 
-export type Job = { port: number; ms: number; streams: Record<string, Stream> };
+/** Each port is sent the same number. */
+export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
  * In milliseconds, sorted: latencies from the moment a request was due, and how late the load
@@ -47,16 +48,20 @@ const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
-/** Kept from one run to the next: clients that come back do so over the connections they have. */
-const idle: Socket[] = [];
+/**
+ * By port, kept from one run to the next: clients that come back do so over the connections they
+ * have.
+ */
+const idleAt = new Map<number, Socket[]>();
 let open = 0;
+let turn = 0;
 
-async function run({ port, ms, streams }: Job): Promise<Outcome> {
+async function run({ ports, ms, streams }: Job): Promise<Outcome> {
   const outcome: Outcome = {};
   const pending = new Set<Promise<void>>();
   const start = performance.now();
 
-  const connected = () => {
+  const connected = (port: number, idle: Socket[]) => {
     open++;
     const socket = connect(port, "127.0.0.1").setNoDelay();
     socket.on("error", () => {});
@@ -69,7 +74,10 @@ async function run({ port, ms, streams }: Job): Promise<Outcome> {
   const ask = (name: string, bytes: Buffer, dueAt: number) => {
     const told = outcome[name]!;
     told.lateMs.push(performance.now() - dueAt);
-    const socket = idle.pop() ?? (open < socketsMax ? connected() : undefined);
+    const port = ports[turn++ % ports.length]!;
+    const idle = idleAt.get(port) ?? [];
+    idleAt.set(port, idle);
+    const socket = idle.pop() ?? (open < socketsMax ? connected(port, idle) : undefined);
     if (!socket) return void told.unanswered++;
     const answered = exchange(socket, bytes).then(
       (status) => {

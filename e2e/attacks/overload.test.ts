@@ -1,35 +1,20 @@
-// Three times as many creates as the server can do, from clients that do not wait: those it takes
-// on are answered soon, it does most of what it can, look-ups go on, and it is itself again after.
+// Three times as many creates as the servers can do, from clients that do not wait: those they take
+// on are answered soon, they do most of what they can, look-ups go on, and they are themselves
+// again after.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAccount } from "../../service/accounts/account.ts";
-import { rotateApiKey } from "../../service/accounts/rotate.ts";
 import { newIntent, token } from "../../service/http/app-for-tests.ts";
-import { openStore } from "../../service/store/open.ts";
-import { startPostgres } from "../../service/store/postgres-for-tests.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
 import { at, type Outcome, openLoad } from "./open-loop-for-tests.ts";
-import { type Server, startServer } from "./server-for-tests.ts";
+import { newKeys, type Server } from "./server-for-tests.ts";
 
 const isLong = process.env.ATTACKS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;
 /** So many that nobody reaches the limit of an account: 50 creates a second. */
 const accountsCount = 600;
-
-async function newKeys(env: NodeJS.ProcessEnv): Promise<string[]> {
-  const { DATA_DIR: dataDirectory, DATABASE_URL: databaseUrl } = env;
-  const store = await openStore({ dataDirectory: dataDirectory!, databaseUrl }, false);
-  const keys: string[] = [];
-  for (let i = 0; i < accountsCount; i++) {
-    const by = { atMs: Date.now() };
-    const account = await createAccount(store.db, `load${i}@example.com`, by);
-    keys.push((await rotateApiKey(store.db, account!.accountId, null, by))!.apiKey);
-  }
-  await store.close();
-  return keys;
-}
 
 /** Of some kilobytes: the service is at its limit before the load is. */
 function largeIntent() {
@@ -45,35 +30,36 @@ const memoryBytes = ({ process: { pid } }: Server) =>
 const heldUpMs = ({ process: { pid } }: Server) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
 
+const mean = (values: number[]) => values.reduce((sum, each) => sum + each) / values.length;
+
 const statusOf = (outcome: Outcome, name: string, status: number) =>
   outcome[name]!.byStatus[status] ?? [];
 
-for (const kind of ["SQLite", "PostgreSQL"] as const) {
-  describe(`overload, on ${kind}`, { skip: process.platform !== "linux" }, () => {
+for (const kind of deployments) {
+  describe(`overload of ${kind}`, { skip: process.platform !== "linux" }, () => {
     let load: ReturnType<typeof openLoad>;
-    let postgres: Awaited<ReturnType<typeof startPostgres>> | undefined;
-    let server: Server;
+    let deployed: Deployment<Server>;
+    let servers: Server[];
     let keys: string[];
     let address = "";
     let salt = 1;
     before(async () => {
       load = openLoad();
-      postgres = kind === "PostgreSQL" ? await startPostgres() : undefined;
-      server = await startServer({ env: postgres ? { DATABASE_URL: postgres.url } : {} });
-      keys = await newKeys(server.env);
+      deployed = await startProcesses(kind);
+      ({ servers } = deployed);
+      keys = await newKeys(servers[0]!, accountsCount);
       const headers = {
         authorization: `Bearer ${keys[0]}`,
         "content-type": "application/json",
       };
       const body = JSON.stringify(newIntent());
-      const url = `${server.base}/v1/address/create`;
+      const url = `${servers[0]!.base}/v1/address/create`;
       const record = await fetch(url, { method: "POST", headers, body });
       address = ((await record.json()) as { address: string }).address;
     });
     after(async () => {
       load?.close();
-      await server?.stop();
-      await postgres?.stop();
+      await deployed?.close();
     });
 
     const creates = (perSecond: number) => {
@@ -95,9 +81,11 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
     });
     const offer = async (perSecond: number, ms = phaseMs) => {
       const streams = { create: creates(perSecond), lookup: lookups(100) };
-      const [heldUpBefore, startedAt] = [heldUpMs(server), performance.now()];
-      const outcome = await load.run({ port: server.port, ms, streams });
-      const heldUp = heldUpMs(server) - heldUpBefore;
+      const ports = servers.map(({ port }) => port);
+      const heldUpBefore = servers.map(heldUpMs);
+      const startedAt = performance.now();
+      const outcome = await load.run({ ports, ms, streams });
+      const heldUp = servers.map((server, at) => heldUpMs(server) - heldUpBefore[at]!);
       const created = statusOf(outcome, "create", 200);
       return {
         outcome,
@@ -105,8 +93,8 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        /** What other work left of a processor for the server. */
-        freePart: 1 - heldUp / (performance.now() - startedAt),
+        /** What other work, of the other server too, left of a processor for each. */
+        freePart: 1 - mean(heldUp) / (performance.now() - startedAt),
       };
     };
 
@@ -119,7 +107,7 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
         peak = Math.max(peak, perSecond);
         if (perSecond < 0.7 * pace) break;
       }
-      const memory = memoryBytes(server);
+      const memory = servers.map(memoryBytes);
       const full = await offer(peak);
       peak = Math.max(peak, full.perSecond);
       const freePeak = full.perSecond / full.freePart;
@@ -152,13 +140,14 @@ for (const kind of ["SQLite", "PostgreSQL"] as const) {
       }
       await sleep(500);
       const again = (await offer(100, 1_000)).refused;
-      assert.equal(again.length, 0, "and is itself again");
+      assert.equal(again.length, 0, "and they are themselves again");
       if (!isLong) return;
       // Its clients hang up: thousands of open connections have their memory.
       load.close();
       const until = Date.now() + 60_000;
-      while (memoryBytes(server) > 1.2 * memory && Date.now() < until) await sleep(1_000);
-      assert.ok(memoryBytes(server) <= 1.2 * memory);
+      const isBack = () => servers.every((server, at) => memoryBytes(server) <= 1.2 * memory[at]!);
+      while (!isBack() && Date.now() < until) await sleep(1_000);
+      assert.ok(isBack(), JSON.stringify([memory, servers.map(memoryBytes)]));
     });
   });
 }

@@ -4,9 +4,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { createAccount } from "../../service/accounts/account.ts";
+import { rotateApiKey } from "../../service/accounts/rotate.ts";
 import { token } from "../../service/http/app-for-tests.ts";
+import { openStore } from "../../service/store/open.ts";
 import { admin } from "../service.ts";
 
 const program = resolve(import.meta.dirname, "../../service/main.ts");
@@ -17,15 +20,16 @@ export type Server = {
   base: string;
   /** Everything it wrote to its log so far. */
   lines: string[];
+  /** Of an account of its own. */
   apiKey: string;
   env: NodeJS.ProcessEnv;
-  stop(): Promise<void>;
+  close(): Promise<void>;
 };
 
-type Options = { env?: NodeJS.ProcessEnv; filesMax?: number; rpcUrl?: string };
+export type ServerOptions = { env?: NodeJS.ProcessEnv; filesMax?: number; rpcUrl?: string };
 
 /** @param options.filesMax what `ulimit -n` allows it */
-export async function startServer(options: Options = {}): Promise<Server> {
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "attack-"));
   const chainsFile = join(directory, "chains.json");
   const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
@@ -40,7 +44,8 @@ export async function startServer(options: Options = {}): Promise<Server> {
     SIGNUP: "open",
     ...options.env,
   };
-  const { apiKey } = await admin(env, "account", "create", "--email", "shop@example.com");
+  const email = `${basename(directory)}@example.com`;
+  const { apiKey } = await admin(env, "account", "create", "--email", email);
   const limit = options.filesMax === undefined ? "" : `ulimit -n ${options.filesMax}; `;
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, program], {
     env,
@@ -62,7 +67,7 @@ export async function startServer(options: Options = {}): Promise<Server> {
     lines,
     apiKey: String(apiKey),
     env,
-    async stop() {
+    async close() {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill("SIGTERM");
         await once(child, "exit");
@@ -70,4 +75,18 @@ export async function startServer(options: Options = {}): Promise<Server> {
       rmSync(directory, { recursive: true });
     },
   };
+}
+
+/** API keys of further accounts, for more creates a second than one account may make. */
+export async function newKeys({ env }: Server, count: number): Promise<string[]> {
+  const { DATA_DIR: dataDirectory, DATABASE_URL: databaseUrl } = env;
+  const store = await openStore({ dataDirectory: dataDirectory!, databaseUrl }, false);
+  const keys: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const by = { atMs: Date.now() };
+    const account = await createAccount(store.db, `load${i}@example.com`, by);
+    keys.push((await rotateApiKey(store.db, account!.accountId, null, by))!.apiKey);
+  }
+  await store.close();
+  return keys;
 }

@@ -5,121 +5,125 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { newIntent } from "../../service/http/app-for-tests.ts";
-import { type Server, startServer } from "./server-for-tests.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
+import { type Server, type ServerOptions, startServer } from "./server-for-tests.ts";
 
 const isLong = process.env.ATTACKS === "long";
 const filesMax = 1024;
+/** Of each server. */
 const halves = isLong ? 5_000 : 1_500;
 
-describe("silent clients, against a server of 1,024 open files", () => {
-  let server: Server;
-  let sockets: Socket[] = [];
-  before(async () => {
-    server = await startServer({ filesMax });
-  });
-  after(() => server.stop());
+for (const kind of deployments) {
+  describe(`silent clients, of ${kind} with 1,024 open files each`, () => {
+    let deployed: Deployment<Server>;
+    let sockets: Socket[] = [];
+    before(async () => {
+      deployed = await startProcesses(kind, { filesMax });
+    });
+    after(() => deployed.close());
 
-  /** So many connections that each send `text` and then nothing, and never close their half. */
-  const openMany = async (count: number, text: string) => {
-    for (let from = 0; from < count; from += 100) {
-      const some = Array.from({ length: Math.min(100, count - from) }, () => {
-        const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
-        socket.on("error", () => {});
-        socket.resume();
-        socket.write(text);
-        return socket;
-      });
-      await Promise.all(some.map((each) => once(each, "connect").catch(() => {})));
-      sockets.push(...some);
-    }
-  };
-  const closeAll = () => {
-    for (const socket of sockets) socket.destroy();
-    sockets = [];
-  };
-  const isGood = async (timeoutMs = 5_000) => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const headers = {
-      authorization: `Bearer ${server.apiKey}`,
-      "content-type": "application/json",
+    /** So many connections that each send `text` and then nothing, and never close their half. */
+    const openMany = async ({ port }: Server, count: number, text: string) => {
+      for (let from = 0; from < count; from += 100) {
+        const some = Array.from({ length: Math.min(100, count - from) }, () => {
+          const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+          socket.on("error", () => {});
+          socket.resume();
+          socket.write(text);
+          return socket;
+        });
+        await Promise.all(some.map((each) => once(each, "connect").catch(() => {})));
+        sockets.push(...some);
+      }
     };
-    const created = await fetch(`${server.base}/v1/address/create`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(newIntent()),
-      signal,
-    });
-    const { address } = (await created.json()) as { address: string };
-    const found = await fetch(`${server.base}/v1/address/${address}`, {
-      signal,
-    });
-    return created.status === 200 && found.status === 200;
-  };
-  const filesOpen = () => readdirSync(`/proc/${server.process.pid}/fd`).length;
+    const openAtEach = (count: number, text: string) =>
+      Promise.all(deployed.servers.map((server) => openMany(server, count, text)));
+    const closeAll = () => {
+      for (const socket of sockets) socket.destroy();
+      sockets = [];
+    };
+    /** One more server on what they share, for as long as `attack` takes. */
+    const withAnother = async (options: ServerOptions, attack: (server: Server) => unknown) => {
+      const env = { ...options.env, DATABASE_URL: deployed.postgres?.url };
+      const server = await startServer({ ...options, env });
+      try {
+        await attack(server);
+      } finally {
+        closeAll();
+        await server.close();
+      }
+    };
 
-  const attacks: [string, string][] = [
-    ["say nothing", ""],
-    ["send half a head", "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: "],
-    ["were told 400 and stay", "hello\r\n\r\n"],
-    ["were told 431 and stay", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(17_000)}\r\n\r\n`],
-    ["were answered and stay", "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n"],
-  ];
-  for (const [title, text] of attacks) {
-    test(`${halves} that ${title}: good requests go on`, async () => {
-      await openMany(halves, text);
-      for (let round = 0; round < 5; round++) assert.ok(await isGood());
-      if (process.platform === "linux") assert.ok(filesOpen() < filesMax);
-      closeAll();
-      assert.ok(await isGood());
-    });
-  }
-
-  test("what is told 400 is let go within seconds, whoever holds on", async () => {
-    await openMany(200, "hello\r\n\r\n");
-    const deadline = Date.now() + 10_000;
-    const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
-    for (const socket of sockets) socket.on("end", () => {});
-    await new Promise<void>((resolve, reject) => {
-      const timer = setInterval(() => {
-        const isFree = process.platform !== "linux" || filesOpen() < 150;
-        if (isFree || Date.now() > deadline) {
-          clearInterval(timer);
-          if (isFree) resolve();
-          else reject(new Error(`${filesOpen()} files are still open`));
+    const attacks: [string, string][] = [
+      ["say nothing", ""],
+      ["send half a head", "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: "],
+      ["were told 400 and stay", "hello\r\n\r\n"],
+      ["were told 431 and stay", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(17_000)}\r\n\r\n`],
+      ["were answered and stay", "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ];
+    for (const [title, text] of attacks) {
+      test(`${halves} that ${title}: good requests go on`, async () => {
+        await openAtEach(halves, text);
+        for (let round = 0; round < 5; round++) await assertGood(deployed.servers);
+        if (process.platform === "linux") {
+          for (const server of deployed.servers) assert.ok(filesOpen(server) < filesMax);
         }
-      }, 100);
+        closeAll();
+        await assertGood(deployed.servers);
+      });
+    }
+
+    test("what is told 400 is let go within seconds, whoever holds on", async () => {
+      await openAtEach(200, "hello\r\n\r\n");
+      const deadline = Date.now() + 10_000;
+      const ended = Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+      for (const socket of sockets) socket.on("end", () => {});
+      const isFree = () =>
+        process.platform !== "linux" || deployed.servers.every((each) => filesOpen(each) < 150);
+      while (!isFree() && Date.now() < deadline) await sleep(100);
+      assert.ok(isFree(), `${deployed.servers.map(filesOpen)} files are still open`);
+      closeAll();
+      await ended;
     });
-    closeAll();
-    await ended;
-  });
 
-  test("80 creates whose bodies never come, of 60 under way: good ones go on", async () => {
-    const open = server;
-    server = await startServer({ env: { CREATES_IN_FLIGHT_MAX: "60" } });
-    try {
-      const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
-      const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
-      await openMany(80, `${head}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{`);
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      for (let round = 0; round < 5; round++) assert.ok(await isGood());
-    } finally {
-      closeAll();
-      await server.stop();
-      server = open;
-    }
-  });
+    test("80 creates whose bodies never come, of 60 under way: good ones go on", async () => {
+      await withAnother({ env: { CREATES_IN_FLIGHT_MAX: "60" } }, async (server) => {
+        const credential = `Authorization: Bearer ${server.apiKey}\r\n`;
+        const head = `POST /v1/address/create HTTP/1.1\r\nHost: x\r\n${credential}`;
+        const about = "Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{";
+        await openMany(server, 80, head + about);
+        await sleep(1_500);
+        for (let round = 0; round < 5; round++) await assertGood([server]);
+      });
+    });
 
-  test("the control: without a bound they are all that is served", async () => {
-    const bounded = server;
-    server = await startServer({ filesMax, env: { CONNECTIONS_MAX: "1000000" } });
-    try {
-      await openMany(1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");
-      await assert.rejects(isGood(1_000));
-    } finally {
-      closeAll();
-      await server.stop();
-      server = bounded;
-    }
+    test("the control: without a bound they are all that is served", async () => {
+      const unbounded = { filesMax, env: { CONNECTIONS_MAX: "1000000" } };
+      await withAnother(unbounded, async (server) => {
+        await openMany(server, 1_500, "GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+        await assert.rejects(
+          assertGood([server], 1_000),
+          /^(TypeError: fetch failed|TimeoutError)/,
+        );
+      });
+    });
   });
-});
+}
+
+/** Each of them creates an address and finds it. */
+async function assertGood(servers: Server[], timeoutMs = 5_000): Promise<void> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  for (const { base, apiKey } of servers) {
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify(newIntent());
+    const url = `${base}/v1/address/create`;
+    const created = await fetch(url, { method: "POST", headers, body, signal });
+    assert.equal(created.status, 200);
+    const { address } = (await created.json()) as { address: string };
+    assert.equal((await fetch(`${base}/v1/address/${address}`, { signal })).status, 200);
+  }
+}
+
+const filesOpen = ({ process: { pid } }: Server) => readdirSync(`/proc/${pid}/fd`).length;

@@ -1,7 +1,9 @@
 // A real PostgreSQL for tests, from npm: nothing to install, also as root.
 
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +15,8 @@ export type TestPostgres = {
   url: string;
   /** A further empty database on the same server. */
   newDatabase(): Promise<string>;
+  /** False where it has ended by itself. */
+  isRunning(): Promise<boolean>;
   /** Every connection breaks; what was committed is there again when this resolves. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -48,6 +52,12 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   }
   await postgres.start();
 
+  const isRunning = () => isListening(port);
+  // The package waits for an end that has been.
+  const stop = async () => {
+    if (await isRunning()) await postgres.stop();
+  };
+
   let count = 0;
   const newDatabase = async () => {
     const name = `test_${count++}`;
@@ -57,15 +67,28 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   return {
     url: await newDatabase(),
     newDatabase,
+    isRunning,
     async restart() {
-      await postgres.stop();
+      await stop();
       await postgres.start();
     },
     async stop() {
-      await postgres.stop();
+      await stop();
       rmSync(parent, { recursive: true, force: true });
     },
   };
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /**

@@ -82,7 +82,7 @@ describe("two workers and the executor", () => {
     metricsPort = await freePort();
     server = await start({ ROLE: "all", EXECUTOR_KEY, METRICS_PORT: String(metricsPort) }, 3);
   });
-  after(() => server.stop());
+  after(() => server.close());
 
   test("what one creates all find at once, and a rotated key is dead on all", async () => {
     const { accountId, apiKey } = await admin(
@@ -199,5 +199,5 @@ test("a port that is taken ends the start; kill -9 of the first ends all", async
   assert.equal(stderr, `PORT ${server.port} is taken by another program; ${remedy}\n`);
   server.process.kill("SIGKILL");
   await until(() => pidsOf(server).every((pid) => !isAlive(pid)));
-  await server.stop();
+  await server.close();
 });

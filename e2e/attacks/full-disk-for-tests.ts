@@ -1,0 +1,149 @@
+// What clients meet while the disk below the servers and their database is full, and after. A
+// program, run where the folder for temporary files is a small disk: it prints what it met.
+
+import { randomBytes } from "node:crypto";
+import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fromHex, type Hex } from "executable-address";
+import { sql } from "kysely";
+import { newIntent } from "../../service/http/app-for-tests.ts";
+import { openStore } from "../../service/store/open.ts";
+import { type Kind, startProcesses } from "./deployments-for-tests.ts";
+import { newKeys, type Server } from "./server-for-tests.ts";
+
+/** How often each answer was given. */
+type Counted = Record<string, number>;
+
+/** Of one time that the disk was full. */
+type Cycle = {
+  /** Creates, up to and including the first that was refused; and from then on. */
+  creates: { before: Counted; full: Counted };
+  /** Look-ups from then on. */
+  lookups: Counted;
+  /** Lines that each server wrote meanwhile. */
+  lines: number[];
+  /** From room to a create acknowledged by each. */
+  backMs: number;
+  isPostgresRestarted: boolean;
+};
+
+/** `kept` were acknowledged, `lost` of them are not in the database. */
+export type Told = { cycles: Cycle[]; kept: number; lost: number; ready: number[] };
+
+const roomBytes = 2 ** 20;
+const backMsMax = 60_000;
+const answerMsMax = 20_000;
+const ballast = join(tmpdir(), "ballast");
+
+const [, , kind, cyclesCount] = process.argv;
+const deployed = await startProcesses(kind as Kind);
+const { servers, postgres } = deployed;
+const { DATA_DIR, DATABASE_URL } = servers[0]!.env;
+const keys = await newKeys(servers[0]!, 40);
+const kept: Hex[] = [];
+let tried = 0;
+
+/** Of 18,000 bytes that no database can compress. */
+async function create({ base }: Server): Promise<string> {
+  const args = [`0x${randomBytes(18_000).toString("hex")}`];
+  const target = "0x3333333333333333333333333333333333333333";
+  const intent = { ...newIntent(), calls: [{ target, function: "note(bytes text)", args }] };
+  const authorization = `Bearer ${keys[tried++ % keys.length]}`;
+  const answer = await fetch(`${base}/v1/address/create`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify(intent),
+    signal: AbortSignal.timeout(answerMsMax),
+  });
+  if (answer.status === 200) kept.push(((await answer.clone().json()) as { address: Hex }).address);
+  return codeOf(answer);
+}
+
+async function codeOf(answer: Response): Promise<string> {
+  const { error } = (await answer.json()) as { error?: { code: string } };
+  return error ? `${answer.status} ${error.code}` : String(answer.status);
+}
+
+async function lookUp({ base }: Server): Promise<string> {
+  const url = `${base}/v1/address/${kept[Math.floor(Math.random() * kept.length)]}`;
+  return codeOf(await fetch(url, { signal: AbortSignal.timeout(answerMsMax) }));
+}
+
+function fillDisk(): void {
+  const file = openSync(ballast, "w");
+  let size = 0;
+  try {
+    for (;;) size += writeSync(file, Buffer.alloc(2 ** 16));
+  } catch {
+    ftruncateSync(file, Math.max(0, size - roomBytes));
+  }
+  closeSync(file);
+}
+
+async function inDatabase<Result>(ask: (store: Awaited<ReturnType<typeof openStore>>) => Result) {
+  const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
+  try {
+    return await ask(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const count = (counted: Counted, answer: string) => {
+  counted[answer] = (counted[answer] ?? 0) + 1;
+  return answer;
+};
+
+/** @param isLogFull PostgreSQL needs a new file of its write-ahead log: without one it ends */
+async function cycle(isLogFull: boolean): Promise<Cycle> {
+  const creates = { before: {}, full: {} };
+  const lookups = {};
+  const written = servers.map(({ lines }) => lines.length);
+  fillDisk();
+  while (!count(creates.before, await create(deployed.next())).startsWith("503"));
+  if (isLogFull) await inDatabase(({ db }) => sql`select pg_switch_wal()`.execute(db));
+  // Checkpoints meet the full disk meanwhile.
+  for (let round = 0; round < 4; round++) {
+    await sleep(250);
+    for (const server of servers) {
+      count(creates.full, await create(server));
+      count(lookups, await lookUp(server));
+    }
+  }
+  const lines = servers.map((server, at) => server.lines.length - written[at]!);
+  rmSync(ballast);
+  const roomAt = performance.now();
+  let isPostgresRestarted = false;
+  for (const server of servers) {
+    while ((await create(server)) !== "200") {
+      if (performance.now() - roomAt > backMsMax) throw new Error(JSON.stringify(creates));
+      if (postgres && !(await postgres.isRunning())) {
+        await postgres.restart();
+        isPostgresRestarted = true;
+      }
+      await sleep(50);
+    }
+  }
+  const backMs = Math.round(performance.now() - roomAt);
+  return { creates, lookups, lines, backMs, isPostgresRestarted };
+}
+
+/** @throws where a create is not answered, or is not acknowledged again */
+async function run(): Promise<Told> {
+  const cycles: Cycle[] = [];
+  for (let at = 0; at < Number(cyclesCount); at++) {
+    cycles.push(await cycle(postgres !== undefined && at % 2 === 1));
+  }
+  const lost = await inDatabase(async (store) => {
+    const found = await Promise.all(kept.map((each) => store.findTerms(fromHex(each))));
+    return found.filter((terms) => terms === undefined).length;
+  });
+  const ready = [];
+  for (const { base } of servers) ready.push((await fetch(`${base}/readyz`)).status);
+  return { cycles, kept: kept.length, lost, ready };
+}
+
+const told = await run().finally(() => deployed.close());
+console.log(JSON.stringify(told));
