@@ -16,6 +16,7 @@ test("exports are these and no others", () => {
     "encodeExecution",
     "encodeNewIntent",
     "encodeTerms",
+    "encodeTransfer",
     "executeCalldata",
     "executeSelector",
     "factoryAddress",

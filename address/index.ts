@@ -1,6 +1,6 @@
 export { formatAddress, parseAddress } from "./abi/checksum.ts";
 export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
-export { encodeBalanceOf, zeroAddress } from "./abi/token.ts";
+export { encodeBalanceOf, encodeTransfer, zeroAddress } from "./abi/token.ts";
 export { termsBytesMax } from "./abi/type.ts";
 export {
   batchCalldata,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeRecord } from "../index.ts";
-import type { Hex } from "../intent/intent.ts";
 import { sample } from "../test/samples.ts";
 import {
   addressGroups,
@@ -11,10 +10,8 @@ import {
   paymentLink,
   plainUnits,
   shortAddress,
-  transferCalldata,
 } from "./payment.ts";
 
-const other: Hex = "0x1111111111111111111111111111111111111111";
 const record = makeRecord(sample);
 
 describe("the payment", () => {
@@ -22,13 +19,6 @@ describe("the payment", () => {
     assert.equal(
       paymentLink(record, "25000000"),
       `ethereum:${sample.token}@${sample.chainId}/transfer?address=${record.address}&uint256=25000000`,
-    );
-  });
-
-  test("as calldata of transfer(address,uint256)", () => {
-    assert.equal(
-      transferCalldata(other, "255"),
-      `0xa9059cbb${"0".repeat(24)}${"1".repeat(40)}${"0".repeat(62)}ff`,
     );
   });
 

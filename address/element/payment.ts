@@ -2,7 +2,7 @@
 // calldata for a wallet. The page of an address and the element to embed both show by this.
 
 import { encode } from "uqr";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { AddressRecord } from "../intent/intent.ts";
 
 /**
  * A transfer of `amount` to the address, as ERC-681 has it. Its first address is the token: a
@@ -13,13 +13,6 @@ import type { AddressRecord, Hex } from "../intent/intent.ts";
  */
 export function paymentLink({ address, intent }: AddressRecord, amount: string): string {
   return `ethereum:${intent.token}@${intent.chainId}/transfer?address=${address}&uint256=${amount}`;
-}
-
-/** Calldata of the token's `transfer(address to, uint256 amount)`. */
-export function transferCalldata(to: Hex, amount: string): Hex {
-  const word = (hex: string) => hex.padStart(64, "0");
-  const amountHex = BigInt(amount).toString(16);
-  return `0xa9059cbb${word(to.slice(2).toLowerCase())}${word(amountHex)}`;
 }
 
 /** What is still to be paid, in base units: "0" once it is enough. */

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { type Hex, toHex } from "executable-address";
 import { sql } from "kysely";
 import { toQuantity } from "../chain/rpc/json-rpc.ts";
+import { transferTopic } from "../chain/rpc/log.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning, type Pass } from "../executor/parts.ts";
@@ -56,14 +57,13 @@ async function fill(store: Store, from: number, to: number): Promise<void> {
 
 const chainId = 1;
 const token: Hex = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
-const transfer: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const word = (hex: string): Hex => `0x${hex.padStart(64, "0")}`;
 
 /** What `eth_getLogs` answers, as text. */
 function logsText(number: number, recipients: readonly Hex[]): string {
   const logs = recipients.map((to, index) => ({
     address: token,
-    topics: [transfer, word("9".repeat(40)), word(to.slice(2))],
+    topics: [transferTopic, word("9".repeat(40)), word(to.slice(2))],
     data: word((25_000_000 + index).toString(16)),
     blockNumber: toQuantity(number),
     blockHash: hashOf(number),

@@ -6,6 +6,7 @@ import { keccak256, numberToHex } from "viem";
 import type { Chain } from "./chains.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
 import { CallRefused, hexData, quantity } from "./rpc/json-rpc.ts";
+import { viewCall } from "./rpc/view-call.ts";
 
 export type Verdict =
   | { kind: "right" }
@@ -74,7 +75,7 @@ async function tokenFault(
   { symbol, address, decimals }: Chain["tokens"][number],
 ): Promise<string | undefined> {
   try {
-    const call = { to: address, data: decimalsSelector };
+    const call = viewCall(address, "decimals()");
     const found = hexData(await rpc.request("eth_call", [call, "latest"]));
     if (found === numberToHex(decimals, { size: 32 })) return undefined;
     if (found.length !== 66) throw new CallRefused({ code: 3, message: "not a word" });
@@ -84,6 +85,3 @@ async function tokenFault(
     return `${symbol} ${address} does not answer decimals(): is it an ERC-20 on this chain?`;
   }
 }
-
-/** `decimals()`, ERC-20. */
-const decimalsSelector: Hex = "0x313ce567";

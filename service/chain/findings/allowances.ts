@@ -4,13 +4,13 @@
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
-import { encodeFunctionData, hexToBigInt, parseAbi, size } from "viem";
+import { hexToBigInt, size } from "viem";
+import type { StateOverrides } from "../rpc/call-at.ts";
+import { viewCall } from "../rpc/view-call.ts";
 import { callGas } from "../simulation/meter.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 import type { Subject } from "../status/status.ts";
-import { type AssumedState, askAll } from "./questions.ts";
-
-const abi = parseAbi(["function allowance(address owner, address spender)"]);
+import { askAll } from "./questions.ts";
 
 /** `at`: the call that gives it, the last of those to the same spender. */
 type Given = { at: number; token: Hex; spender: Hex };
@@ -32,7 +32,7 @@ export async function findAllowances(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,
   subject: Subject,
-  assumed: AssumedState,
+  assumed: StateOverrides,
 ): Promise<Finding[]> {
   const given = givenIn(subject);
   if (given.length === 0) return [];
@@ -40,10 +40,9 @@ export async function findAllowances(
     ...{ to: factory, gas: callGas },
     data: toHex(encodeExecution(subject.intent)),
   };
-  const questions = given.map(({ token, spender }) => {
-    const args = [subject.address, spender] as const;
-    return { to: token, data: encodeFunctionData({ abi, functionName: "allowance", args }) };
-  });
+  const questions = given.map(({ token, spender }) =>
+    viewCall(token, "allowance(address owner, address spender)", [subject.address, spender]),
+  );
   const { replies, isSequence } = await askAll(rpc, block, [execution, ...questions], assumed);
   const [executed, ...allowances] = replies;
   if (!isSequence || !executed?.succeeded) return [];

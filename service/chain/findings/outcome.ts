@@ -1,8 +1,7 @@
 // What a simulation itself tells: that it fails and where, and what would stay behind.
 
-import type { Hex } from "executable-address";
+import { type Hex, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
-import { zeroAddress } from "viem";
 import { noContract } from "../simulation/revert.ts";
 import type { Subject } from "../status/status.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { askAt } from "../rpc/call-at.ts";
+import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { CallRefused, hexData, isRefusal, isRevert, toQuantity } from "../rpc/json-rpc.ts";
 
@@ -12,9 +12,6 @@ export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: n
 
 /** Undefined: the node could not run it. */
 export type Reply = { succeeded: boolean; data: Hex } | undefined;
-
-/** State as the questions assume it. `balance` in wei. */
-export type AssumedState = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /** Circle's proxied tokens take 60,000 for a transfer. What burns more answers nothing. */
 const questionGas = 200_000;
@@ -31,7 +28,7 @@ export async function askAll(
   rpc: ChainRpc,
   block: BlockReference,
   questions: readonly Question[],
-  assumed: AssumedState = {},
+  assumed: StateOverrides = {},
 ): Promise<Replies> {
   if (questions.length === 0) return { replies: [], isSequence: true };
   const calls = questions.map(({ from, to, data, value, gas = questionGas }) => ({
@@ -62,7 +59,7 @@ async function askOne(
   rpc: ChainRpc,
   block: BlockReference,
   { input, ...call }: { input: Hex },
-  assumed: AssumedState,
+  assumed: StateOverrides,
 ): Promise<Reply> {
   const params = [{ ...call, data: input }];
   try {

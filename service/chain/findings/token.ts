@@ -1,24 +1,15 @@
 // What the token would do to a payment, and to what goes back: asked by transfers that the address
 // would make, since of a token's rules its behaviour alone is common to all.
 
-import { encodeBalanceOf, type Hex } from "executable-address";
+import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
 import type { BlockReference } from "executable-address/status";
-import { encodeFunctionData, hexToBigInt, keccak256, parseAbi, size, slice } from "viem";
+import { hexToBigInt, keccak256, size, slice } from "viem";
+import type { StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { viewCall } from "../rpc/view-call.ts";
 import type { Subject } from "../status/status.ts";
-import { type AssumedState, askAll, type Question, type Reply } from "./questions.ts";
-
-const abi = parseAbi([
-  "function transfer(address to, uint256 amount)",
-  "function totalSupply()",
-  "function paused()",
-]);
-
-const transfer = (to: Hex, amount: bigint) =>
-  encodeFunctionData({ abi, functionName: "transfer", args: [to, amount] });
-const totalSupply = encodeFunctionData({ abi, functionName: "totalSupply" });
-const paused = encodeFunctionData({ abi, functionName: "paused" });
+import { askAll, type Question, type Reply } from "./questions.ts";
 
 /** An account that nobody has, another for each address. */
 const nobodyOf = (address: Hex) => slice(keccak256(address), 12);
@@ -45,18 +36,18 @@ export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
   { address, intent }: Subject,
-  { state, held }: { state: AssumedState; held: bigint },
+  { state, held }: { state: StateOverrides; held: bigint },
 ): Promise<TokenAnswers> {
   const { token, recovery } = intent;
   const nobody = nobodyOf(address);
   const sent = held - 1n;
   const questions: Question[] = [
-    { to: token, data: totalSupply },
-    { to: token, data: paused },
-    { to: recovery, data: totalSupply },
+    viewCall(token, "totalSupply()"),
+    viewCall(token, "paused()"),
+    viewCall(recovery, "totalSupply()"),
     { from: address, to: recovery, data: "0x", value: 1n },
-    { from: address, to: token, data: transfer(recovery, 1n) },
-    { from: address, to: token, data: transfer(nobody, sent) },
+    { from: address, to: token, data: encodeTransfer(recovery, 1n) },
+    { from: address, to: token, data: encodeTransfer(nobody, sent) },
     { to: token, data: encodeBalanceOf(nobody) },
   ];
   const withCoin = { ...state, [address]: { balance: "0x1" as const } };
@@ -140,13 +131,7 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
 });
 
 /** By these names tokens tell whom they block: of Circle, of Tether, and two more in use. */
-const blockAbi = parseAbi([
-  "function isBlacklisted(address account)",
-  "function isBlackListed(address account)",
-  "function isBlocked(address account)",
-  "function isFrozen(address account)",
-]);
-const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"] as const;
+const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
 /** Those of `accounts` of which the token says that it blocks them, by any of the usual names. */
 export async function findBlocked(
@@ -156,12 +141,12 @@ export async function findBlocked(
   accounts: readonly Hex[],
 ): Promise<Set<Hex>> {
   const asked = accounts.flatMap((account) =>
-    blockQuestions.map((functionName) => ({
+    blockQuestions.map((name) => ({
       account,
-      data: encodeFunctionData({ abi: blockAbi, functionName, args: [account] }),
+      question: viewCall(token, `${name}(address account)`, [account]),
     })),
   );
-  const questions = asked.map(({ data }) => ({ to: token, data }));
+  const questions = asked.map(({ question }) => question);
   const { replies } = await askAll(rpc, block, questions);
   return new Set(asked.flatMap(({ account }, at) => (wordOf(replies[at]) === 1n ? [account] : [])));
 }

@@ -5,19 +5,13 @@ import type { BlockReference } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
 import { CallRefused, hexData, invalidParams, toQuantity } from "./json-rpc.ts";
 
-/** State as a question assumes it: words of storage, by address and slot. */
-export type StateOverrides = Record<Hex, { stateDiff: Record<Hex, Hex> }>;
+/** State as a question assumes it, by address: words of storage by slot, and `balance` in wei. */
+export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
-/** What the init code `data` answers at `block`, on a chain where `overrides` hold. */
-export async function runAt(
-  rpc: ChainRpc,
-  block: BlockReference,
-  data: Hex,
-  overrides?: StateOverrides,
-): Promise<Hex> {
-  return callAt(rpc, block, { data }, overrides);
-}
-
+/**
+ * What `call` answers at `block`, on a chain where `overrides` hold.
+ * @param call without `to`: `data` is init code, which runs and is not kept
+ */
 export async function callAt(
   rpc: ChainRpc,
   block: BlockReference,

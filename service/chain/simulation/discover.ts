@@ -8,6 +8,7 @@ import { getAddress, hexToBigInt, isHex, size, sliceHex } from "viem";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
+import { type Log, transferTopic } from "../rpc/log.ts";
 import { callGas, type Pair } from "./meter.ts";
 
 export type Discovered = {
@@ -16,11 +17,8 @@ export type Discovered = {
   pairs: Pair[];
 };
 
-/** `Transfer(address,address,uint256)`, of ERC-20 and ERC-721. */
-const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const nativeLogger = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
-type Log = { address: Hex; topics: Hex[]; data: Hex };
 type Call = { status: Hex; gasUsed: Hex; logs?: Log[] };
 
 /** @returns undefined where the node has no such method, or does not see the run succeed */

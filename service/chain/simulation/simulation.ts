@@ -7,7 +7,7 @@ import type { BalanceChange, Simulation } from "executable-address/client";
 import { type BlockReference, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem";
 import type { Token } from "../chains.ts";
-import { runAt, type StateOverrides } from "../rpc/call-at.ts";
+import { callAt, type StateOverrides } from "../rpc/call-at.ts";
 import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
 import type { ChainAccess } from "../status/logs.ts";
@@ -85,7 +85,7 @@ async function measure(
   const { pairs, leftOut } = pairsToAsk(subject, chain.tokens, found?.pairs ?? []);
   let answered: Hex;
   try {
-    answered = await runAt(rpc, block, meterCode(pairs, factory, data), overrides);
+    answered = await callAt(rpc, block, { data: meterCode(pairs, factory, data) }, overrides);
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;

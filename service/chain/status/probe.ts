@@ -5,7 +5,7 @@ import type { Hex } from "executable-address";
 import type { BlockReference, Holding } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem";
-import { runAt } from "../rpc/call-at.ts";
+import { callAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
@@ -45,7 +45,7 @@ async function probePart(
   block: BlockReference,
   holders: Holder[],
 ): Promise<Holding[]> {
-  const answer = await runAt(rpc, block, probeData(holders));
+  const answer = await callAt(rpc, block, { data: probeData(holders) });
   return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: holders.length });
 }
 

@@ -3,7 +3,7 @@
 // takes too long is halved until the one to blame is found, and a pass gives all of it a bounded
 // time.
 
-import { encodeCall, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
+import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import {
   type Answer,
   type Call,
@@ -64,7 +64,7 @@ export async function simulateRecoveries(
       const call =
         token === zeroAddress
           ? { from: job.address, to: recovery, value: toQuantity(amount) }
-          : { from: job.address, to: token, data: transferOf(token, recovery, amount) };
+          : { from: job.address, to: token, data: encodeTransfer(recovery, amount) };
       return { method: "eth_estimateGas", params: [{ ...call, gas, gasPrice: "0x0" }, "latest"] };
     }),
   );
@@ -75,12 +75,6 @@ export async function simulateRecoveries(
     at += tokens.length;
     return mine.includes(undefined) ? undefined : sumOf(tokens, mine as Simulation[]);
   });
-}
-
-function transferOf(token: Hex, recovery: Hex, amount: bigint): Hex {
-  const args = [recovery, String(amount)];
-  const call = { target: token, function: "transfer(address to, uint256 amount)", args };
-  return toHex(encodeCall(call));
 }
 
 function sumOf(tokens: readonly Hex[], simulations: Simulation[]): SimulatedRecovery {

@@ -13,13 +13,10 @@ import {
   resultOf,
   toQuantity,
 } from "../../chain/rpc/json-rpc.ts";
+import { logOf, transferTopic } from "../../chain/rpc/log.ts";
 import type { SweptBlock } from "../ledger/blocks.ts";
 import type { Sighting } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
-import { logOf } from "../transactions/receipt.ts";
-
-/** `Transfer(address,address,uint256)`, ERC-20. */
-const transferTopic: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 /** Blocks that one endpoint alone showed are kept as swept only this far behind the head. */
 const uncorroboratedBlocksMax = 256;

@@ -5,8 +5,8 @@
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
-import { encodeFunctionData, parseAbi } from "viem";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
+import { viewCall } from "../../chain/rpc/view-call.ts";
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /** The bound is linear in the size, but for a constant that counts for less the more is asked. */
@@ -16,15 +16,12 @@ const headroom = 2n;
 /** Of a signed transaction besides its data, and what the bound adds to every size. */
 const envelopeBytes = 200;
 
-const data = encodeFunctionData({
-  abi: parseAbi(["function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)"]),
-  args: [sizeAsked],
-});
+const boundOfFee = viewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [`${sizeAsked}`]);
 
 /** To be answered at `at`, a block as JSON-RPC names it. */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
-  params: [{ to: oracle, data }, at],
+  params: [boundOfFee, at],
 });
 
 /** @returns wei a byte at most; undefined where there is no such oracle */

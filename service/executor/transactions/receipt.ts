@@ -3,10 +3,9 @@
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent } from "executable-address/status";
 import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
+import { type Log, logOf } from "../../chain/rpc/log.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import { dataFeePaid } from "./data-fee.ts";
-
-export type Log = { address: Hex; topics: Hex[]; data: Hex };
 
 export type Receipt = {
   transactionHash: Hex;
@@ -41,11 +40,6 @@ export function receiptOf(value: unknown): Receipt | undefined {
       dataFeePaid(receipt),
     logs: receipt.logs.map(logOf),
   };
-}
-
-export function logOf(value: Record<string, unknown>): Log {
-  const topics = Array.isArray(value.topics) ? value.topics.map(hexData) : [];
-  return { address: hexData(value.address), topics, data: hexData(value.data) };
 }
 
 /** What was sent: by whom, and the vault of each item where it was a batch. All lower case. */

@@ -2,8 +2,7 @@
 // waits for receipts too, but only of a transaction it has seen in this run: a page that was loaded
 // again knows no more than what it kept, and has to tell replaced and dropped from slow.
 
-import type { Hex } from "executable-address";
-import { transferCalldata } from "executable-address/payment";
+import { encodeTransfer, type Hex } from "executable-address";
 import { createClient, custom, type EIP1193Provider } from "viem";
 import {
   getBlock,
@@ -82,7 +81,7 @@ export async function watchPayment(
         ({ from, nonce }) => from.toLowerCase() === kept.from.toLowerCase() && nonce === kept.nonce,
       );
       if (!other) continue;
-      const data = transferCalldata(watched.address, kept.amount);
+      const data = encodeTransfer(watched.address, BigInt(kept.amount));
       if (other.to?.toLowerCase() === watched.token.toLowerCase() && other.input === data) {
         isSped = isSped || other.hash !== kept.hash;
         kept = { ...kept, hash: other.hash };

@@ -1,8 +1,7 @@
 // A payment by a wallet of this browser, up to the moment it is sent. The wallet signs; this page
 // asks first whether it can succeed. Loaded on the first press, with the part of viem it takes.
 
-import type { AddressRecord, Hex } from "executable-address";
-import { transferCalldata } from "executable-address/payment";
+import { type AddressRecord, encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import { BaseError, type Chain, createClient, custom, type EIP1193Provider } from "viem";
 import {
   addChain,
@@ -72,7 +71,7 @@ export async function sendPayment(
   tell("chain");
   await changeChain(client, order);
   tell("check");
-  const data = transferCalldata(record.address, amount);
+  const data = encodeTransfer(record.address, BigInt(amount));
   await requireMeans(client, { from, token, amount, data });
   const [nonce, fromBlock] = await orRefused(
     Promise.all([
@@ -125,8 +124,7 @@ type Transfer = { from: Hex; token: Hex; amount: string; data: Hex };
 
 /** The tokens, the token's consent, and the coin for the fee: asked of the wallet's own node. */
 async function requireMeans(client: Client, { from, token, amount, data }: Transfer) {
-  const balanceOf = `0x70a08231${from.slice(2).padStart(64, "0")}` as Hex;
-  const { data: held } = await orRefused(call(client, { to: token, data: balanceOf }));
+  const { data: held } = await orRefused(call(client, { to: token, data: encodeBalanceOf(from) }));
   const heldUnits = held && held.length >= 66 ? BigInt(held.slice(0, 66)) : 0n;
   if (heldUnits < BigInt(amount))
     throw new PaymentRefused({ kind: "poor", held: heldUnits.toString() });

@@ -3,8 +3,8 @@
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
 import type { Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
+import { type Log, transferTopic } from "../../../chain/rpc/log.ts";
 import type { UnsignedTransaction } from "../../parts.ts";
-import type { Log } from "../../transactions/receipt.ts";
 import {
   batch,
   cloneState,
@@ -40,9 +40,6 @@ export type Block = ToldBlock & {
   logs: Log[];
   state: State;
 };
-
-export const transferTopic: Hex =
-  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 const perBlockMax = 3;
 

@@ -9,7 +9,7 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import type { Log } from "../../transactions/receipt.ts";
+import type { Log } from "../../../chain/rpc/log.ts";
 
 /**
  * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`

@@ -2,8 +2,9 @@
 
 import type { Hex } from "executable-address";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import { transferTopic } from "../../../chain/rpc/log.ts";
 import { probeData } from "../../../chain/status/probe.ts";
-import { type Block, type ChainModel, transferTopic } from "./chain-model.ts";
+import type { Block, ChainModel } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;

@@ -1,0 +1,8 @@
+// What is asked of a contract by one of its functions, in the text form that intents have.
+
+import { encodeCall, type Hex, toHex } from "executable-address";
+
+/** @param text such as `allowance(address owner, address spender)`; @param args as an intent's */
+export function viewCall(to: Hex, text: string, args: string[] = []): { to: Hex; data: Hex } {
+  return { to, data: toHex(encodeCall({ target: to, function: text, args })) };
+}
