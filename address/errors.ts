@@ -34,14 +34,14 @@ const issuesMax = 100;
 export const noFaults = (path: Path = []): Faults => ({ issues: [], path: [...path] });
 
 /** Notes a fault where the walk stands, or at `deeper` below it. */
-export function refuse(faults: Faults, code: string, message: string, ...deeper: Path): void {
+export function addFault(faults: Faults, code: string, message: string, ...deeper: Path): void {
   if (faults.issues.length < issuesMax)
     faults.issues.push({ path: [...faults.path, ...deeper], code, message });
 }
 
-/** {@link refuse} for each. */
-export function refuseAll(faults: Faults, found: readonly Fault[]): void {
-  for (const { code, message } of found) refuse(faults, code, message);
+/** {@link addFault} for each. */
+export function addFaults(faults: Faults, found: readonly Fault[]): void {
+  for (const { code, message } of found) addFault(faults, code, message);
 }
 
 /** @throws {InvalidError} if anything was refused */
@@ -56,7 +56,7 @@ export function gather<T>(faults: Faults, field: string | number, read: () => T)
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
     for (const { code, message, path } of error.issues)
-      refuse(faults, code, message, field, ...path);
+      addFault(faults, code, message, field, ...path);
     return undefined;
   }
 }

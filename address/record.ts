@@ -3,7 +3,7 @@
 import { formatAddress, parseAddress } from "./abi/checksum.ts";
 import { toHex } from "./abi/hex.ts";
 import { deriveAddress, parseFactory } from "./derive.ts";
-import { type Faults, gather, kindOf, noFaults, refuse, throwFaults } from "./errors.ts";
+import { addFault, type Faults, gather, kindOf, noFaults, throwFaults } from "./errors.ts";
 import type { AddressRecord, Hex, Intent } from "./intent/intent.ts";
 import { useIntent } from "./intent/parse.ts";
 import { type Keccak, keccakOf } from "./keccak/keccak.ts";
@@ -55,7 +55,7 @@ export function verifyRecord(
   if (right && typeof claims.terms === "string")
     compare(faults, "terms", claims.terms.toLowerCase(), right.terms);
   else if (typeof claims.terms !== "string")
-    refuse(faults, "wrong_type", `expected a string, found ${kindOf(claims.terms)}`, "terms");
+    addFault(faults, "wrong_type", `expected a string, found ${kindOf(claims.terms)}`, "terms");
   if (right && address !== undefined) compare(faults, "address", address, right.address);
   if (right && asked !== undefined) {
     const wanted = parseAddress(asked, { path: ["options", "address"], keccak });
@@ -75,12 +75,12 @@ function readClaims(faults: Faults, record: unknown): Claims {
     terms: undefined,
   };
   if (typeof record !== "object" || record === null || Array.isArray(record)) {
-    refuse(faults, "wrong_type", `expected an object, found ${kindOf(record)}`);
+    addFault(faults, "wrong_type", `expected an object, found ${kindOf(record)}`);
     return claims;
   }
   for (const name of Object.keys(claims) as (keyof Claims)[]) {
     if (Object.hasOwn(record, name)) claims[name] = (record as Claims)[name];
-    if (claims[name] === undefined) refuse(faults, "missing", "this field is required", name);
+    if (claims[name] === undefined) addFault(faults, "missing", "this field is required", name);
   }
   return claims;
 }
@@ -94,5 +94,5 @@ function compare(
   if (found === wanted) return;
   const long =
     field === "terms" ? "expected the terms of this intent" : `expected ${wanted}, found ${found}`;
-  refuse(faults, `${field}_mismatch`, long, field);
+  addFault(faults, `${field}_mismatch`, long, field);
 }

@@ -22,7 +22,7 @@ try {
 type Given = { address: string; amount: bigint | undefined; thenExecute: boolean };
 
 async function pay({ address, amount, thenExecute }: Given): Promise<void> {
-  const demo = findDemo();
+  const demo = requireDemo();
   const { intent, record } = await lookUp(demo.baseUrl, address);
   if (intent.chainId !== localChainId) {
     throw new Error(`${address} is on chain ${intent.chainId}; only the local chain is paid here.`);
@@ -68,7 +68,7 @@ function readArguments(): Given {
   return { address, amount: BigInt(amount), thenExecute };
 }
 
-function findDemo(): Demo {
+function requireDemo(): Demo {
   const dataDir = resolve(process.env.DATA_DIR || `${import.meta.dirname}/../.data`);
   const demo = readDemo(dataDir);
   if (demo) return demo;

@@ -30,7 +30,7 @@ import { startTelemetry } from "./trace/telemetry.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
 import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
-import { findSigningKey } from "./webhooks/sign.ts";
+import { readSigningKey } from "./webhooks/sign.ts";
 import { eventLimitsOf, limitsOf } from "./workers/limits.ts";
 import { runWorkers } from "./workers/workers.ts";
 
@@ -120,7 +120,7 @@ async function start(config: Config): Promise<void> {
     const delivery = startDelivery({
       store,
       send: sender(config.webhookTargets),
-      key: await findSigningKey(store.db),
+      key: await readSigningKey(store.db),
       now: Date.now,
       random: Math.random,
       pollMs: 250,

@@ -1,10 +1,10 @@
 // Arguments: from the one text each value has to its ABI encoding, in one walk that both checks and
 // writes. Lists and tuples are JSON text of nested arrays, in the form JSON.stringify gives.
 
-import { type Faults, kindOf, noFaults, quoted, refuse } from "../errors.ts";
+import { addFault, type Faults, kindOf, noFaults, quoted } from "../errors.ts";
+import type { Cache } from "./cache.ts";
 import { writeAddress } from "./checksum.ts";
 import { hexBytes, writeHex } from "./hex.ts";
-import type { Memory } from "./memory.ts";
 import { readInteger, writeInteger } from "./number.ts";
 import { respellArgument } from "./respell.ts";
 import { type AbiType, bodyBytes, termsBytesMax } from "./type.ts";
@@ -16,7 +16,7 @@ type Canonical = string | Canonical[];
 export type ArgumentContext = {
   readonly faults: Faults;
   readonly writer: Writer;
-  readonly memory: Memory;
+  readonly cache: Cache;
 };
 
 /** No value that fits is spelled longer: a byte of a string is at most `\u0000` in JSON. */
@@ -38,7 +38,7 @@ export function writeArgument(
 ): string {
   const { faults } = context;
   if (text.length > textLengthMax) {
-    refuse(
+    addFault(
       faults,
       "too_long",
       `expected at most ${textLengthMax} characters, found ${text.length}`,
@@ -55,7 +55,7 @@ export function writeArgument(
   const wanted = JSON.stringify(value);
   if (wanted === text) return spelling;
   const hint = quotable(wanted) ? `: write ${wanted}` : "";
-  refuse(faults, "not_canonical", `not the JSON text that JSON.stringify gives${hint}`);
+  addFault(faults, "not_canonical", `not the JSON text that JSON.stringify gives${hint}`);
   return "";
 }
 
@@ -65,7 +65,11 @@ function readJson(faults: Faults, text: string): unknown {
   try {
     return JSON.parse(text) ?? null;
   } catch {
-    refuse(faults, "malformed_json", 'expected JSON text of an array of strings, as in ["1","2"]');
+    addFault(
+      faults,
+      "malformed_json",
+      'expected JSON text of an array of strings, as in ["1","2"]',
+    );
     return undefined;
   }
 }
@@ -81,7 +85,7 @@ function writeValue(
     return writeValues(context, type, value, head, base);
   if (typeof value !== "string") {
     const message = `expected ${type.name} as a string, found ${kindOf(value)}`;
-    refuse(context.faults, "wrong_type", message + instead(context, type, value, head));
+    addFault(context.faults, "wrong_type", message + instead(context, type, value, head));
     return "";
   }
   return type.dynamic
@@ -110,13 +114,13 @@ function writeWord(context: ArgumentContext, type: AbiType, text: string, at: nu
       return text;
     }
     case "address":
-      return writeAddress(faults, text, context.memory, writer.bytes, at) ?? text;
+      return writeAddress(faults, text, context.cache, writer.bytes, at) ?? text;
     case "fixedBytes":
       return writeFixedBytes(context, type.size, text, at);
     default:
       if (text === "true") writer.bytes[at + 31] = 1;
       else if (text !== "false")
-        refuse(faults, "malformed_bool", `expected "true" or "false"${found(text)}`);
+        addFault(faults, "malformed_bool", `expected "true" or "false"${found(text)}`);
       return text;
   }
 }
@@ -126,16 +130,16 @@ const found = (text: string): string => (quotable(text) ? `, found ${quoted(text
 function writeFixedBytes(context: ArgumentContext, size: number, text: string, at: number): string {
   const { faults, writer } = context;
   const count = hexBytes(text);
-  if (count < 0) refuseHex(faults, text);
+  if (count < 0) addHexFault(faults, text);
   else if (count !== size)
-    refuse(faults, "wrong_length", `expected ${size} bytes of hex, found ${count}`);
-  else if (!writeHex(text, writer.bytes, at)) refuseHex(faults, text);
+    addFault(faults, "wrong_length", `expected ${size} bytes of hex, found ${count}`);
+  else if (!writeHex(text, writer.bytes, at)) addHexFault(faults, text);
   return text.toLowerCase();
 }
 
-function refuseHex(faults: Faults, text: string): void {
+function addHexFault(faults: Faults, text: string): void {
   const half = /^0x[0-9a-fA-F]*$/.test(text) ? ": the last byte has one digit only" : "";
-  refuse(faults, "malformed_hex", `expected 0x and an even number of hex digits${half}`);
+  addFault(faults, "malformed_hex", `expected 0x and an even number of hex digits${half}`);
 }
 
 /** `bytes` and `string`: a length and the bytes, padded. */
@@ -150,15 +154,15 @@ function writeTail(
   writeInteger(writer.view, head, writer.at - base);
   if (type.kind === "bytes") {
     const count = hexBytes(text);
-    if (count < 0) refuseHex(faults, text);
+    if (count < 0) addHexFault(faults, text);
     if (count < 0) return text;
     const start = reserve(writer, 32 + padded(count));
     writer.view.setUint32(start + 28, count);
-    if (!writeHex(text, writer.bytes, start + 32)) refuseHex(faults, text);
+    if (!writeHex(text, writer.bytes, start + 32)) addHexFault(faults, text);
     return text.toLowerCase();
   }
   if (!text.isWellFormed()) {
-    refuse(faults, "invalid_unicode", "a surrogate stands alone: the text is not valid Unicode");
+    addFault(faults, "invalid_unicode", "a surrogate stands alone: the text is not valid Unicode");
     return text;
   }
   const start = reserve(writer, 32);
@@ -184,11 +188,11 @@ function writeValues(
   const { faults, writer } = context;
   const wanted = type.kind === "tuple" ? type.components.length : type.length;
   if (!Array.isArray(value)) {
-    refuse(faults, "wrong_type", `expected an array for ${type.name}, found ${kindOf(value)}`);
+    addFault(faults, "wrong_type", `expected an array for ${type.name}, found ${kindOf(value)}`);
     return [];
   }
   if (wanted !== undefined && value.length !== wanted) {
-    refuse(faults, "wrong_count", `expected ${wanted} values, found ${value.length}`);
+    addFault(faults, "wrong_count", `expected ${wanted} values, found ${value.length}`);
     return [];
   }
   const bytes =

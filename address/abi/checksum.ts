@@ -1,19 +1,19 @@
 // Addresses as text: EIP-55, where the case of the letters is a checksum of the digits.
 
 import {
+  addFault,
   type Faults,
   InvalidError,
   kindOf,
   noFaults,
   type Path,
   quoted,
-  refuse,
   throwFaults,
 } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { type Keccak, keccak256, keccakOf } from "../keccak/keccak.ts";
+import { type Cache, cacheOf, slotOfBytes, slotOfText } from "./cache.ts";
 import { type Bytes, digitsText, newDigits, parseBytes, writeDigits, writeHex } from "./hex.ts";
-import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
 
 /**
  * Reads an address: `0x` and 40 hex digits. Letters all of one case carry no checksum and pass;
@@ -25,7 +25,7 @@ import { type Memory, memoryOf, slotOfBytes, slotOfText } from "./memory.ts";
  */
 export function parseAddress(text: unknown, options: { path?: Path; keccak?: Keccak } = {}): Hex {
   const faults = noFaults(options.path);
-  const address = writeAddress(faults, text, memoryOf(keccakOf(options)), spare, 0);
+  const address = writeAddress(faults, text, cacheOf(keccakOf(options)), spare, 0);
   throwFaults(faults);
   return address!;
 }
@@ -66,15 +66,15 @@ const letters = digits.text.subarray(2);
 export function writeAddress(
   faults: Faults,
   text: unknown,
-  memory: Memory,
+  cache: Cache,
   into: Uint8Array,
   at: number,
 ): Hex | undefined {
   if (typeof text !== "string") {
-    refuse(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
+    addFault(faults, "wrong_type", `expected an address as a string, found ${kindOf(text)}`);
     return undefined;
   }
-  const { addresses, addressBytes } = memory;
+  const { addresses, addressBytes } = cache;
   const slot = slotOfText(text);
   const known = addresses[slot];
   if (known?.given === text) {
@@ -82,13 +82,13 @@ export function writeAddress(
     return known.text;
   }
   if (text.length !== 42 || !text.startsWith("0x") || !writeHex(text, into, at + 12)) {
-    refuse(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
+    addFault(faults, "malformed_address", "expected an address: 0x and 40 hex digits");
     return undefined;
   }
-  const right = formatAddress(into.subarray(at + 12, at + 32), memory.keccak);
+  const right = formatAddress(into.subarray(at + 12, at + 32), cache.keccak);
   if (text !== right && /[a-f]/.test(text) && /[A-F]/.test(text)) {
     const message = `the letters' case is no checksum; if the digits are right, write ${right}`;
-    refuse(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
+    addFault(faults, "bad_checksum", `${message} (found ${quoted(text)})`);
     return undefined;
   }
   addresses[slot] = { given: text, text: right };
@@ -97,17 +97,17 @@ export function writeAddress(
 }
 
 /** The address in the word at `at`, in EIP-55 case, or undefined where the word is none. */
-export function readAddress(memory: Memory, bytes: Uint8Array, at: number): Hex | undefined {
+export function readAddress(cache: Cache, bytes: Uint8Array, at: number): Hex | undefined {
   let above = 0;
   for (let i = 0; i < 12; i++) above |= bytes[at + i]!;
   if (above !== 0) return undefined;
-  const { addresses, addressBytes } = memory;
+  const { addresses, addressBytes } = cache;
   const slot = slotOfBytes(bytes, at + 12);
   const known = addresses[slot];
   let different = 0;
   for (let i = 0; i < 20; i++) different |= addressBytes[20 * slot + i]! ^ bytes[at + 12 + i]!;
   if (known && different === 0) return known.text;
-  const text = formatAddress(bytes.subarray(at + 12, at + 32), memory.keccak);
+  const text = formatAddress(bytes.subarray(at + 12, at + 32), cache.keccak);
   addresses[slot] = { given: text, text };
   for (let i = 0; i < 20; i++) addressBytes[20 * slot + i] = bytes[at + 12 + i]!;
   return text;

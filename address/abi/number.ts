@@ -1,7 +1,7 @@
 // Integers as text and as 32-byte words, big end first. Text has one spelling: no sign but a minus,
 // no leading zero, no exponent, no hex, no minus zero.
 
-import { type Faults, kindOf, quoted, refuse } from "../errors.ts";
+import { addFault, type Faults, kindOf, quoted } from "../errors.ts";
 
 /** Longer than any number of 256 bits with its sign. */
 const lengthMax = 80;
@@ -25,11 +25,11 @@ export function readInteger(
       : typeof text === "number" && Number.isFinite(text)
         ? `: ${baseUnits}`
         : "";
-    refuse(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
+    addFault(faults, "wrong_type", `expected digits as a string, found ${kindOf(text)}${instead}`);
     return undefined;
   }
   if (text.length > lengthMax || !canonical.test(text)) {
-    refuseSpelling(faults, text);
+    addSpellingFault(faults, text);
     return undefined;
   }
   const value = text.length <= exactDigits ? Number(text) : BigInt(text);
@@ -37,7 +37,7 @@ export function readInteger(
   const [least, most] = rangeOf(bits, signed);
   if (value >= least && value <= most) return value;
   const wanted = `expected ${least} to ${most} for ${signed ? "int" : "uint"}${bits}`;
-  refuse(faults, "out_of_range", `${wanted}, found ${text}`);
+  addFault(faults, "out_of_range", `${wanted}, found ${text}`);
   return undefined;
 }
 
@@ -47,17 +47,17 @@ function rangeOf(bits: number, signed: boolean): [bigint, bigint] {
   return [signed ? -size : 0n, size - 1n];
 }
 
-function refuseSpelling(faults: Faults, text: string): void {
+function addSpellingFault(faults: Faults, text: string): void {
   if (text.length > lengthMax) {
     const message = `expected a decimal integer of at most ${lengthMax} characters`;
-    refuse(faults, "malformed_number", `${message}, found ${text.length}`);
+    addFault(faults, "malformed_number", `${message}, found ${text.length}`);
     return;
   }
   const found = quoted(text) ?? "other text";
   const meant = meaning(text);
   const code = meant === undefined ? "malformed_number" : "not_canonical";
   if (/\d\.|\.\d/.test(text)) {
-    refuse(
+    addFault(
       faults,
       code,
       `expected an integer without a decimal point, found ${found}: ${baseUnits}`,
@@ -68,7 +68,7 @@ function refuseSpelling(faults: Faults, text: string): void {
     meant === undefined
       ? `expected a decimal integer such as "1000000", found ${found}`
       : `not in canonical form: write "${meant}"`;
-  refuse(faults, code, message);
+  addFault(faults, code, message);
 }
 
 /** Whoever writes a decimal point may mean tokens: `25.0` is then not `25`, nor known here. */

@@ -3,9 +3,9 @@
 // point at another's bytes, and nothing grows beyond its encoding.
 
 import { type Fault, InvalidError, type Path } from "../errors.ts";
+import type { Cache } from "./cache.ts";
 import { readAddress } from "./checksum.ts";
 import { toHex } from "./hex.ts";
-import type { Memory } from "./memory.ts";
 import { decodeInteger, readSmall, viewOf } from "./number.ts";
 import { type AbiType, bodyBytes } from "./type.ts";
 import { padded } from "./writer.ts";
@@ -14,7 +14,7 @@ import { padded } from "./writer.ts";
 export type Reader = {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  readonly memory: Memory;
+  readonly cache: Cache;
   readonly path: Path;
   at: number;
 };
@@ -22,18 +22,18 @@ export type Reader = {
 /** Text of a value, or of the values within a list or a tuple. */
 type Spelled = string | Spelled[];
 
-export function newReader(bytes: Uint8Array, memory: Memory): Reader {
-  return { bytes, view: viewOf(bytes), memory, path: [], at: 0 };
+export function newReader(bytes: Uint8Array, cache: Cache): Reader {
+  return { bytes, view: viewOf(bytes), cache, path: [], at: 0 };
 }
 
 /** @throws {InvalidError} always: `fault` where the reader stands, or at `deeper` below it */
-export function refuseHere(reader: Reader, fault: Fault, ...deeper: Path): never {
+export function throwFault(reader: Reader, fault: Fault, ...deeper: Path): never {
   throw new InvalidError([{ path: [...reader.path, ...deeper], ...fault }]);
 }
 
-/** @throws {InvalidError} always, as {@link refuseHere}: the layout is at fault */
+/** @throws {InvalidError} always, as {@link throwFault}: the layout is at fault */
 export function malformed(reader: Reader, message: string, ...deeper: Path): never {
-  return refuseHere(reader, { code: "malformed_terms", message }, ...deeper);
+  return throwFault(reader, { code: "malformed_terms", message }, ...deeper);
 }
 
 /** Takes the next `count` bytes of the tail. */
@@ -129,7 +129,7 @@ function takeValue(reader: Reader, type: AbiType, head: number, base: number): S
 
 /** Text of a value of one word, which must be one of the type's. */
 function wordText(reader: Reader, type: AbiType, at: number): string {
-  const { bytes, memory, view } = reader;
+  const { bytes, cache, view } = reader;
   switch (type.kind) {
     case "uint":
     case "int": {
@@ -138,7 +138,7 @@ function wordText(reader: Reader, type: AbiType, at: number): string {
       break;
     }
     case "address": {
-      const address = readAddress(memory, bytes, at);
+      const address = readAddress(cache, bytes, at);
       if (address !== undefined) return address;
       break;
     }

@@ -1,8 +1,8 @@
 // What calldata of the factory asks for: `execute(Intent)` is called with the terms, `recover` and
 // `rescue` with the same intent and more, `batch` with calldata of these. And each call's own.
 
+import { cacheOf } from "../abi/cache.ts";
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
-import { memoryOf } from "../abi/memory.ts";
 import { readSmall } from "../abi/number.ts";
 import {
   malformed,
@@ -142,7 +142,7 @@ const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
 
 /** Of the arguments behind a selector: offsets count from there. */
 const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
-  newReader(calldata.subarray(4), memoryOf(keccakOf(options)));
+  newReader(calldata.subarray(4), cacheOf(keccakOf(options)));
 
 /**
  * Calldata of one call as its target receives it: the selector, then the arguments' encoding.
@@ -150,14 +150,14 @@ const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
  * @throws {InvalidError} with every fault of the call
  */
 export function encodeCall(call: Call, options: { readonly keccak?: Keccak } = {}): Uint8Array {
-  const memory = memoryOf(keccakOf(options));
+  const cache = cacheOf(keccakOf(options));
   const faults = noFaults();
   const raw = readCall(faults, call);
   return withWriter((writer) => {
-    const context = { faults, writer, memory };
+    const context = { faults, writer, cache };
     const written = raw && orTooLong(faults, "args", () => writeCall(context, raw));
     throwFaults(faults);
-    const { selector } = readFunction(faults, written!.function, memory)!;
+    const { selector } = readFunction(faults, written!.function, cache)!;
     const args = writer.view.getUint32(callPlaces.args + 28);
     const length = writer.view.getUint32(args + 28);
     const calldata = new Uint8Array(4 + length);

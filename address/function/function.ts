@@ -1,25 +1,21 @@
 // A function as an intent spells it, `name(type name, type name)`, and as terms carry it: the
 // signature, whose hash is the selector, and the names. One spelling each, and both ways.
 
+import { type Cache, remember, slotOfSignature } from "../abi/cache.ts";
 import { toHex } from "../abi/hex.ts";
-import { type Memory, remember, slotOfSignature } from "../abi/memory.ts";
 import { type AbiFunction, bodyBytes, termsBytesMax } from "../abi/type.ts";
-import { type Faults, quoted, refuse, refuseAll } from "../errors.ts";
+import { addFault, addFaults, type Faults, quoted } from "../errors.ts";
 import { parseGrammar } from "./grammar.ts";
 import { respell } from "./respell.ts";
 import { weave } from "./weave.ts";
 
 /** The function `text` spells, or undefined and its faults. */
-export function readFunction(
-  faults: Faults,
-  text: string,
-  memory: Memory,
-): AbiFunction | undefined {
-  const known = memory.functions.get(text);
+export function readFunction(faults: Faults, text: string, cache: Cache): AbiFunction | undefined {
+  const known = cache.functions.get(text);
   if (known) return known;
   // Its signature and its names, which terms hold, are together shorter by no more than a space.
   if (text.length > termsBytesMax) {
-    refuse(
+    addFault(
       faults,
       "too_long",
       `expected at most ${termsBytesMax} characters, found ${text.length}`,
@@ -30,17 +26,17 @@ export function readFunction(
   if (Array.isArray(found)) {
     const spelling = respell(text);
     if (spelling !== undefined)
-      refuse(faults, "not_canonical", `not in canonical form: write ${quoted(spelling)}`);
-    else refuseAll(faults, found);
+      addFault(faults, "not_canonical", `not in canonical form: write ${quoted(spelling)}`);
+    else addFaults(faults, found);
     return undefined;
   }
   const { name, types, names } = found;
   const signature = `${name}(${types.map((type) => type.name).join(",")})`;
   const signatureBytes = ascii.encode(signature);
-  const hash = memory.keccak(signatureBytes);
+  const hash = cache.keccak(signatureBytes);
   const selector = toHex(hash.subarray(0, 4));
   const carried = names.join(",");
-  return remember(memory.functions, text, {
+  return remember(cache.functions, text, {
     text,
     signature,
     names: carried,
@@ -58,9 +54,9 @@ const ascii = new TextEncoder();
 export function knownFunction(
   signature: Uint8Array,
   names: Uint8Array,
-  memory: Memory,
+  cache: Cache,
 ): AbiFunction | undefined {
-  const known = memory.carried[slotOfSignature(signature)];
+  const known = cache.carried[slotOfSignature(signature)];
   const same = known && isSame(known.signatureBytes, signature) && isSame(known.namesBytes, names);
   return same ? known : undefined;
 }
@@ -70,13 +66,12 @@ export function joinFunction(
   faults: Faults,
   signature: string,
   names: string,
-  memory: Memory,
+  cache: Cache,
 ): AbiFunction | undefined {
   const text = weave(signature, names);
-  const found = text === undefined ? undefined : readFunction(faults, text, memory);
+  const found = text === undefined ? undefined : readFunction(faults, text, cache);
   if (found?.signature !== signature || found.names !== names) return undefined;
-  if (memory.functions.has(found.text))
-    memory.carried[slotOfSignature(found.signatureBytes)] = found;
+  if (cache.functions.has(found.text)) cache.carried[slotOfSignature(found.signatureBytes)] = found;
   return found;
 }
 

@@ -1,15 +1,14 @@
 // From terms to the intent they spell. Strict in itself: what passes here is the one encoding of
 // the intent that comes out, so nobody has to encode it again and compare. The tests do.
 
+import { cacheOf } from "../abi/cache.ts";
 import { readAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
-import { memoryOf } from "../abi/memory.ts";
 import { readSmall, readWord } from "../abi/number.ts";
 import {
   malformed,
   newReader,
   type Reader,
-  refuseHere,
   take,
   takeBytes,
   takeEnd,
@@ -17,6 +16,7 @@ import {
   takeOffset,
   takeValues,
   textOf,
+  throwFault,
 } from "../abi/reader.ts";
 import { type AbiFunction, termsBytesMax } from "../abi/type.ts";
 import { type Fault, InvalidError, noFaults, throwFaults } from "../errors.ts";
@@ -44,7 +44,7 @@ export function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): I
     const message = `expected at most ${termsBytesMax} bytes, found ${terms.length}`;
     throw new InvalidError([{ path: [], code: "terms_too_long", message }]);
   }
-  const reader = newReader(terms, memoryOf(keccak));
+  const reader = newReader(terms, cacheOf(keccak));
   const start = take(reader, 32);
   takeOffset(reader, start, 0);
   const at = take(reader, 7 * 32);
@@ -69,27 +69,27 @@ export function decodeIntent(terms: Uint8Array, factory: Hex, keccak: Keccak): I
 }
 
 function unless(reader: Reader, fault: Fault | undefined, field: string): void {
-  if (fault) refuseHere(reader, fault, field);
+  if (fault) throwFault(reader, fault, field);
 }
 
 function addressOf(reader: Reader, at: number, field: string): Hex {
-  const address = readAddress(reader.memory, reader.bytes, at);
+  const address = readAddress(reader.cache, reader.bytes, at);
   return address ?? malformed(reader, "expected 12 zero bytes before an address", field);
 }
 
 function smallOf(reader: Reader, at: number, field: string, least: number): number {
   const value = readSmall(reader.view, at);
   if (value !== undefined && value >= least) return value;
-  return refuseHere(reader, { code: "out_of_range", message: smallRange(least) }, field);
+  return throwFault(reader, { code: "out_of_range", message: smallRange(least) }, field);
 }
 
 function takeCalls(reader: Reader): Call[] {
   reader.path.push("calls");
   const count = takeLength(reader, 32);
-  if (count === 0) refuseHere(reader, noCalls);
+  if (count === 0) throwFault(reader, noCalls);
   if (count > callsMax) {
     const message = `expected at most ${callsMax} calls, found ${count}`;
-    refuseHere(reader, { code: "too_many", message });
+    throwFault(reader, { code: "too_many", message });
   }
   const base = take(reader, 32 * count);
   const calls: Call[] = [];
@@ -123,11 +123,11 @@ function takeCall(reader: Reader): Call {
 
 /** The function with this signature and these names; a fault of it is refused as its own. */
 function functionOf(reader: Reader, signature: Uint8Array, names: Uint8Array): AbiFunction {
-  const { memory } = reader;
-  const known = knownFunction(signature, names, memory);
+  const { cache } = reader;
+  const known = knownFunction(signature, names, cache);
   if (known) return known;
   const faults = noFaults(reader.path);
-  const found = joinFunction(faults, textOf(reader, signature), textOf(reader, names), memory);
+  const found = joinFunction(faults, textOf(reader, signature), textOf(reader, names), cache);
   throwFaults(faults);
   return found ?? malformed(reader, "no function has this signature and these names");
 }

@@ -3,7 +3,7 @@
 // later.
 
 import { respellArgument } from "../abi/respell.ts";
-import { type Faults, kindOf, refuse } from "../errors.ts";
+import { addFault, type Faults, kindOf } from "../errors.ts";
 import { callsMax } from "./rules.ts";
 
 /** Fields as found. A list of the wrong kind is undefined, and a fault. */
@@ -53,7 +53,7 @@ export function readFields(
     else if (key === "recovery") raw.recovery = value.recovery;
     else if (key === "salt") raw.salt = value.salt;
     else if (key === "chainId") raw.chainId = value.chainId;
-    else refuseUnknown(faults, key, intentFields);
+    else addUnknownField(faults, key, intentFields);
   }
   if (raw.salt === undefined) raw.salt = drawSalt?.();
   need(faults, "token", raw.token);
@@ -76,13 +76,13 @@ export function readCall(faults: Faults, value: unknown): RawCall | undefined {
     if (key === "target") target = value.target;
     else if (key === "function") name = value.function;
     else if (key === "args") args = value.args;
-    else refuseUnknown(faults, key, callFields);
+    else addUnknownField(faults, key, callFields);
   }
   need(faults, "target", target);
   need(faults, "function", name);
   need(faults, "args", args);
   if (name !== undefined && typeof name !== "string") {
-    refuse(faults, "wrong_type", `expected a string, found ${kindOf(name)}`, "function");
+    addFault(faults, "wrong_type", `expected a string, found ${kindOf(name)}`, "function");
     name = undefined;
   }
   return {
@@ -96,26 +96,26 @@ function readArg(faults: Faults, value: unknown): string | undefined {
   if (typeof value === "string") return value;
   const spelling = respellArgument(value);
   const instead = spelling === undefined ? "" : `: write ${spelling}`;
-  refuse(faults, "wrong_type", `expected a string, found ${kindOf(value)}${instead}`);
+  addFault(faults, "wrong_type", `expected a string, found ${kindOf(value)}${instead}`);
   return undefined;
 }
 
 function isObject(faults: Faults, value: unknown): value is Record<string, unknown> {
   const isOne = typeof value === "object" && value !== null && !Array.isArray(value);
   if (isOne && !ArrayBuffer.isView(value)) return true;
-  refuse(faults, "wrong_type", `expected an object, found ${kindOf(value)}`);
+  addFault(faults, "wrong_type", `expected an object, found ${kindOf(value)}`);
   return false;
 }
 
 function need(faults: Faults, name: string, value: unknown): void {
-  if (value === undefined) refuse(faults, "missing", "this field is required", name);
+  if (value === undefined) addFault(faults, "missing", "this field is required", name);
 }
 
-function refuseUnknown(faults: Faults, key: string, names: readonly string[]): void {
+function addUnknownField(faults: Faults, key: string, names: readonly string[]): void {
   const meant = names.find((name) => plainName(name) === plainName(key.slice(0, 64)));
   const hint = meant ? `: write ${meant}` : `; the fields are ${names.join(", ")}`;
   const path = /^[A-Za-z0-9_$-]{1,64}$/.test(key) ? [key] : [];
-  refuse(faults, "unknown_field", `no such field${hint}`, ...path);
+  addFault(faults, "unknown_field", `no such field${hint}`, ...path);
 }
 
 const plainName = (name: string): string => name.replace(/[^A-Za-z]/g, "").toLowerCase();
@@ -129,12 +129,12 @@ function readList<T>(
 ): T[] | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) {
-    refuse(faults, "wrong_type", `expected an array, found ${kindOf(value)}`, name);
+    addFault(faults, "wrong_type", `expected an array, found ${kindOf(value)}`, name);
     return undefined;
   }
   if (value.length > lengthMax) {
     const message = `expected at most ${lengthMax} ${name}, found ${value.length}`;
-    refuse(faults, "too_many", message, name);
+    addFault(faults, "too_many", message, name);
     return undefined;
   }
   const items: T[] = [];

@@ -1,16 +1,16 @@
 // From anything at all to an intent, or to every fault it has. The rules are spec/terms.md §1. One
 // walk both checks and encodes, so an intent that passes is one that has terms, of a fit length.
 
-import { memoryOf } from "../abi/memory.ts";
+import { cacheOf } from "../abi/cache.ts";
 import type { AbiFunction } from "../abi/type.ts";
 import { withWriter } from "../abi/writer.ts";
 import { parseFactory } from "../derive.ts";
 import {
+  addFaults,
   type Fault,
   InvalidError,
   type Issue,
   noFaults,
-  refuseAll,
   throwFaults,
 } from "../errors.ts";
 import { cautionsOf } from "../function/cautions.ts";
@@ -62,11 +62,11 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
  * of well-known functions under another signature (`selector_clash`). The lists may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
-  const memory = memoryOf(keccakOf(options));
+  const cache = cacheOf(keccakOf(options));
   const faults = noFaults();
   for (const [index, call] of parseIntent(intent, options).calls.entries()) {
     faults.path.push("calls", index, "function");
-    refuseAll(faults, cautionsOf(readFunction(faults, call.function, memory)!));
+    addFaults(faults, cautionsOf(readFunction(faults, call.function, cache)!));
     faults.path.length = 0;
   }
   return faults.issues;
@@ -93,7 +93,7 @@ export function useIntent<T>(
   if (!raw) throw new InvalidError(faults.issues);
   return withWriter((writer) => {
     const { cautionsOf } = asNew ?? {};
-    const context = { faults, writer, memory: memoryOf(keccak), cautionsOf };
+    const context = { faults, writer, cache: cacheOf(keccak), cautionsOf };
     const fields = writeIntent(context, raw, trusted);
     for (const issue of asNew?.check?.(fields) ?? []) faults.issues.push(issue);
     throwFaults(faults);

@@ -1,13 +1,13 @@
 // The rules of an intent, field by field, each written to its place in the terms as it passes.
 
 import { writeArgument } from "../abi/argument.ts";
+import type { Cache } from "../abi/cache.ts";
 import { writeAddress } from "../abi/checksum.ts";
 import { writeHex } from "../abi/hex.ts";
-import type { Memory } from "../abi/memory.ts";
 import { readInteger, writeInteger } from "../abi/number.ts";
 import { type AbiFunction, type AbiType, termsBytesMax } from "../abi/type.ts";
 import { reserve, TooLong, type Writer, writeBytes } from "../abi/writer.ts";
-import { type Fault, type Faults, kindOf, refuse, refuseAll } from "../errors.ts";
+import { addFault, addFaults, type Fault, type Faults, kindOf } from "../errors.ts";
 import { readFunction } from "../function/function.ts";
 import type { RawCall, RawIntent } from "./fields.ts";
 import type { Call, Hex, Intent } from "./intent.ts";
@@ -25,7 +25,7 @@ import {
 type Context = {
   readonly faults: Faults;
   readonly writer: Writer;
-  readonly memory: Memory;
+  readonly cache: Cache;
   /** What a function is refused for though the grammar allows it. */
   readonly cautionsOf?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
@@ -68,9 +68,9 @@ export function writeIntent(context: Context, raw: RawIntent, factory: Hex): Par
 /** An address in the place of `field`, or undefined where there is none or a fault. */
 function writeField(context: Context, value: unknown, at: number, field: string): Hex | undefined {
   if (value === undefined) return undefined;
-  const { faults, memory, writer } = context;
+  const { faults, cache, writer } = context;
   faults.path.push(field);
-  const address = writeAddress(faults, value, memory, writer.bytes, at);
+  const address = writeAddress(faults, value, cache, writer.bytes, at);
   faults.path.pop();
   return address;
 }
@@ -98,7 +98,7 @@ function unless<T>(
   field: string,
 ): T | undefined {
   if (!fault) return value;
-  refuse(faults, fault.code, fault.message, field);
+  addFault(faults, fault.code, fault.message, field);
   return undefined;
 }
 
@@ -130,12 +130,12 @@ function writeSmall(
   if (typeof value !== "number") {
     const digits = typeof value === "string" && /^[1-9][0-9]{0,14}$/.test(value);
     const instead = digits ? `: write ${value} without quotes` : "";
-    refuse(context.faults, "wrong_type", `${wanted}, found ${kindOf(value)}${instead}`, field);
+    addFault(context.faults, "wrong_type", `${wanted}, found ${kindOf(value)}${instead}`, field);
   } else {
     const code =
       Number.isInteger(value) && !Object.is(value, -0) ? "out_of_range" : "not_an_integer";
     const found = Object.is(value, -0) ? "-0" : value;
-    refuse(context.faults, code, `${wanted}, found ${found}`, field);
+    addFault(context.faults, code, `${wanted}, found ${found}`, field);
   }
   return undefined;
 }
@@ -146,8 +146,9 @@ function writeSalt(context: Context, value: unknown): Hex | undefined {
   if (right && writeHex(value, context.writer.bytes, places.salt))
     return value.toLowerCase() as Hex;
   if (typeof value !== "string")
-    refuse(context.faults, "wrong_type", `expected a string, found ${kindOf(value)}`, "salt");
-  else refuse(context.faults, "malformed_salt", "expected 32 bytes: 0x and 64 hex digits", "salt");
+    addFault(context.faults, "wrong_type", `expected a string, found ${kindOf(value)}`, "salt");
+  else
+    addFault(context.faults, "malformed_salt", "expected 32 bytes: 0x and 64 hex digits", "salt");
   return undefined;
 }
 
@@ -158,7 +159,7 @@ function writeCalls(
 ): readonly Call[] | undefined {
   const { faults, writer } = context;
   const before = faults.issues.length;
-  if (calls.length === 0) refuse(faults, noCalls.code, noCalls.message, "calls");
+  if (calls.length === 0) addFault(faults, noCalls.code, noCalls.message, "calls");
   const written = orTooLong(faults, "calls", () => {
     writer.view.setUint32(reserve(writer, 32) + 28, calls.length);
     const base = reserve(writer, 32 * calls.length);
@@ -182,20 +183,20 @@ export function orTooLong<T>(faults: Faults, field: string, write: () => T): T |
   } catch (error) {
     if (!(error instanceof TooLong)) throw error;
     faults.path.length = depth;
-    refuse(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, field);
+    addFault(faults, "terms_too_long", `the terms are longer than ${termsBytesMax} bytes`, field);
     return undefined;
   }
 }
 
 export function writeCall(context: Context, raw: RawCall): Call | undefined {
-  const { faults, writer, memory } = context;
+  const { faults, writer, cache } = context;
   const start = reserve(writer, callPlaces.end);
   const target = writeField(context, raw.target, start + callPlaces.target, "target");
   if (target)
     unless(context, target, targetFault(writer.bytes, start + callPlaces.target), "target");
   faults.path.push("function");
-  const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, memory);
-  if (found && context.cautionsOf) refuseAll(faults, context.cautionsOf(found));
+  const found = raw.function === undefined ? undefined : readFunction(faults, raw.function, cache);
+  if (found && context.cautionsOf) addFaults(faults, context.cautionsOf(found));
   faults.path.pop();
   if (!found) return undefined;
   writer.view.setUint32(start + callPlaces.signature + 28, writer.at - start);
@@ -218,7 +219,7 @@ function writeArguments(
   const { faults, writer } = context;
   if (args.length !== parameters.length) {
     const message = `expected ${parameters.length} arguments, found ${args.length}`;
-    refuse(faults, "wrong_count", message, "args");
+    addFault(faults, "wrong_count", message, "args");
     return undefined;
   }
   const before = faults.issues.length;

@@ -22,10 +22,10 @@ const firstRangeBlocks = 10_000;
  *
  * @throws {StatusError} `evidence_unavailable` when {@link callsMax} calls do not cover the range
  */
-export async function findEvents(rpc: Rpc, search: Search): Promise<VaultEvent[]> {
+export async function readEvents(rpc: Rpc, search: Search): Promise<VaultEvent[]> {
   const whole = await readRange(rpc, search);
   if (!(whole instanceof RpcError)) return whole;
-  const from = await findFirstCode(rpc, search);
+  const from = await readFirstCode(rpc, search);
   return walkBack(rpc, { ...search, from }, whole);
 }
 
@@ -52,7 +52,7 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
 }
 
 /** The first block at which the vault has code, or `search.from` if the node forgot old state. */
-async function findFirstCode(rpc: Rpc, { vault, from, to }: Search): Promise<number> {
+async function readFirstCode(rpc: Rpc, { vault, from, to }: Search): Promise<number> {
   let without = from - 1;
   let having = to;
   for (let step = 1; without + 1 < having; step *= 4) {

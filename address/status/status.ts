@@ -4,7 +4,7 @@
 import { hexBytes } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { findEvents } from "./events.ts";
+import { readEvents } from "./events.ts";
 import { isNativeToken, withoutCoinParams } from "./native-token.ts";
 import {
   countOf,
@@ -148,7 +148,7 @@ async function readPast(record: AddressRecord, { rpc, block, previous }: At): Pr
   const known = await stillTrue(record, rpc, block, previous);
   const from = known ? known.block.number + 1 : 0;
   const search = { factory: record.factory, vault: record.address, from, to: block.number };
-  const events = from > block.number ? [] : await findEvents(rpc, search);
+  const events = from > block.number ? [] : await readEvents(rpc, search);
   return addEvents(record, known ?? noPast, events);
 }
 

@@ -14,7 +14,7 @@ const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
 /** Where the code names a code. */
 const refusal =
-  /(?:refuse\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
+  /(?:addFault\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
 
 /** The first block of `language` on the page. */
 const block = (page: URL, language: string): string =>

@@ -103,15 +103,15 @@ export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 /** A /24 of IPv4, or a /48 of IPv6: what a small provider or one site is given. */
 const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
-/** @param parts so many numbers of an IPv4 address, and groups of an IPv6 one */
-function prefixOf(ip: string, parts: { v4: number; v6: number }): string {
+/** @param kept so many numbers of an IPv4 address, and groups of an IPv6 one */
+function prefixOf(ip: string, kept: { v4: number; v6: number }): string {
   const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip;
-  if (!isIPv6(v4)) return v4.split(".").slice(0, parts.v4).join(".");
+  if (!isIPv6(v4)) return v4.split(".").slice(0, kept.v4).join(".");
   const [head = "", tail] = ip.toLowerCase().split("::");
   const before = head === "" ? [] : head.split(":");
   const after = tail ? tail.split(":") : [];
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, parts.v6);
+  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, kept.v6);
   const plain = groups.map((group) => Number.parseInt(group, 16).toString(16));
-  return `${plain.join(":")}::/${16 * parts.v6}`;
+  return `${plain.join(":")}::/${16 * kept.v6}`;
 }

@@ -164,11 +164,11 @@ export function findAllowing(origin: string, allowed: readonly string[]): string
   return allowed.find((entry) => isWildcard(entry) && covers(splitOrigin(entry), request));
 }
 
-type Parts = { scheme: string; host: string; port: string };
+type OriginParts = { scheme: string; host: string; port: string };
 
 const isWildcard = (entry: string) => entry.includes("*");
 
-const covers = (entry: Parts | undefined, request: Parts) => {
+const covers = (entry: OriginParts | undefined, request: OriginParts) => {
   if (!entry || entry.scheme !== request.scheme || entry.port !== request.port) return false;
   const domain = entry.host.split(".").slice(1);
   const labels = request.host.split(".");
@@ -178,7 +178,7 @@ const covers = (entry: Parts | undefined, request: Parts) => {
 };
 
 /** Only the serialised form of an origin: lower case, no path, no default port. */
-function splitOrigin(origin: string): Parts | undefined {
+function splitOrigin(origin: string): OriginParts | undefined {
   const match = /^(https?):\/\/([a-z0-9_.*-]+)(?::([1-9][0-9]{0,4}))?$/.exec(origin);
   if (!match) return undefined;
   const [, scheme = "", host = "", port = ""] = match;

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { openStore } from "../store/open.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { sender } from "../webhooks/send.ts";
-import { findSigningKey } from "../webhooks/sign.ts";
+import { readSigningKey } from "../webhooks/sign.ts";
 import { addHook, happen, newAccount, startReceiver } from "../webhooks/world-for-tests.ts";
 
 const endpoints = Number(process.argv[2] ?? 1000);
@@ -29,7 +29,7 @@ async function measure(hasDead: boolean): Promise<number> {
     await addHook(store, account, `${receiver.url}/${hasDead && i === 0 ? "dead" : i}`);
     accounts.push(account);
   }
-  const parts = { store, key: await findSigningKey(store.db), pollMs: 10, random: Math.random };
+  const parts = { store, key: await readSigningKey(store.db), pollMs: 10, random: Math.random };
   const log = pino({ level: "silent" });
   const delivery = startDelivery({ ...parts, log, now: Date.now, send: sender("any") });
   const alive = () => receiver.taken.filter(({ path }) => path !== "/dead").length;

@@ -2,8 +2,7 @@
 // new as events. Whoever runs it, and however often: of two at once only one is kept.
 
 import { formatAddress, type Hex } from "executable-address";
-import type { AddressStatus, BlockReference } from "executable-address/status";
-import type { Subject } from "../chain/status/status.ts";
+import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { checkAnchors, keepAnchors } from "./anchors.ts";
@@ -33,7 +32,7 @@ export type ObservedChain = {
   chainId: number;
   head(): Promise<BlockReference>;
   blockAt(number: number): Promise<BlockReference | undefined>;
-  read(block: BlockReference, subjects: Subject[]): Promise<(AddressStatus | Error)[]>;
+  read(block: BlockReference, subjects: StatusSubject[]): Promise<(AddressStatus | Error)[]>;
 };
 
 /** Read in one pass: two batches of the status reader's. */
@@ -83,7 +82,7 @@ async function readDue(
   for (const [depth, watches] of byDepth(due)) {
     const block = await chain.blockAt(Math.max(0, head.number - depth));
     if (!block) throw new Error(`chain ${chain.chainId} lost a block below its head`);
-    const subjects: Subject[] = [];
+    const subjects: StatusSubject[] = [];
     const asked: Watch[] = [];
     for (const watch of watches) {
       try {
@@ -110,7 +109,7 @@ function byDepth(watches: Watch[]): Map<number, Watch[]> {
   return groups;
 }
 
-function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts): Subject {
+function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts): StatusSubject {
   const intent = decodeRecord(address, terms, { factory, keccak });
   return { address: formatAddress(address, keccak), intent };
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toHex } from "executable-address";
 import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
-import { newPastMemory } from "../chain/status/past.ts";
+import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
 import { findBlockAt, readHead } from "../chain/status/view.ts";
 import type { Store } from "../store/store.ts";
@@ -69,12 +69,12 @@ export function openChain(
   chainId: number,
 ): ObservedChain {
   const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
-  const memory = newPastMemory();
+  const cache = newPastCache();
   return {
     chainId,
     head: () => readHead(access),
     blockAt: (number) => findBlockAt(access, number),
-    read: (block, subjects) => readStatuses(access, memory, block, subjects),
+    read: (block, subjects) => readStatuses(access, cache, block, subjects),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { dateOf } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
-import { findLookedSince } from "./ledger/looks.ts";
+import { readLookedUntil } from "./ledger/looks.ts";
 import { writeNewKey } from "./transactions/signer.ts";
 
 export const executorCommands: Command[] = [
@@ -90,7 +90,7 @@ async function statusOf(
     .select((select) => select.fn.max("number").as("number"))
     .where("chain_id", "=", chainId)
     .executeTakeFirst();
-  const lookedMs = await findLookedSince(db, chainId);
+  const lookedMs = await readLookedUntil(db, chainId);
   const jobs = await db
     .selectFrom("executor_jobs")
     .select((select) => ["state", "reason", select.fn.countAll().as("count")])

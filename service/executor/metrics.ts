@@ -75,7 +75,7 @@ function createMetrics(registry: Registry) {
       detected: counter("detected_total", "Payments seen to known addresses"),
       executed: counter("executed_total", "Executions settled, by the factory's event"),
       recovered: counter("recovered_total", "Recoveries settled, one for each token"),
-      failed: counter("failed_total", "Attempts that failed, simulated or mined", "reason"),
+      failed: counter("failed_total", "Attempts that failed, estimated or mined", "reason"),
       givenUp: counter("given_up_total", "Addresses set aside until an operator retries", "reason"),
       paid: counter("gas_paid_wei_total", "Wei paid for gas in settled transactions"),
       replaced: counter("replaced_total", "Stuck transactions replaced at their nonce"),

@@ -65,8 +65,8 @@ export type Tuning = {
   intentGasMax: number;
   /** One recovery that takes more is left to its owner. */
   recoveryGasMax: number;
-  /** How long a pass simulates. */
-  simulateMsMax: number;
+  /** How long a pass asks for estimates of gas. */
+  estimateMsMax: number;
   batchItemsMax: number;
   /** Nodes refuse transactions above 128 KiB. */
   batchBytesMax: number;
@@ -88,7 +88,7 @@ export const defaultTuning: Tuning = {
   batchGasMax: 12_000_000,
   intentGasMax: executionGasMax,
   recoveryGasMax: 1_000_000,
-  simulateMsMax: 4000,
+  estimateMsMax: 4000,
   batchItemsMax: 50,
   batchBytesMax: 100_000,
   inFlightMax: 16,
@@ -153,7 +153,7 @@ export type Memory = {
   /** Whose turn it is to be asked first: for logs, and for balances. */
   sweepTurn: number;
   examineTurn: number;
-  simulateTurn: number;
+  estimateTurn: number;
   /** Holdings asked for in one call: fewer, while endpoints do not answer for more. */
   probeMax: number;
   /** The sender's nonce as it was read, at which head, and when. */

@@ -25,7 +25,7 @@ export function freshMemory(parts: Parts): Memory {
     head: undefined,
     sweepTurn: 0,
     examineTurn: 0,
-    simulateTurn: 0,
+    estimateTurn: 0,
     probeMax: holdersMax,
     nonce: undefined,
     sweptHead: undefined,
@@ -49,7 +49,7 @@ export function freshMemory(parts: Parts): Memory {
 export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
   if (!fence) return;
-  const view = await memory.network.look();
+  const view = await memory.network.openView();
   const now = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, now };
 
@@ -105,8 +105,8 @@ function budgetsOf(
   const open = async () => {
     const { ledger, chain } = parts;
     const day = dayOf(view.head.timestamp);
-    const total = await ledger.findSpending(chain.chainId, day);
-    const accounts = await ledger.findAccountSpending(chain.chainId, day);
+    const total = await ledger.readSpending(chain.chainId, day);
+    const accounts = await ledger.readAccountSpending(chain.chainId, day);
     const budgets = openBudgets(chain.budgets, { total, accounts });
     const { perByte } = await openPurse();
     for (const purpose of pending) {

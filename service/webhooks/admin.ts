@@ -13,7 +13,7 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import type { Targets } from "./guard.ts";
-import { findSigningKey } from "./sign.ts";
+import { readSigningKey } from "./sign.ts";
 
 const operator = () => ({ atMs: Date.now() });
 const account = { account: "ID" };
@@ -33,7 +33,7 @@ export const webhookCommands = (targets: Targets): Command[] => [
     options: account,
     run: async ({ store: { db } }, { options }) => ({
       endpoints: await listEndpoints(db, options.account!),
-      publicKey: (await findSigningKey(db)).publicKey,
+      publicKey: (await readSigningKey(db)).publicKey,
     }),
   },
   ...(["pause", "resume"] as const).map((word) => ({

@@ -26,7 +26,7 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import { sender } from "./send.ts";
-import { findSigningKey, type SigningKey } from "./sign.ts";
+import { readSigningKey, type SigningKey } from "./sign.ts";
 import {
   addHook,
   type Delivery,
@@ -56,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       directory = mkdtempSync(join(tmpdir(), "webhooks-"));
       if (dialect === "postgres") postgres = await startPostgres();
       store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
-      key = await findSigningKey(store.db);
+      key = await readSigningKey(store.db);
     });
     after(async () => {
       await store.close();

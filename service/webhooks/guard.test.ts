@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { findTarget, isPublic, parseTarget, publicNames, TargetError } from "./guard.ts";
+import { isPublic, parseTarget, publicNames, resolveTarget, TargetError } from "./guard.ts";
 import { sender } from "./send.ts";
 
 /** Private, loopback, link-local, metadata, mapped, translated and odd spellings of them. */
@@ -89,7 +89,7 @@ describe("a webhook's target", () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
     for (const name of Object.keys(names)) {
-      await assert.rejects(findTarget(`https://${name}/`, "public", resolve), TargetError, name);
+      await assert.rejects(resolveTarget(`https://${name}/`, "public", resolve), TargetError, name);
     }
   });
 
@@ -98,7 +98,7 @@ describe("a webhook's target", () => {
     const rebinding = async () => [
       { address: asked++ === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 },
     ];
-    const target = await findTarget("https://rebind.example.com/", "public", rebinding);
+    const target = await resolveTarget("https://rebind.example.com/", "public", rebinding);
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
@@ -106,10 +106,10 @@ describe("a webhook's target", () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
     const silent = Array.from({ length: 16 }, (_, i) =>
-      findTarget(`https://silent-${i}.example.com/`, "public", resolve),
+      resolveTarget(`https://silent-${i}.example.com/`, "public", resolve),
     );
     const gone = Promise.allSettled(silent).then(() => "gone");
-    const target = await findTarget("https://quick.example.com/", "public", resolve);
+    const target = await resolveTarget("https://quick.example.com/", "public", resolve);
     assert.deepEqual([target.address, target.family], ["93.184.216.34", 4]);
     const hashed = promisify(scrypt)("password", "salt", 32).then(() => "hashed");
     assert.equal(await Promise.race([gone, hashed]), "hashed");

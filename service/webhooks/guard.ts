@@ -108,7 +108,7 @@ const resolvers: Record<Targets, Resolve> = {
 };
 
 /** Resolved once. @throws {TargetError} where any address it has is not public */
-export async function findTarget(
+export async function resolveTarget(
   text: string,
   targets: Targets,
   resolve: Resolve = resolvers[targets],

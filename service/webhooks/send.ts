@@ -2,7 +2,7 @@
 
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { findTarget, type Targets } from "./guard.ts";
+import { resolveTarget, type Targets } from "./guard.ts";
 
 /** `status` null where there was no answer; `answer` its first kilobyte, or why there was none. */
 export type Sent = {
@@ -40,7 +40,7 @@ async function post(
   body: string,
   signal: AbortSignal,
 ): Promise<Omit<Sent, "latencyMs">> {
-  const { url, address, family } = await findTarget(text, targets);
+  const { url, address, family } = await resolveTarget(text, targets);
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {

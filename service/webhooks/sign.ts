@@ -22,7 +22,7 @@ export type SigningKey = {
 };
 
 /** The service's own, drawn once and kept with its data. */
-export async function findSigningKey(db: Kysely<Tables>): Promise<SigningKey> {
+export async function readSigningKey(db: Kysely<Tables>): Promise<SigningKey> {
   const drawn = generateKeyPairSync("ed25519").privateKey;
   await db
     .insertInto("webhook_keys")

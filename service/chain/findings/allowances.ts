@@ -3,13 +3,12 @@
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding } from "executable-address/client";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, StatusSubject } from "executable-address/status";
 import { hexToBigInt, size } from "viem";
 import type { StateOverrides } from "../rpc/call-at.ts";
 import { viewCall } from "../rpc/view-call.ts";
 import { callGas } from "../simulation/meter.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
-import type { Subject } from "../status/status.ts";
 import { askAll } from "./questions.ts";
 
 /** `at`: the call that gives it, the last of those to the same spender. */
@@ -17,7 +16,7 @@ type Given = { at: number; token: Hex; spender: Hex };
 
 const giving = /^(approve|increaseAllowance)\(address \w+, uint256 \w+\)$/;
 
-function givenIn({ intent }: Subject): Given[] {
+function givenIn({ intent }: StatusSubject): Given[] {
   const found = new Map<string, Given>();
   intent.calls.forEach(({ target, function: text, args }, at) => {
     if (!giving.test(text)) return;
@@ -31,7 +30,7 @@ function givenIn({ intent }: Subject): Given[] {
 export async function findAllowances(
   { rpc, factory }: SimulatedChain,
   block: BlockReference,
-  subject: Subject,
+  subject: StatusSubject,
   assumed: StateOverrides,
 ): Promise<Finding[]> {
   const given = givenIn(subject);

@@ -1,15 +1,15 @@
 // Checks of one chain: each a simulation of its own and what is found besides.
 
 import type { Finding, Simulation } from "executable-address/client";
+import type { StatusSubject } from "executable-address/status";
 import { unread } from "../rpc/json-rpc.ts";
 import { openSimulations } from "../simulation/reader.ts";
-import type { Subject } from "../status/status.ts";
 import { type CheckedChain, findFindings } from "./find.ts";
 
 type Checked = { simulation: Simulation; findings: Finding[] };
 
 /** @throws {ChainUnavailable} when the chain cannot be read, or went on to other blocks */
-export type CheckSubject = (subject: Subject) => Promise<Checked>;
+export type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
 
 const attemptsMax = 3;
 

@@ -1,10 +1,9 @@
 // Whether a payment made now would be executed, and deep enough to stay so, before the expiry.
 
 import type { Finding } from "executable-address/client";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, StatusSubject } from "executable-address/status";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { blockCall, blockOf } from "../rpc/json-rpc.ts";
-import type { Subject } from "../status/status.ts";
 
 /** Blocks: of a payment before the executor acts on it, and of what it did until it is final. */
 export type Depths = { paymentConfirmations: number; confirmations: number };
@@ -17,7 +16,7 @@ const blockSecondsMax = 30;
 export async function findNearExpiry(
   rpc: ChainRpc,
   block: BlockReference,
-  { intent }: Subject,
+  { intent }: StatusSubject,
   { paymentConfirmations, confirmations }: Depths,
 ): Promise<Finding[]> {
   const leftSeconds = intent.expirationTimestamp - block.timestamp;

@@ -3,12 +3,12 @@
 
 import type { Hex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
+import type { StatusSubject } from "executable-address/status";
 import { askAt } from "../rpc/call-at.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 import { fundingOf } from "../status/funding.ts";
 import { probeHoldings } from "../status/probe.ts";
-import type { Subject } from "../status/status.ts";
 import { findAllowances } from "./allowances.ts";
 import { findWrongDecimals } from "./amount.ts";
 import { type Depths, findNearExpiry } from "./expiry.ts";
@@ -26,7 +26,7 @@ export type CheckedChain = SimulatedChain & Depths & Ceiling;
  */
 export async function findFindings(
   chain: CheckedChain,
-  subject: Subject,
+  subject: StatusSubject,
   simulation: Simulation,
 ): Promise<Finding[]> {
   const { intent } = subject;
@@ -68,7 +68,7 @@ export async function findFindings(
 /** The state in which the address has one unit more than the amount, or what it has already. */
 async function assumeFunding(
   chain: CheckedChain,
-  { address, intent }: Subject,
+  { address, intent }: StatusSubject,
   { block, fundingAssumed, state }: Simulation,
 ) {
   const amount = BigInt(intent.amount);
@@ -85,7 +85,7 @@ const delegationBytes = 23;
 /** The targets that are such accounts. */
 async function readDelegating(
   chain: CheckedChain,
-  { intent }: Subject,
+  { intent }: StatusSubject,
   { block }: Simulation,
 ): Promise<Set<Hex>> {
   const targets = [...new Set(intent.calls.map(({ target }) => target))];
@@ -109,7 +109,7 @@ const blockedAskedMax = 4;
 /** Where something fails, the token is asked whether it blocks those who take part. */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,
-  { intent }: Subject,
+  { intent }: StatusSubject,
   { block, outcome, failedCall }: Simulation,
   answers: TokenAnswers | undefined,
 ): Promise<(string | number)[][]> {

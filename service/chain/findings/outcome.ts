@@ -2,8 +2,8 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
+import type { StatusSubject } from "executable-address/status";
 import { noContract } from "../simulation/revert.ts";
-import type { Subject } from "../status/status.ts";
 
 /** The most gas that the executor gives one execution. */
 export type Ceiling = { executionGasMax: number };
@@ -37,7 +37,10 @@ export function findFailure(
 }
 
 /** Of the intent's own token, and of any other that the calls bring. */
-export function findLeftOver(simulation: Simulation, { address, intent }: Subject): Finding[] {
+export function findLeftOver(
+  simulation: Simulation,
+  { address, intent }: StatusSubject,
+): Finding[] {
   if (simulation.outcome !== "succeeds") return [];
   const mine = simulation.changes.filter(({ account }) => account === address);
   const spent = -BigInt(mine.find(({ token }) => token === intent.token)?.change ?? 0);
@@ -72,7 +75,7 @@ export function findGas({ gasUsed }: Simulation, { executionGasMax }: Ceiling): 
 }
 
 /** @param delegating targets that are accounts with delegated code */
-export function findWallets({ intent }: Subject, delegating: ReadonlySet<Hex>): Finding[] {
+export function findWallets({ intent }: StatusSubject, delegating: ReadonlySet<Hex>): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
     if (!delegating.has(target)) return [];
     const message = "a wallet that has delegated its code stands there: its owner may change it";

@@ -3,12 +3,11 @@
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, StatusSubject } from "executable-address/status";
 import { hexToBigInt, keccak256, size, slice } from "viem";
 import type { StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { viewCall } from "../rpc/view-call.ts";
-import type { Subject } from "../status/status.ts";
 import { askAll, type Question, type Reply } from "./questions.ts";
 
 /** An account that nobody has, another for each address. */
@@ -35,7 +34,7 @@ export type TokenAnswers = {
 export async function askToken(
   rpc: ChainRpc,
   block: BlockReference,
-  { address, intent }: Subject,
+  { address, intent }: StatusSubject,
   { state, held }: { state: StateOverrides; held: bigint },
 ): Promise<TokenAnswers> {
   const { token, recovery } = intent;
@@ -68,7 +67,7 @@ export async function askToken(
 
 /** @param blocked places in the intent of addresses that the token says it blocks */
 export function findTokenDoubts(
-  { intent }: Subject,
+  { intent }: StatusSubject,
   answers: TokenAnswers,
   blocked: readonly (string | number)[][],
 ): Finding[] {

@@ -19,7 +19,7 @@ const outMs = 300_000;
 export type Known = {
   endpoint: Endpoint;
   penalty: { passes: number; last: number };
-  /** Looks until it has to name its chain again. */
+  /** Views until it has to name its chain again. */
   chainCheckIn: number;
   head: { block: Block; sinceMs: number } | undefined;
   /** When it began to fail, since it last answered. */

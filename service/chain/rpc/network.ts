@@ -30,11 +30,11 @@ import { type View, viewOf } from "./view.ts";
 
 export type Network = {
   /** Asks every endpoint where it is. @throws {ChainUnavailable} when none is on this chain */
-  look(): Promise<View>;
+  openView(): Promise<View>;
 };
 
-/** Looks after which an endpoint is asked again which chain it is of. */
-const chainCheckedLooks = 300;
+/** Views after which an endpoint is asked again which chain it is of. */
+const viewsPerChainCheck = 300;
 /** A head below another's that did not move for so long counts for nothing. */
 const frozenMs = 60_000;
 
@@ -46,10 +46,10 @@ export function openNetwork(
   clock: () => number,
 ): Network {
   const state = { chainId, all: endpoints.map(unknown), report, clock };
-  return { look: () => look(state) };
+  return { openView: () => openView(state) };
 }
 
-async function look(state: NetworkState): Promise<View> {
+async function openView(state: NetworkState): Promise<View> {
   const asked = willing(state).map((known) => findWhere(state, known));
   const found = (await Promise.all(asked)).filter((entry) => entry !== undefined);
   if (found.length === 0) {
@@ -78,7 +78,7 @@ async function findWhere(state: NetworkState, known: Known): Promise<Found | und
       report({ kind: "rpc_wrong_chain", rpc: known.endpoint.name, found });
       return undefined;
     }
-    if (!isChecked) known.chainCheckIn = chainCheckedLooks;
+    if (!isChecked) known.chainCheckIn = viewsPerChainCheck;
     const head = blockOf(resultOf(answers[0]));
     if (known.head?.block.hash !== head.hash) known.head = { block: head, sinceMs: clock() };
     known.failingSinceMs = undefined;

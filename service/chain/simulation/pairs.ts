@@ -2,9 +2,9 @@
 
 import { type Hex, type Intent, zeroAddress } from "executable-address";
 import type { Role } from "executable-address/client";
+import type { StatusSubject } from "executable-address/status";
 import { getAddress } from "viem";
 import type { Token } from "../chains.ts";
-import type { Subject } from "../status/status.ts";
 import { type Pair, pairsMax } from "./meter.ts";
 
 /** `isGuess`: whether there is such a token at all is not known, so its silence says nothing. */
@@ -15,7 +15,7 @@ export type Asked = Pair & { isGuess: boolean };
  * @returns at most {@link pairsMax}, each once, and how many were left out
  */
 export function pairsToAsk(
-  { address, intent }: Subject,
+  { address, intent }: StatusSubject,
   listed: readonly Token[],
   moved: readonly Pair[],
 ): { pairs: Asked[]; leftOut: number } {
@@ -53,7 +53,7 @@ const both = (accounts: readonly Hex[], token: Hex): Pair[] =>
   ]);
 
 /** Who `account` is to the intent. EIP-55. */
-export function rolesOf({ address, intent }: Subject, account: Hex): Role[] {
+export function rolesOf({ address, intent }: StatusSubject, account: Hex): Role[] {
   const roles: Role[] = [];
   if (account === address) roles.push("vault");
   if (account === intent.recovery) roles.push("recovery");

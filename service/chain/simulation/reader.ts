@@ -3,11 +3,10 @@
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import type { BlockReference } from "executable-address/status";
+import type { BlockReference, StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import { sharedHead } from "../status/shared-head.ts";
-import type { Subject } from "../status/status.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
 
 /**
@@ -15,7 +14,7 @@ import { type SimulatedChain, simulate } from "./simulation.ts";
  *
  * @throws {ChainUnavailable} when the chain cannot be read, or not in time
  */
-export type Simulate = (subject: Subject) => Promise<Simulation>;
+export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
 /** Of one block. Those dropped are simulated again when asked for again. */
 const answersMax = 10_000;
@@ -36,7 +35,7 @@ export function openSimulations(
   const inTurn = openGate(runningMax);
   let current: { block: BlockReference; answers: Answers } | undefined;
 
-  const at = (block: BlockReference, subject: Subject): Promise<Simulation> => {
+  const at = (block: BlockReference, subject: StatusSubject): Promise<Simulation> => {
     if (current?.block.hash !== block.hash)
       current = { block, answers: new LRUCache({ max: answersMax }) };
     const { answers } = current;
@@ -52,15 +51,15 @@ export function openSimulations(
     return asked;
   };
 
-  const read = async (subject: Subject): Promise<Simulation> => {
+  const read = async (subject: StatusSubject): Promise<Simulation> => {
     for (let attempt = 1; ; attempt++) {
-      const block = await head.find();
+      const block = await head.read();
       try {
         return await at(block, subject);
       } catch (error) {
         // A reorganisation shows as any error at all; a newer head tells whether it was one.
         head.forget();
-        const newer = await head.find();
+        const newer = await head.read();
         if (newer.hash === block.hash || attempt === attemptsMax) throw error;
       }
     }

@@ -4,7 +4,7 @@
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
-import { type BlockReference, stateOf } from "executable-address/status";
+import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem";
 import type { Token } from "../chains.ts";
 import { callAt, type StateOverrides } from "../rpc/call-at.ts";
@@ -12,7 +12,6 @@ import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
 import type { ChainAccess } from "../status/logs.ts";
 import { probeHoldings } from "../status/probe.ts";
-import type { Subject } from "../status/status.ts";
 import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
 import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
@@ -30,7 +29,7 @@ export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 export async function simulate(
   chain: SimulatedChain,
   block: BlockReference,
-  subject: Subject,
+  subject: StatusSubject,
 ): Promise<Simulation> {
   const { address, intent } = subject;
   const [holding] = await probeHoldings(chain, block, [{ vault: address, token: intent.token }]);
@@ -76,7 +75,7 @@ type Run = { pairs: Asked[]; leftOut: number; measured: Measured; gasUsed: numbe
 async function measure(
   chain: SimulatedChain,
   block: BlockReference,
-  subject: Subject,
+  subject: StatusSubject,
   overrides: StateOverrides | undefined,
 ): Promise<Run | undefined> {
   const { rpc, factory, chainId } = chain;
@@ -98,7 +97,7 @@ async function measure(
   return { pairs, leftOut, measured, gasUsed: found?.gasUsed ?? null };
 }
 
-function judge(chain: SimulatedChain, subject: Subject, run: Run): Partial<Simulation> {
+function judge(chain: SimulatedChain, subject: StatusSubject, run: Run): Partial<Simulation> {
   const { measured, pairs, leftOut, gasUsed } = run;
   const { answer, gas, succeeded } = measured;
   if (!succeeded) {

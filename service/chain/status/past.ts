@@ -12,7 +12,7 @@ import type { ChainView } from "./view.ts";
 type Known = { logs: VaultEvent[]; upTo: BlockReference };
 
 /** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
-export type PastMemory = {
+export type PastCache = {
   known: LRUCache<Hex, Known>;
   /** Whether a token is the native coin, as far as it was asked. As many as the chain lists. */
   nativeTokens: Map<Hex, boolean>;
@@ -20,7 +20,7 @@ export type PastMemory = {
   spanBlocks: number;
 };
 
-export const newPastMemory = (): PastMemory => ({
+export const newPastCache = (): PastCache => ({
   known: new LRUCache({ max: knownMax }),
   nativeTokens: new Map(),
   spanBlocks: spanBlocksMax,
@@ -44,43 +44,43 @@ const spansMax = 64;
  */
 export async function readPast(
   view: ChainView,
-  memory: PastMemory,
+  cache: PastCache,
   vault: Hex,
 ): Promise<VaultEvent[]> {
-  const known = await recall(view, memory, vault);
+  const known = await recall(view, cache, vault);
   const to = view.block.number;
   const from = known.upTo ? known.upTo.number + 1 : 0;
   const rest = from > to ? [] : await view.logs(vault, { from, to });
   if ("refused" in rest) {
-    const first = known.upTo ? from : await findFirstCode(view, vault);
-    return readSpans(view, memory, vault, { from: first, logs: known.logs });
+    const first = known.upTo ? from : await readFirstCode(view, vault);
+    return readSpans(view, cache, vault, { from: first, logs: known.logs });
   }
   const logs = [...known.logs, ...rest];
   const unsettled = to - settledBlocks - from;
-  if (unsettled >= settledBlocks) await remember(view, memory, vault, logs, to - settledBlocks);
+  if (unsettled >= settledBlocks) await remember(view, cache, vault, logs, to - settledBlocks);
   return logs;
 }
 
 type Walk = { from: number; logs: VaultEvent[] };
 
-async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from, logs }: Walk) {
+async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, logs }: Walk) {
   const to = view.block.number;
   let next = from;
   for (let span = 0; span < spansMax && next <= to; span++) {
-    const end = Math.min(to, next + memory.spanBlocks - 1);
+    const end = Math.min(to, next + cache.spanBlocks - 1);
     const found = await view.logs(vault, { from: next, to: end });
     if ("refused" in found) {
       if (end === next) throw new ChainUnavailable(`no logs of block ${next}: ${found.refused}`);
-      memory.spanBlocks = Math.max(1, Math.floor((end - next + 1) / 2));
+      cache.spanBlocks = Math.max(1, Math.floor((end - next + 1) / 2));
       continue;
     }
     logs = [...logs, ...found];
     next = end + 1;
     // A refusal may have been a bad moment, so the span grows again, slowly.
-    memory.spanBlocks = Math.min(spanBlocksMax, Math.ceil(memory.spanBlocks * 1.1));
+    cache.spanBlocks = Math.min(spanBlocksMax, Math.ceil(cache.spanBlocks * 1.1));
   }
   const settled = Math.min(next - 1, to - settledBlocks);
-  if (settled >= from) await remember(view, memory, vault, logs, settled);
+  if (settled >= from) await remember(view, cache, vault, logs, settled);
   if (next <= to)
     throw new ChainUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
   return logs;
@@ -90,7 +90,7 @@ async function readSpans(view: ChainView, memory: PastMemory, vault: Hex, { from
  * The first block at which `vault` has code, so that nothing happened before. Steps back from the
  * newest block in growing strides, as most vaults asked for are young. 0 if the node forgot.
  */
-async function findFirstCode(view: ChainView, vault: Hex): Promise<number> {
+async function readFirstCode(view: ChainView, vault: Hex): Promise<number> {
   let having = view.block.number;
   let stride = 1;
   let without = -1;
@@ -106,8 +106,8 @@ async function findFirstCode(view: ChainView, vault: Hex): Promise<number> {
   return having;
 }
 
-async function recall(view: ChainView, memory: PastMemory, vault: Hex) {
-  const known = memory.known.get(vault);
+async function recall(view: ChainView, cache: PastCache, vault: Hex) {
+  const known = cache.known.get(vault);
   if (known && known.upTo.number <= view.block.number) {
     const there = await view.blockAt(known.upTo.number);
     if (there?.hash === known.upTo.hash) return known;
@@ -117,12 +117,12 @@ async function recall(view: ChainView, memory: PastMemory, vault: Hex) {
 
 async function remember(
   view: ChainView,
-  memory: PastMemory,
+  cache: PastCache,
   vault: Hex,
   logs: VaultEvent[],
   number: number,
 ) {
   const upTo = await view.blockAt(number);
   if (!upTo) return;
-  memory.known.set(vault, { logs: logs.filter((log) => log.blockNumber <= number), upTo });
+  cache.known.set(vault, { logs: logs.filter((log) => log.blockNumber <= number), upTo });
 }

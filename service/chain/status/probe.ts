@@ -33,14 +33,14 @@ export async function probeHoldings(
   block: BlockReference,
   holders: Holder[],
 ): Promise<Holding[]> {
-  const parts: Holder[][] = [];
+  const groups: Holder[][] = [];
   for (let i = 0; i < holders.length; i += holdersMax) {
-    parts.push(holders.slice(i, i + holdersMax));
+    groups.push(holders.slice(i, i + holdersMax));
   }
-  return (await Promise.all(parts.map((part) => probePart(chain, block, part)))).flat();
+  return (await Promise.all(groups.map((group) => probeGroup(chain, block, group)))).flat();
 }
 
-async function probePart(
+async function probeGroup(
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
   block: BlockReference,
   holders: Holder[],

@@ -2,14 +2,14 @@
 // and addresses asked for in the same moment share the calls.
 
 import type { Hex } from "executable-address";
-import type { AddressStatus, BlockReference } from "executable-address/status";
+import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { together } from "../../flow/together.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
-import { newPastMemory, type PastMemory } from "./past.ts";
+import { newPastCache, type PastCache } from "./past.ts";
 import { sharedHead } from "./shared-head.ts";
-import { readStatuses, type Subject } from "./status.ts";
+import { readStatuses } from "./status.ts";
 import { findBlockAt } from "./view.ts";
 
 export type StatusReader = {
@@ -18,9 +18,9 @@ export type StatusReader = {
    *
    * @throws {ChainUnavailable} when the chain cannot be read: nothing is told from memory
    */
-  read(subject: Subject): Promise<AddressStatus>;
+  read(subject: StatusSubject): Promise<AddressStatus>;
   /** The status at a block below the newest, by its number. @throws {ChainUnavailable} */
-  readAt(subject: Subject, number: number): Promise<AddressStatus>;
+  readAt(subject: StatusSubject, number: number): Promise<AddressStatus>;
   /** The newest block, as fresh as `read` has it. @throws {ChainUnavailable} */
   head(): Promise<BlockReference>;
 };
@@ -35,18 +35,18 @@ const attemptsMax = 3;
 
 /** @param now Unix milliseconds, or any clock that does not go back */
 export function openStatusReader(chain: ChainAccess, now: () => number = Date.now): StatusReader {
-  const memory = newPastMemory();
+  const cache = newPastCache();
   const head = sharedHead(chain, now);
   let current: Reading | undefined;
   const earlier = new LRUCache<number, Promise<Reading>>({ max: earlierMax });
 
   return {
-    head: () => head.find().catch(unread),
+    head: () => head.read().catch(unread),
     async read(subject) {
       for (let attempt = 1; ; attempt++) {
-        const block = await head.find().catch(unread);
+        const block = await head.read().catch(unread);
         if (current?.block.hash !== block.hash) {
-          current = openReading(chain, memory, block);
+          current = openReading(chain, cache, block);
           earlier.clear();
         }
         try {
@@ -54,13 +54,13 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
         } catch (error) {
           // A reorganisation shows as any error at all; a newer head tells whether it was one.
           head.forget();
-          const newer = await head.find().catch(unread);
+          const newer = await head.read().catch(unread);
           if (newer.hash === block.hash || attempt === attemptsMax) unread(error);
         }
       }
     },
     async readAt(subject, number) {
-      const opening = earlier.get(number) ?? openEarlier(chain, memory, number);
+      const opening = earlier.get(number) ?? openEarlier(chain, cache, number);
       earlier.set(number, opening);
       opening.catch(() => earlier.delete(number));
       return (await opening.catch(unread)).read(subject).catch(unread);
@@ -68,19 +68,19 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
   };
 }
 
-type Reading = { block: BlockReference; read(subject: Subject): Promise<AddressStatus> };
+type Reading = { block: BlockReference; read(subject: StatusSubject): Promise<AddressStatus> };
 
-async function openEarlier(chain: ChainAccess, memory: PastMemory, number: number) {
+async function openEarlier(chain: ChainAccess, cache: PastCache, number: number) {
   const block = await findBlockAt(chain, number);
   if (!block) throw new ChainUnavailable(`chain ${chain.chainId} has no block ${number}`);
-  return openReading(chain, memory, block);
+  return openReading(chain, cache, block);
 }
 
 /** The reading of one block, as far as anybody asked. */
-function openReading(chain: ChainAccess, memory: PastMemory, block: BlockReference): Reading {
+function openReading(chain: ChainAccess, cache: PastCache, block: BlockReference): Reading {
   const answers = new LRUCache<Hex, Promise<AddressStatus>>({ max: answersMax });
-  const ask = together<Subject, AddressStatus>(
-    (subjects) => readStatuses(chain, memory, block, subjects),
+  const ask = together<StatusSubject, AddressStatus>(
+    (subjects) => readStatuses(chain, cache, block, subjects),
     { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
   );
   return {

@@ -10,15 +10,15 @@ export const headMsMax = 100;
 /** @param now Unix milliseconds, or any clock that does not go back */
 export function sharedHead(chain: ChainAccess, now: () => number) {
   let pending: Promise<BlockReference> | undefined;
-  let foundAt = Number.NEGATIVE_INFINITY;
-  const find = () => {
-    if (pending && now() - foundAt < headMsMax) return pending;
-    foundAt = Number.POSITIVE_INFINITY;
+  let foundAtMs = Number.NEGATIVE_INFINITY;
+  const read = () => {
+    if (pending && now() - foundAtMs < headMsMax) return pending;
+    foundAtMs = Number.POSITIVE_INFINITY;
     const asked = readHead(chain);
     pending = asked;
     asked.then(
       () => {
-        if (pending === asked) foundAt = now();
+        if (pending === asked) foundAtMs = now();
       },
       () => {
         if (pending === asked) pending = undefined;
@@ -27,7 +27,7 @@ export function sharedHead(chain: ChainAccess, now: () => number) {
     return asked;
   };
   const forget = () => {
-    if (foundAt !== Number.POSITIVE_INFINITY) pending = undefined;
+    if (foundAtMs !== Number.POSITIVE_INFINITY) pending = undefined;
   };
-  return { find, forget };
+  return { read, forget };
 }

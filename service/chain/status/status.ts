@@ -13,12 +13,9 @@ import {
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { countOnce } from "./native-token.ts";
-import { type PastMemory, readPast } from "./past.ts";
+import { type PastCache, readPast } from "./past.ts";
 import { probeHoldings } from "./probe.ts";
 import { type ChainView, viewAt } from "./view.ts";
-
-/** Whose status: an address in EIP-55 case and the intent it was derived from. */
-export type Subject = StatusSubject;
 
 /**
  * The statuses of `subjects`, in their order, all at `block`: 3 calls for up to 150 of them, and
@@ -28,17 +25,17 @@ export type Subject = StatusSubject;
  */
 export async function readStatuses(
   chain: ChainAccess,
-  memory: PastMemory,
+  cache: PastCache,
   block: BlockReference,
-  subjects: Subject[],
+  subjects: StatusSubject[],
 ): Promise<(AddressStatus | Error)[]> {
   const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
   const probed = await probeHoldings(chain, block, holders);
-  const holdings = await countOnce(chain.rpc, memory.nativeTokens, block, holders, probed);
+  const holdings = await countOnce(chain.rpc, cache.nativeTokens, block, holders, probed);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
     subjects.map((subject, index) =>
-      readOne(view, memory, subject, holdings[index]!).catch((error: Error) => error),
+      readOne(view, cache, subject, holdings[index]!).catch((error: Error) => error),
     ),
   );
   // Logs are asked for by number, so only a chain that still has this block vouches for them.
@@ -49,13 +46,18 @@ export async function readStatuses(
   return statuses;
 }
 
-async function readOne(view: ChainView, memory: PastMemory, subject: Subject, holding: Holding) {
-  const events = holding.codeBytes > 0 ? await readPast(view, memory, subject.address) : [];
+async function readOne(
+  view: ChainView,
+  cache: PastCache,
+  subject: StatusSubject,
+  holding: Holding,
+) {
+  const events = holding.codeBytes > 0 ? await readPast(view, cache, subject.address) : [];
   try {
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
     // A past that the code contradicts was not all of it: the next read must not build on it.
-    memory.known.delete(subject.address);
+    cache.known.delete(subject.address);
     throw error;
   }
 }

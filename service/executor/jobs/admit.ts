@@ -9,9 +9,9 @@ import { gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
 import { patience } from "./backoff.ts";
 import {
   type Batch,
-  batchBytesMax,
+  batchCalldataBytes,
   batchesOf,
-  itemBytesMax,
+  itemCalldataBytes,
   type Ready,
   sharesOf,
 } from "./batch.ts";
@@ -53,7 +53,7 @@ export function admit(
     const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
-      const size = { gas: batch.gas, bytes: batchBytesMax(batch) };
+      const size = { gas: batch.gas, bytes: batchCalldataBytes(batch) };
       const shares = sharesOf(batch, gasPerByte(purse));
       const costs = shareOut(costOf(size, purse.suggested.maxFee, purse.perByte), shares);
       shares.forEach((share, index) => {
@@ -74,7 +74,7 @@ export function admit(
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, tokens } = ready;
   if (tokens || item.job.paidFailures > 0) return false;
-  const size = { gas, bytes: itemBytesMax(ready) };
+  const size = { gas, bytes: itemCalldataBytes(ready) };
   const cost = costOf(size, purse.neededPerGas, purse.perByte);
   const value = valueOfTips(parts.chain.tipPrices, item.tips);
   return value > 0n && value * tipMargin.by >= cost * tipMargin.of;

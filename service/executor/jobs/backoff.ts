@@ -1,13 +1,13 @@
 // How long to hold an address back after a failure.
 
 const firstSeconds = 15;
-/** What fails for hours is looked at a few times a day: each look costs a simulation. */
+/** What fails for hours is tried a few times a day: each try costs an estimate of its gas. */
 const longestSeconds = 21_600;
 
-/** What passes by itself, such as a budget that is spent, is looked at at least so often. */
+/** An obstacle that ends by itself, such as a spent budget, is checked at least so often. */
 const patienceSeconds = 3600;
 
-/** Seconds to wait for that: as long again as the money has waited already. */
+/** Seconds until the next check of such an obstacle: as long as the money has waited already. */
 export function patience(firstSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(firstSeconds, waitedSeconds), patienceSeconds);
 }

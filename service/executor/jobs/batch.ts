@@ -7,7 +7,7 @@ import type { Tuning } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
 /**
- * What was simulated alone, and the gas it takes as a transaction of its own. `tokens`: a recovery
+ * What was estimated by itself, and the gas it takes as a transaction of its own. `tokens`: a recovery
  * of these. Otherwise an execution; `isTipped`: its tip pays for it.
  */
 export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: boolean };
@@ -17,7 +17,7 @@ export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax">;
 
-/** An eighth more than simulated: calls may reach other branches by the time they are mined. */
+/** An eighth more than estimated: calls may reach other branches by the time they are mined. */
 const margin = 1.125;
 const baseGas = 40_000;
 
@@ -66,10 +66,10 @@ const callBytes = 100;
 const itemBytes = 256;
 
 /** Of calldata at most. */
-export const itemBytesMax = ({ item, tokens = [] }: Ready): number =>
+export const itemCalldataBytes = ({ item, tokens = [] }: Ready): number =>
   itemBytes + size(item.job.terms) + 32 * tokens.length;
-export const batchBytesMax = ({ ready }: Batch): number =>
-  ready.reduce((sum, each) => sum + itemBytesMax(each), callBytes);
+export const batchCalldataBytes = ({ ready }: Batch): number =>
+  ready.reduce((sum, each) => sum + itemCalldataBytes(each), callBytes);
 
 /**
  * Each address's part of the gas, by what it took alone; the parts sum to the whole.
@@ -77,13 +77,13 @@ export const batchBytesMax = ({ ready }: Batch): number =>
  * @param gasPerByte where the chain takes a fee for bytes: the gas that costs as much
  */
 export function sharesOf({ ready, gas }: Batch, gasPerByte: number): Share[] {
-  const weights = ready.map((each) => each.gas + gasPerByte * itemBytesMax(each));
+  const weights = ready.map((each) => each.gas + gasPerByte * itemCalldataBytes(each));
   const sum = weights.reduce((all, weight) => all + weight, 0);
-  const parts = weights.map((weight) => Math.floor((gas * weight) / sum));
-  parts[0]! += gas - parts.reduce((all, part) => all + part, 0);
+  const gases = weights.map((weight) => Math.floor((gas * weight) / sum));
+  gases[0]! += gas - gases.reduce((all, each) => all + each, 0);
   return ready.map(({ item: { job }, isTipped = false }, index) => ({
     address: job.address,
-    gas: parts[index]!,
+    gas: gases[index]!,
     accountId: job.accountId,
     isClientId: job.isClientId,
     isTipped,

@@ -59,7 +59,7 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
     tokens.map((token) => ({ vault: job.address, token })),
   );
   const holdings = await readHoldings(pass, asked, turn);
-  const coins = await findCoins(pass, asked, holdings, turn);
+  const coins = await readCoins(pass, asked, holdings, turn);
   let at = 0;
   return items.map(({ tokens }) => {
     const mine = holdings.slice(at, at + tokens.length);
@@ -80,7 +80,7 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
  * several endpoints where there are several. Asked once for each token; not known of nodes that
  * take no state overrides, and then both count.
  */
-async function findCoins(
+async function readCoins(
   { memory, view }: Pass,
   asked: readonly { vault: Hex; token: Hex }[],
   holdings: readonly Holding[],
@@ -107,7 +107,7 @@ async function findCoins(
   return new Set([...memory.nativeTokens].flatMap(([token, isCoin]) => (isCoin ? token : [])));
 }
 
-/** In parts; a part that no endpoint answers for makes those of the next pass smaller. */
+/** In groups. Where no endpoint answers for a group, those of the next pass are smaller. */
 async function readHoldings(
   { parts, memory, view }: Pass,
   asked: readonly { vault: Hex; token: Hex }[],
@@ -115,24 +115,24 @@ async function readHoldings(
 ): Promise<Holding[]> {
   const holdings: Holding[] = [];
   for (let at = 0; at < asked.length; ) {
-    const part = asked.slice(at, at + memory.probeMax);
+    const group = asked.slice(at, at + memory.probeMax);
     const wanted = {
       chainId: parts.chain.chainId,
       timestamp: view.head.timestamp,
-      count: part.length,
+      count: group.length,
     };
     const read = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
-    const call = { method: "eth_call", params: [{ data: probeData(part) }, view.at] };
+    const call = { method: "eth_call", params: [{ data: probeData(group) }, view.at] };
     try {
       const [answer] = await view.readInTurn([call], turn, (each) => isReadable(each, read));
       holdings.push(...read(answer!));
     } catch (error) {
       if (error instanceof ChainUnavailable) {
-        memory.probeMax = Math.max(1, Math.floor(part.length / 4));
+        memory.probeMax = Math.max(1, Math.floor(group.length / 4));
       }
       throw error;
     }
-    at += part.length;
+    at += group.length;
   }
   memory.probeMax = Math.min(holdersMax, memory.probeMax * 2);
   return holdings;

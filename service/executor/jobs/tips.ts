@@ -12,7 +12,7 @@ export function weiOf(prices: TipPrices, token: Hex, amount: bigint): bigint | u
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);
 }
 
-/** A simulated execution that succeeds has run each call of it, so these were paid. Wei. */
+/** Wei. An execution whose estimate succeeds runs each of its calls, so it pays these tips. */
 export function valueOfTips(prices: TipPrices, tips: readonly Tip[]): bigint {
   return tips.reduce((sum, { token, amount }) => sum + (weiOf(prices, token, amount) ?? 0n), 0n);
 }

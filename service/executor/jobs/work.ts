@@ -21,8 +21,8 @@ import { backoffSeconds, patience } from "./backoff.ts";
 import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
 import { type Decision, decide } from "./decide.ts";
+import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
-import { simulateExecutions, simulateRecoveries } from "./simulate.ts";
 
 /** When a node could not say what would happen, or there is no money or room to send it. */
 const soonSeconds = 15;
@@ -119,16 +119,16 @@ async function readyToExecute(
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "execute" ? [item] : [],
   );
-  const found = await simulateExecutions(pass, items);
+  const found = await estimateExecutions(pass, items);
   return items.flatMap((item, index) => {
-    const simulation = found[index];
-    if (!simulation) return [];
-    if (simulation.result === "fails") updates.push(afterFailure(pass, item, simulation.reason));
-    else if (simulation.result === "unknown") {
+    const estimate = found[index];
+    if (!estimate) return [];
+    if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
+    else if (estimate.result === "unknown") {
       updates.push(later(pass, item.job, "simulation_unavailable"));
-    } else if (gasOf([{ item, gas: simulation.gas }]) > gasMax(pass)) {
-      updates.push(afterFailure(pass, item, `takes ${simulation.gas} gas`));
-    } else return [{ item, gas: simulation.gas }];
+    } else if (gasOf([{ item, gas: estimate.gas }]) > gasMax(pass)) {
+      updates.push(afterFailure(pass, item, `takes ${estimate.gas} gas`));
+    } else return [{ item, gas: estimate.gas }];
     return [];
   });
 }
@@ -142,12 +142,12 @@ async function readyToRecover(
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "recover" ? [{ item, tokens: decision.tokens }] : [],
   );
-  const found = await simulateRecoveries(pass, items);
+  const found = await estimateRecoveries(pass, items);
   return items.flatMap(({ item }, index) => {
-    const simulation = found[index];
-    if (!simulation) return [];
-    const { tokens, reason } = simulation;
-    const gas = recoverGas(item, tokens, simulation.gas);
+    const estimate = found[index];
+    if (!estimate) return [];
+    const { tokens, reason } = estimate;
+    const gas = recoverGas(item, tokens, estimate.gas);
     if (tokens.length === 0) updates.push(afterFailure(pass, item, reason));
     else if (gas > pass.parts.tuning.recoveryGasMax) {
       updates.push(afterFailure(pass, item, `takes ${gas} gas`));

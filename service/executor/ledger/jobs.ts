@@ -153,7 +153,7 @@ function jobOf(row: Row, record: Held): Job {
 }
 
 /** How often a job failed, zero where there is none. */
-export async function findFailures(
+export async function readFailures(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,

@@ -108,7 +108,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         due.map((job) => job.address),
         [address(3)],
       );
-      assert.equal(await ledger.findNextNonce(chainId, sender), 6);
+      assert.equal(await ledger.readNextNonce(chainId, sender), 6);
     });
 
     test("every transaction signed for a purpose is kept, with fees above 2^53", async () => {
@@ -137,7 +137,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       };
       assert.equal(await ledger.settlePurpose(fence, settlement), true);
       assert.equal(await ledger.settlePurpose(fence, settlement), false);
-      assert.equal(await ledger.findSpending(chainId, 3), 10n ** 18n);
+      assert.equal(await ledger.readSpending(chainId, 3), 10n ** 18n);
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
       const due = await ledger.findDueJobs(chainId, 1000, 10);
       assert.deepEqual(
@@ -237,13 +237,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block }));
         const rest = { state: "idle" as const, dueAt: null, reason: null };
         await ledger.updateJobs(fence, [{ ...rest, address: address(1) }]);
-        assert.equal(await ledger.findLookedSince(chainId), 0);
+        assert.equal(await ledger.readLookedUntil(chainId), 0);
         assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
         assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
-        assert.equal(await ledger.findLookedSince(chainId), 80);
+        assert.equal(await ledger.readLookedUntil(chainId), 80);
         await ledger.takeLease(chainId, "b", await ledger.findLease(chainId));
         await assert.rejects(ledger.saveLook(fence, hints, 90), LeaseLost);
-        assert.equal(await ledger.findLookedSince(chainId), 80);
+        assert.equal(await ledger.readLookedUntil(chainId), 80);
       });
     });
 

@@ -5,8 +5,8 @@ import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint } from "../desk/hints.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Zero where this chain's executor has never looked. */
-export async function findLookedSince(db: Kysely<Tables>, chainId: number): Promise<number> {
+/** Unix milliseconds; zero where this chain's executor has never looked. */
+export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
     .select("since")

@@ -256,7 +256,7 @@ export const shareOf = (row: Tables["executor_purpose_addresses"]): Share => ({
 });
 
 /** One above the highest nonce ever given out, 0 when none was. */
-export async function findNextNonce(
+export async function readNextNonce(
   db: Kysely<Tables>,
   chainId: number,
   sender: Hex,

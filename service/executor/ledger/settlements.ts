@@ -92,7 +92,7 @@ export function reopenPurpose(
 }
 
 /** Wei paid for gas on a day, counted from the epoch by the chain's clock. */
-export async function findSpending(
+export async function readSpending(
   db: Kysely<Tables>,
   chainId: number,
   day: number,
@@ -107,7 +107,7 @@ export async function findSpending(
 }
 
 /** By account, on a day. Wei. */
-export async function findAccountSpending(
+export async function readAccountSpending(
   db: Kysely<Tables>,
   chainId: number,
   day: number,
@@ -187,7 +187,7 @@ async function addSpending(
     .execute();
   const shares = rows.map(shareOf);
   const costs = shareOut(paid, shares);
-  const accounts = await findAccountSpending(transaction, chainId, day);
+  const accounts = await readAccountSpending(transaction, chainId, day);
   let total = shares.length === 0 ? paid : 0n;
   for (const share of shares) {
     const cost = costs.get(share.address)!;
@@ -215,7 +215,7 @@ async function saveSpending(
   day: number,
   more: bigint,
 ): Promise<void> {
-  const wei = ((await findSpending(transaction, chainId, day)) + more).toString();
+  const wei = ((await readSpending(transaction, chainId, day)) + more).toString();
   await transaction
     .insertInto("executor_spending")
     .values({ chain_id: chainId, day, wei })

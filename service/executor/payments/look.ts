@@ -78,7 +78,7 @@ export async function lookAtNew(pass: Pass): Promise<void> {
 async function beginWalk({ parts, memory: { looks } }: Pass): Promise<Walk> {
   const { ledger, chain } = parts;
   if (!looks.since) {
-    const kept = await ledger.findLookedSince(chain.chainId);
+    const kept = await ledger.readLookedUntil(chain.chainId);
     looks.since = { known: kept, kept };
   }
   const from = Math.max(0, looks.since.known - overlapMs);
@@ -141,12 +141,12 @@ async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Ho
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /** @returns undefined where it was too much for the endpoints: the next step asks for less */
-async function probe(pass: Pass, subjects: readonly Holder[]): Promise<Probed | undefined> {
+async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
-    for (let at = 0; at < subjects.length; at += holdersMax) {
-      const { paid, isCorroborated } = await probePart(pass, subjects.slice(at, at + holdersMax));
+    for (let at = 0; at < holders.length; at += holdersMax) {
+      const { paid, isCorroborated } = await probeSome(pass, holders.slice(at, at + holdersMax));
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }
@@ -154,20 +154,20 @@ async function probe(pass: Pass, subjects: readonly Holder[]): Promise<Probed | 
     return found;
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, subjects.length) / 4));
+    looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
     // A single vault that no endpoint answers for is passed over; the next walk comes to it again.
-    return subjects.length > 1 ? undefined : { ...found, isWhole: false };
+    return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }
 
 /** Money that any of several endpoints shows is enough for a hint. */
-async function probePart(pass: Pass, subjects: readonly Holder[]) {
+async function probeSome(pass: Pass, holders: readonly Holder[]) {
   const { parts, memory, view } = pass;
   const { head } = view;
   const wanted = {
     chainId: parts.chain.chainId,
     timestamp: head.timestamp,
-    count: subjects.length,
+    count: holders.length,
   };
   const holdings = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
   const isUsable = (answer: Answer) => {
@@ -177,12 +177,12 @@ async function probePart(pass: Pass, subjects: readonly Holder[]) {
       return false;
     }
   };
-  const call = { method: "eth_call", params: [{ data: probeData(subjects) }, view.at] };
+  const call = { method: "eth_call", params: [{ data: probeData(holders) }, view.at] };
   const answers = await view.readSeveral([call], memory.looks.turn++, isUsable);
   const all = answers.map(([answer]) => holdings(answer!));
   const isPaid = (index: number) =>
     all.some((each) => each[index]!.native > 0n || (each[index]!.balance ?? 0n) > 0n);
-  const paid = subjects.flatMap(({ vault }, index) =>
+  const paid = holders.flatMap(({ vault }, index) =>
     isPaid(index) ? [{ address: vault, block: { number: head.number, timestamp: pass.now } }] : [],
   );
   return { paid, isCorroborated: answers.length >= view.quorum };

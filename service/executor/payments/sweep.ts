@@ -44,7 +44,7 @@ export async function sweep(pass: Pass): Promise<{ upTo: number; isOld: boolean 
   // then: ends above it may not stand any more, and the newest kept end would hide that.
   const below = newest === undefined ? 0 : newest.number - view.head.number;
   let keepsEnds = below <= 0;
-  let next = await findNext(pass, target);
+  let next = await readFirstBlock(pass, target);
   for (let ranges = 0; ranges < parts.tuning.rangesPerPass && next <= target; ranges++) {
     const to = Math.min(target, next + memory.rangeBlocks - 1);
     const found = await readRange(pass, next, to);
@@ -63,13 +63,13 @@ export async function sweep(pass: Pass): Promise<{ upTo: number; isOld: boolean 
 }
 
 /** The first block to read: a little below the newest end of a sweep that still stands. */
-async function findNext(pass: Pass, target: number): Promise<number> {
+async function readFirstBlock(pass: Pass, target: number): Promise<number> {
   const { parts, view } = pass;
   const { chainId } = parts.chain;
   let end = await parts.ledger.findSweptBlock(chainId, view.head.number + 1);
   if (!end) {
     const later = await parts.ledger.findSweptBlock(chainId);
-    return later ? Math.max(0, target - deepReorgBlocks) : findStart(pass, target);
+    return later ? Math.max(0, target - deepReorgBlocks) : readStart(pass, target);
   }
   let firstLost: SweptBlock | undefined;
   while (end && !(await stands(pass, end))) {
@@ -107,7 +107,7 @@ async function stands({ view }: Pass, end: SweptBlock): Promise<boolean> {
 }
 
 /** Where to begin with no cursor: at the head, or, if addresses were created, before the oldest. */
-async function findStart({ parts, view }: Pass, target: number): Promise<number> {
+async function readStart({ parts, view }: Pass, target: number): Promise<number> {
   const oldest = await parts.ledger.findOldestCreation();
   if (oldest === undefined) return Math.max(0, target + 1 - parts.tuning.resweepBlocks);
   let [low, high] = [0, Math.max(0, target)];

@@ -220,7 +220,7 @@ export async function readNonces({ parts, view }: Pass): Promise<number[]> {
  */
 export async function nextNonce(pass: Pass): Promise<number | undefined> {
   const { parts, view } = pass;
-  const own = await parts.ledger.findNextNonce(parts.chain.chainId, parts.signer.address);
+  const own = await parts.ledger.readNextNonce(parts.chain.chainId, parts.signer.address);
   const nonces = await readNonces(pass);
   const reached = nonces[view.quorum - 1];
   if (reached !== undefined) return Math.max(own, reached);

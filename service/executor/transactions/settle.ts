@@ -161,7 +161,7 @@ async function updateOf(
   if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
     return { ...base, failures: 0, recoveryFailures: 0 };
   }
-  const before = await parts.ledger.findFailures(parts.chain.chainId, address);
+  const before = await parts.ledger.readFailures(parts.chain.chainId, address);
   const notBefore = now + backoffSeconds(before.failures + 1, parts.random);
   const failures = {
     failures: before.failures + 1,

@@ -57,7 +57,7 @@ async function fillGaps(
 ): Promise<void> {
   const { parts, view } = pass;
   const { chainId } = parts.chain;
-  const next = await parts.ledger.findNextNonce(chainId, parts.signer.address);
+  const next = await parts.ledger.readNextNonce(chainId, parts.signer.address);
   if (next <= nonce || !view.isWhole) return;
   const final = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
   const known = new Set([...pending, ...final].map((purpose) => purpose.nonce));

@@ -11,7 +11,7 @@ import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
 
 export type Caller = { accountId: string; kind: CredentialKind };
-export type Purpose = "create" | "read";
+type Use = "create" | "read";
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
 /**
@@ -31,7 +31,7 @@ type AuthorizeParts = Pick<Parts, "accounts" | "now">;
  * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
  * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
  *
- * @param purpose `read` for what makes nothing: it keeps when the credential was used, and no count
+ * @param use `read` for what makes nothing: it keeps when the credential was used, and no count
  * @throws {Refusal} as above
  * @throws {UnavailableError} when the store of credentials does not answer
  */
@@ -39,7 +39,7 @@ export async function authorize(
   request: FastifyRequest,
   reply: FastifyReply,
   parts: AuthorizeParts,
-  purpose: Purpose = "create",
+  use: Use = "create",
 ): Promise<Caller> {
   const { rawHeaders } = request.raw;
   const authorizations = headerValues(rawHeaders, "authorization");
@@ -52,20 +52,20 @@ export async function authorize(
   if (authorizations.length + clientIds.length === 0) {
     throw unauthorized("send an API key as Authorization: Bearer, or a client ID as X-Client-Id");
   }
-  const use =
+  const caller =
     authorizations[0] === undefined
-      ? await useClientId(clientIds[0] as string, origins, reply, parts, purpose)
-      : await useApiKey(authorizations[0], origins, reply, parts, purpose);
+      ? await useClientId(clientIds[0] as string, origins, reply, parts, use)
+      : await useApiKey(authorizations[0], origins, reply, parts, use);
 
-  const policy = policies[use.kind];
-  const verdict = await parts.accounts.limiter.take(`${policy.name} ${use.accountId}`, policy);
-  const headers = limitHeaders(verdict, use.kind);
+  const policy = policies[caller.kind];
+  const verdict = await parts.accounts.limiter.take(`${policy.name} ${caller.accountId}`, policy);
+  const headers = limitHeaders(verdict, caller.kind);
   if (!verdict.admitted) {
     const wait = headers["retry-after"];
     throw new Refusal("rate_limited", `over the limit: try again in ${wait} s`, { headers });
   }
   reply.headers(headers);
-  return use;
+  return caller;
 }
 
 async function useApiKey(
@@ -73,7 +73,7 @@ async function useApiKey(
   origins: string[],
   reply: FastifyReply,
   parts: AuthorizeParts,
-  purpose: Purpose,
+  use: Use,
 ): Promise<Caller> {
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
@@ -92,7 +92,7 @@ async function useApiKey(
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "apiKey" };
-  countWhenAnswered(caller, digest, reply, parts, purpose);
+  countWhenAnswered(caller, digest, reply, parts, use);
   return caller;
 }
 
@@ -101,14 +101,14 @@ async function useClientId(
   origins: string[],
   reply: FastifyReply,
   parts: AuthorizeParts,
-  purpose: Purpose,
+  use: Use,
 ): Promise<Caller> {
   assertSpelled("clientId", clientId);
   const digest = digestOf(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
   const caller: Caller = { accountId: found.accountId, kind: "clientId" };
-  countWhenAnswered(caller, digest, reply, parts, purpose);
+  countWhenAnswered(caller, digest, reply, parts, use);
   const [origin, ...more] = origins;
   if (origin === undefined) {
     throw new Refusal(
@@ -162,11 +162,11 @@ function countWhenAnswered(
   digest: Buffer,
   reply: FastifyReply,
   { accounts, now }: AuthorizeParts,
-  purpose: Purpose,
+  use: Use,
 ): void {
   reply.raw.once("finish", () => {
     if (reply.statusCode >= 500) return;
-    const served = purpose === "create" ? "created" : "used";
+    const served = use === "create" ? "created" : "used";
     const outcome = reply.statusCode < 400 ? served : "refused";
     accounts.usage.count({ ...caller, digest, atMs: now() }, outcome);
   });

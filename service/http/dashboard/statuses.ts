@@ -27,7 +27,7 @@ export function mountStatuses(
     const { addresses } = parseInput(statusesInput, request.query);
     const items = addresses.map(async (address) => {
       try {
-        return { address, status: await statuses.read(await statuses.findSubject(address)) };
+        return { address, status: await statuses.read(await statuses.readSubject(address)) };
       } catch (error) {
         if (error instanceof Refusal) return { address, error: error.code };
         log.error({ err: error, address }, "a status failed");

@@ -16,7 +16,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
-import { findSigningKey } from "../../webhooks/sign.ts";
+import { readSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { parseInput } from "./input.ts";
@@ -54,7 +54,7 @@ export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
       endpoints: (await listEndpoints(db, accountId)).map(shown),
       max: endpointsMax,
       types: eventTypes,
-      publicKey: (await findSigningKey(db)).publicKey,
+      publicKey: (await readSigningKey(db)).publicKey,
       chains: parts.chains.known.map(({ chainId, name, confirmations }) => ({
         chainId,
         name,

@@ -25,7 +25,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "simulation" }))],
     async handler(request, reply) {
-      const subject = await statuses.findSubject(addressOf(request));
+      const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many simulations");
       const { chainId } = subject.intent;
       const found = await simulateOn(chainId)(subject).catch((error) =>

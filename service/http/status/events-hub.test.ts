@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
-import type { ServiceStatus } from "executable-address/status";
-import type { Subject } from "../../chain/status/status.ts";
+import type { ServiceStatus, StatusSubject } from "executable-address/status";
 import { openEventHub } from "./events-hub.ts";
 import type { Statuses } from "./source.ts";
 
 const subject = (digit: string) =>
-  ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as Subject;
+  ({ address: `0x${digit.repeat(40)}`, intent: { chainId: 1 } }) as StatusSubject;
 
 /** A chain whose one address holds `balance`, counting how often it is asked. */
 function counted() {

@@ -7,8 +7,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
-import type { BlockReference, ServiceStatus } from "executable-address/status";
-import type { Subject } from "../../chain/status/status.ts";
+import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { withTrace } from "../../trace/trace.ts";
 import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
@@ -23,7 +22,7 @@ type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain
 type Chain = { head: BlockReference | undefined };
 
 type Watch = {
-  subject: Subject;
+  subject: StatusSubject;
   streams: Set<Stream>;
   /** Oldest first; the last is the present state. */
   frames: Frame[];
@@ -60,7 +59,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
   let streams = 0;
   const beats = setInterval(() => beat(watches.values(), chains), heartbeatMs).unref();
 
-  function watchOf(subject: Subject): Watch {
+  function watchOf(subject: StatusSubject): Watch {
     let watch = watches.get(subject.address);
     if (!watch) {
       watch = newWatch(subject);
@@ -93,7 +92,12 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
       (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax &&
       clients.held(client) < streamsPerClientMax,
     /** Sends to `response` until it closes. Call the answer then. */
-    open(subject: Subject, client: string, lastId: string | undefined, response: Out): () => void {
+    open(
+      subject: StatusSubject,
+      client: string,
+      lastId: string | undefined,
+      response: Out,
+    ): () => void {
       clients.add(client, 1);
       const watch = watchOf(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
@@ -203,7 +207,7 @@ async function readBetween(
   return (await Promise.all(between)).filter((status) => status !== undefined);
 }
 
-const newWatch = (subject: Subject): Watch => ({
+const newWatch = (subject: StatusSubject): Watch => ({
   subject,
   streams: new Set(),
   frames: [],

@@ -29,7 +29,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
 
   return {
     async handler(request, reply) {
-      const subject = await statuses.findSubject(addressOf(request));
+      const subject = await statuses.readSubject(addressOf(request));
       const client = networkOf(request.ip);
       reply.header("content-type", "text/event-stream; charset=utf-8");
       reply.header("cache-control", "no-store");

@@ -1,11 +1,10 @@
 // Statuses as the service tells them: whose, from which chain, and what the executor has in flight.
 
 import { formatAddress } from "executable-address";
-import type { BlockReference, ServiceStatus } from "executable-address/status";
+import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
-import type { Subject } from "../../chain/status/status.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
@@ -14,14 +13,14 @@ import { openBlockTimes } from "./block-times.ts";
 
 export type Statuses = {
   /** Whom a path or a query names. @throws {Refusal} as a look-up of the same address would */
-  findSubject(address: string | undefined): Promise<Subject>;
+  readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
    * At the newest block; what money it shows, the executor is told of.
    * @throws {Refusal} `chain_unavailable`
    */
-  read(subject: Subject): Promise<ServiceStatus>;
+  read(subject: StatusSubject): Promise<ServiceStatus>;
   /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
-  readAt(subject: Subject, number: number): Promise<ServiceStatus>;
+  readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
   /** The newest block of a chain. @throws {Refusal} `chain_unavailable` */
   head(chainId: number): Promise<BlockReference>;
 };
@@ -33,7 +32,7 @@ export function openStatuses(parts: Parts): Statuses {
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
   return {
-    async findSubject(text) {
+    async readSubject(text) {
       const digits = addressDigits(text);
       const address = Buffer.from(digits, "hex");
       const terms = await store.findTerms(address);

@@ -10,7 +10,7 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "status" }))],
     async handler(request, reply) {
-      const subject = await statuses.findSubject(addressOf(request));
+      const subject = await statuses.readSubject(addressOf(request));
       const found = await statuses.read(subject);
       return reply.header("cache-control", "no-store").send(found);
     },

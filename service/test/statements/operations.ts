@@ -46,7 +46,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
-import { findSigningKey } from "../../webhooks/sign.ts";
+import { readSigningKey } from "../../webhooks/sign.ts";
 import { accounts, addressOf, began, chains, endpointId, largeCount, sender } from "./account.ts";
 
 /** By name. Each may be repeated. */
@@ -321,7 +321,7 @@ function deliveries({ store, nowMs }: World): Operations {
     "webhooks: a test": () => sendTest(db, endpointId, nowMs),
     "webhooks: deliveries shown": () => listDeliveries(db, endpointId, 100),
     "webhooks: old deliveries go": () => pruneDeliveries(db, nowMs + 10 ** 10),
-    "webhooks: the key": () => findSigningKey(db),
+    "webhooks: the key": () => readSigningKey(db),
     "webhooks: an endpoint, from first to last": async () => {
       const targets = "any" as const;
       const input = { url: "https://example.com/hook", types: [], targets };
@@ -392,7 +392,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
       await ledger.saveSweep(fence, { number: 200, hash: "0x200" }, sightings.slice(0, 1), 1);
     },
     "executor: 250 looked at": () => ledger.updateJobs(fence, updates),
-    "executor: how often a job failed": () => ledger.findFailures(chainId, many[0]!),
+    "executor: how often a job failed": () => ledger.readFailures(chainId, many[0]!),
     "executor: a purpose, from first to last": settle,
     "executor: an operator drops a job, and has it again": async () => {
       await dropJob(db, chainId, many[2]!);
@@ -401,18 +401,18 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     "executor: purposes of a deep reorganisation": async () => {
       await ledger.findFinalAbove(chainId, sender, size - 20);
       await ledger.findFinalFrom(chainId, sender, size - 20);
-      await ledger.findNextNonce(chainId, sender);
+      await ledger.readNextNonce(chainId, sender);
     },
     "executor: spending": async () => {
-      await ledger.findSpending(chainId, 1);
-      await ledger.findAccountSpending(chainId, 1);
+      await ledger.readSpending(chainId, 1);
+      await ledger.readAccountSpending(chainId, 1);
       await desk.gasSpentFor("acc_1");
     },
     "executor: new records looked at": async () => {
       const until = await ledger.readClock();
       const { created } = await ledger.findCreated({ from: began, until }, startPlace, 450);
       await ledger.findHeld(created.map(({ address }) => address));
-      await ledger.findLookedSince(chainId);
+      await ledger.readLookedUntil(chainId);
       const block = { number: 1, timestamp: 1 };
       const hints = created.slice(0, 100).map(({ address }) => ({ address, block }));
       await ledger.saveLook(fence, hints, 1);

@@ -15,7 +15,7 @@ import { startDelivery } from "../deliver.ts";
 import { replay } from "../deliveries/enqueue.ts";
 import { listDeliveries } from "../deliveries/list.ts";
 import type { Sent } from "../send.ts";
-import { findSigningKey } from "../sign.ts";
+import { readSigningKey } from "../sign.ts";
 import { addHook, happen, newAccount } from "../world-for-tests.ts";
 
 type Sending = { host: string; answer(latencyMs: number): void };
@@ -62,7 +62,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         });
       const { stop: end } = startDelivery({
         ...{ store, send, now: () => nowMs++, random: () => 0.5, pollMs: 1 },
-        ...{ key: await findSigningKey(store.db), log: pino({ level: "silent" }) },
+        ...{ key: await readSigningKey(store.db), log: pino({ level: "silent" }) },
       });
       stop = end;
     };

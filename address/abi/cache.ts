@@ -4,7 +4,7 @@
 //
 // Addresses lie in slots, found by their text and by their bytes alike: beside one bounded Map by
 // text, records are made 1.18 times as fast with a WASM keccak and decoded 1.25 times (1.02 to 1.04
-// with noble's); without any memory of them 1.39 and 1.54 times (1.40 and 1.60). Functions found by
+// with noble's); without any cache of them 1.39 and 1.54 times (1.40 and 1.60). Functions found by
 // the bytes that terms carry: decoded 1.33 times as fast (1.12). Medians of interleaved runs, two
 // calls.
 
@@ -15,7 +15,7 @@ import type { AbiFunction } from "./type.ts";
 /** An address as it was `given`, and its `text` in EIP-55 case. */
 type Address = { readonly given: string; readonly text: Hex };
 
-export type Memory = {
+export type Cache = {
   readonly keccak: Keccak;
   /** One to a slot, whichever came last: {@link slotOfText} and {@link slotOfBytes}. */
   readonly addresses: (Address | undefined)[];
@@ -27,24 +27,24 @@ export type Memory = {
   readonly carried: (AbiFunction | undefined)[];
 };
 
-const memories = new WeakMap<Keccak, Memory>();
+const caches = new WeakMap<Keccak, Cache>();
 const slots = 1024;
 const entriesMax = 1024;
 const keyLengthMax = 512;
 
-export function memoryOf(keccak: Keccak): Memory {
-  let memory = memories.get(keccak);
-  if (!memory) {
-    memory = {
+export function cacheOf(keccak: Keccak): Cache {
+  let cache = caches.get(keccak);
+  if (!cache) {
+    cache = {
       keccak,
       addresses: new Array(slots).fill(undefined),
       addressBytes: new Uint8Array(20 * slots),
       functions: new Map(),
       carried: new Array(slots).fill(undefined),
     };
-    memories.set(keccak, memory);
+    caches.set(keccak, cache);
   }
-  return memory;
+  return cache;
 }
 
 /** Keeps `value`, in place of the oldest entry when the map is full. */

@@ -1,0 +1,160 @@
+// Asks a node by eth_estimateGas whether a transaction would succeed and for how much gas, before
+// anything is paid for it. The calls may be hostile: each gets no more gas than it would be sent
+// with, a few go in one request, a request that takes too long is halved until the slow call is
+// found, and a pass spends a bounded time on all of them.
+
+import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
+import {
+  type Answer,
+  type Call,
+  type CallError,
+  isRevert,
+  quantity,
+  toQuantity,
+} from "../../chain/rpc/json-rpc.ts";
+import { explainRevert } from "../../chain/simulation/revert.ts";
+import type { Pass } from "../parts.ts";
+import type { Examined } from "./examine.ts";
+
+/** `unknown`: the node could not say, which does not count as a failure of the address. */
+export type Estimate =
+  | { result: "succeeds"; gas: number }
+  | { result: "fails"; reason: string }
+  | { result: "unknown" };
+
+const groupMax = 10;
+const groupMs = 3000;
+const aloneMs = 1500;
+
+/**
+ * Each execution by itself, at the newest block. Not at the pending one: there some nodes run their
+ * whole pool for each of these calls.
+ * @returns undefined for those that this pass had no time for
+ */
+export async function estimateExecutions(
+  pass: Pass,
+  items: readonly Examined[],
+): Promise<(Estimate | undefined)[]> {
+  const { parts } = pass;
+  const gas = toQuantity(parts.tuning.intentGasMax);
+  const calls = items.map(({ job }) => {
+    const data = toHex(executeCalldata(job.terms));
+    const call = { from: parts.signer.address, to: parts.factory, data, gas };
+    return { method: "eth_estimateGas", params: [call, "latest"] };
+  });
+  return estimateAll(pass, calls);
+}
+
+export type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
+
+/**
+ * The tokens that would reach `recovery`. A recovery as a whole succeeds even if nothing is
+ * returned, since the factory goes on after a transfer that fails: so each transfer is asked for by
+ * itself. The factory gives all transfers equal gas: `gas` is the dearest one's, times their number.
+ * @returns undefined for those that this pass had no time for
+ */
+export async function estimateRecoveries(
+  pass: Pass,
+  items: readonly { item: Examined; tokens: readonly Hex[] }[],
+): Promise<(RecoveryEstimate | undefined)[]> {
+  const gas = toQuantity(pass.parts.tuning.recoveryGasMax);
+  const calls = items.flatMap(({ item: { recovery, job, vault }, tokens }) =>
+    tokens.map((token) => {
+      const amount = vault.balances.get(token) ?? 0n;
+      const call =
+        token === zeroAddress
+          ? { from: job.address, to: recovery, value: toQuantity(amount) }
+          : { from: job.address, to: token, data: encodeTransfer(recovery, amount) };
+      return { method: "eth_estimateGas", params: [{ ...call, gas, gasPrice: "0x0" }, "latest"] };
+    }),
+  );
+  const found = await estimateAll(pass, calls);
+  let at = 0;
+  return items.map(({ tokens }) => {
+    const mine = found.slice(at, at + tokens.length);
+    at += tokens.length;
+    return mine.includes(undefined) ? undefined : sumOf(tokens, mine as Estimate[]);
+  });
+}
+
+function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate {
+  const sum: RecoveryEstimate = { tokens: [], gas: 0, reason: "simulation_unavailable" };
+  let dearest = 0;
+  estimates.forEach((estimate, index) => {
+    if (estimate.result === "fails") sum.reason = estimate.reason;
+    if (estimate.result !== "succeeds") return;
+    sum.tokens.push(tokens[index]!);
+    dearest = Math.max(dearest, estimate.gas);
+  });
+  sum.gas = dearest * sum.tokens.length;
+  return sum;
+}
+
+/** Where a second endpoint is there, it has to show a failure too: one alone may lag or lie. */
+async function estimateAll(pass: Pass, calls: Call[]): Promise<(Estimate | undefined)[]> {
+  const untilMs = pass.parts.clock() + pass.parts.tuning.estimateMsMax;
+  const turn = pass.memory.estimateTurn++;
+  const found = await tryInGroups(pass, calls, turn, untilMs);
+  if (pass.view.quorum < 2) return found;
+  const failed = found.flatMap((each, index) => (each?.result === "fails" ? [index] : []));
+  const again = await tryInGroups(
+    pass,
+    failed.map((index) => calls[index]!),
+    turn + 1,
+    untilMs,
+  );
+  again.forEach((each, index) => {
+    if (each?.result === "succeeds") found[failed[index]!] = each;
+  });
+  return found;
+}
+
+async function tryInGroups(
+  pass: Pass,
+  calls: readonly Call[],
+  turn: number,
+  untilMs: number,
+): Promise<(Estimate | undefined)[]> {
+  const { parts, view } = pass;
+  const found = new Array<Estimate | undefined>(calls.length).fill(undefined);
+  const queue: number[][] = [];
+  const all = calls.map((_, index) => index);
+  for (let at = 0; at < all.length; at += groupMax) {
+    queue.push(all.slice(at, at + groupMax));
+  }
+  for (let group = queue.shift(); group; group = queue.shift()) {
+    // The first group is tried whatever the time, so that every pass gets some done.
+    if (parts.clock() > untilMs && found.some((each) => each !== undefined)) break;
+    const isAlone = group.length === 1;
+    const answers = await view.tryRead(
+      group.map((index) => calls[index]!),
+      turn,
+      isAlone ? aloneMs : groupMs,
+    );
+    if (answers) {
+      group.forEach((index, place) => {
+        found[index] = estimateOf(answers[place]!);
+      });
+    } else if (isAlone) {
+      found[group[0]!] = { result: "fails", reason: `not simulated within ${aloneMs} ms` };
+    } else {
+      const half = Math.ceil(group.length / 2);
+      queue.unshift(group.slice(0, half), group.slice(half));
+    }
+  }
+  return found;
+}
+
+function estimateOf(answer: Answer): Estimate {
+  if ("result" in answer) return { result: "succeeds", gas: Number(quantity(answer.result)) };
+  const { error } = answer;
+  const isOverGas = /gas required exceeds|exceeds (block )?gas|intrinsic gas/i.test(error.message);
+  if (!isRevert(error) && !isOverGas) return { result: "unknown" };
+  return { result: "fails", reason: reasonOf(error) };
+}
+
+function reasonOf({ data, message }: CallError): string {
+  if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
+    return explainRevert(data as Hex);
+  return message.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+}
