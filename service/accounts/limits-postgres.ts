@@ -21,11 +21,11 @@ const sweepIntervalMs = 600_000;
  * @param nowMicros for tests; the database's own clock when left out
  */
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
-  let sweptAt = performance.now();
+  let sweptAtMs = performance.now();
   const judge = async (asked: Asked[]): Promise<LimitVerdict[]> => {
     const rows = await withTimeout(spend(store, countByKey(asked), nowMicros?.()));
-    if (performance.now() - sweptAt > sweepIntervalMs) {
-      sweptAt = performance.now();
+    if (performance.now() - sweptAtMs > sweepIntervalMs) {
+      sweptAtMs = performance.now();
       await sweep(store.db);
     }
     return verdicts(asked, rows);

@@ -57,25 +57,25 @@ const keysBeforeSweep = 10_000;
 
 /**
  * A limiter for one process.
- * @param nowMs never goes back
+ * @param clock milliseconds; never goes back
  */
-export function memoryLimiter(nowMs: () => number = () => performance.now()): Limiter {
-  const wholeAt = new Map<string, number>();
+export function memoryLimiter(clock: () => number = () => performance.now()): Limiter {
+  const wholeAtMs = new Map<string, number>();
   let sweepAbove = keysBeforeSweep;
 
-  const sweep = (now: number) => {
-    for (const [key, time] of wholeAt) if (time <= now) wholeAt.delete(key);
-    sweepAbove = Math.max(keysBeforeSweep, wholeAt.size * 2);
+  const sweep = (nowMs: number) => {
+    for (const [key, timeMs] of wholeAtMs) if (timeMs <= nowMs) wholeAtMs.delete(key);
+    sweepAbove = Math.max(keysBeforeSweep, wholeAtMs.size * 2);
   };
 
   return {
     async take(key, policy) {
-      const now = nowMs();
-      const dueInMs = Math.max(0, (wholeAt.get(key) ?? now) - now);
+      const nowMs = clock();
+      const dueInMs = Math.max(0, (wholeAtMs.get(key) ?? nowMs) - nowMs);
       const admitted = dueInMs + policy.intervalMs <= policy.burst * policy.intervalMs;
       if (!admitted) return toVerdict(false, dueInMs, policy);
-      wholeAt.set(key, now + dueInMs + policy.intervalMs);
-      if (wholeAt.size > sweepAbove) sweep(now);
+      wholeAtMs.set(key, nowMs + dueInMs + policy.intervalMs);
+      if (wholeAtMs.size > sweepAbove) sweep(nowMs);
       return toVerdict(true, dueInMs + policy.intervalMs, policy);
     },
   };

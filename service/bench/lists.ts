@@ -71,7 +71,7 @@ const page = (more: Partial<AddressQuery>): AddressQuery => ({
   ...{ accountId: "", order: "newest", limit: 20, nowMs: began + 10 ** 9, ...more },
 });
 const middle = (size: number): Cursor => ({
-  at: began + size / 2,
+  atMs: began + size / 2,
   address: Buffer.alloc(20, 0x80),
 });
 const addresses =

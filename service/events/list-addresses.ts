@@ -27,19 +27,19 @@ export type AddressQuery = AddressFilter & {
   nowMs: number;
 };
 
-/** `at` Unix milliseconds, `address` 20 bytes. */
-export type Cursor = { at: number; address: Buffer };
+/** `address` 20 bytes. */
+export type Cursor = { atMs: number; address: Buffer };
 
 export type ListedAddress = {
   address: Buffer;
-  createdAt: number;
+  createdAtMs: number;
   /** The fixed part of the terms, 256 bytes. Unverified. */
   termsHead: Buffer;
   reference: string | null;
   state: string;
   block: { number: number; hash: string; timestamp: number } | null;
   transactionHash: string | null;
-  settledAt: number | null;
+  settledAtMs: number | null;
 };
 
 /** Rows of one statement, which others wait for: each may lie on pages of its own. */
@@ -69,7 +69,7 @@ export async function listAddresses(
       if (items.length === query.limit) break;
       read += 1;
       const item = itemOf(row, query.nowMs);
-      cursor = { at: Number(row.walk_at), address: item.address };
+      cursor = { atMs: Number(row.walk_at), address: item.address };
       if (fits(item, query)) items.push(item);
     }
     isMore = read < rows.length || rows.length === step;
@@ -132,14 +132,14 @@ async function readRows(
   const until = bySettled ? query.settledUntil : query.createdUntil;
   const settled = order === "oldest" ? nowMs - settleMs : undefined;
   // The cursor stands in the bounds too: only by one range of times is a view's index entered.
-  const least = Math.max(from ?? 0, order === "oldest" ? (cursor?.at ?? 0) : 0);
-  const last = order === "newest" && cursor ? cursor.at + 1 : Number.MAX_SAFE_INTEGER;
+  const least = Math.max(from ?? 0, order === "oldest" ? (cursor?.atMs ?? 0) : 0);
+  const last = order === "newest" && cursor ? cursor.atMs + 1 : Number.MAX_SAFE_INTEGER;
   const latest = Math.min(until ?? last, settled ?? last, last);
   const at = sql.ref(`a.${walk.at}`);
   const way = sql.raw(order === "newest" ? "desc" : "asc");
   const behind = sql.raw(order === "newest" ? "<" : ">");
   const afterCursor = cursor
-    ? sql`and (${at}, a.address) ${behind} (${cursor.at}, ${cursor.address})`
+    ? sql`and (${at}, a.address) ${behind} (${cursor.atMs}, ${cursor.address})`
     : sql``;
   // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
@@ -162,7 +162,7 @@ function itemOf(row: Row, nowMs: number): ListedAddress {
   const seen = seenOf(row);
   return {
     address: Buffer.from(row.address),
-    createdAt: Number(row.created_at),
+    createdAtMs: Number(row.created_at),
     termsHead,
     reference: row.reference,
     ...seen,
@@ -188,12 +188,12 @@ function seenOf(row: SeenRow): Seen {
         ? null
         : { number: Number(number), hash: hash ?? "", timestamp: Number(timestamp ?? 0) },
     transactionHash: row.transaction_hash,
-    settledAt: row.settled_at === null ? null : Number(row.settled_at),
+    settledAtMs: row.settled_at === null ? null : Number(row.settled_at),
   };
 }
 
 /** What was last seen of an address; of those without money nothing is kept. */
-export type Seen = Pick<ListedAddress, "state" | "block" | "transactionHash" | "settledAt">;
+export type Seen = Pick<ListedAddress, "state" | "block" | "transactionHash" | "settledAtMs">;
 
 /** By address, 40 hex digits; those of which nothing is kept are left out. */
 export async function findSeen(
@@ -224,6 +224,6 @@ function fits(item: ListedAddress, query: AddressFilter): boolean {
   if (token !== undefined && !token.equals(tokenOf(item.termsHead))) return false;
   if (chainId !== undefined && chainId !== chainIdOf(item.termsHead)) return false;
   if (reference !== undefined && item.reference !== reference) return false;
-  if (createdFrom !== undefined && item.createdAt < createdFrom) return false;
-  return createdUntil === undefined || item.createdAt < createdUntil;
+  if (createdFrom !== undefined && item.createdAtMs < createdFrom) return false;
+  return createdUntil === undefined || item.createdAtMs < createdUntil;
 }

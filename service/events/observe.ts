@@ -59,12 +59,12 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   await keepAnchors(db, chainId, [...blocks.values()]);
   const events = await saveObservations(
     db,
-    observed.map((each) => ({ ...each, lookAt: nextLook(each.watch, each.status, nowMs) })),
+    observed.map((each) => ({ ...each, lookAtMs: nextLook(each.watch, each.status, nowMs) })),
     { publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
   );
   await postponeWatches(
     db,
-    faults.map((watch) => ({ watch, lookAt: nowMs + waitMs(watch.looks) })),
+    faults.map((watch) => ({ watch, lookAtMs: nowMs + waitMs(watch.looks) })),
   );
   return events;
 }

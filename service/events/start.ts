@@ -44,23 +44,23 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
   const onFault = (address: string, err: unknown) =>
     log.warn({ err, address }, "an address could not be observed; it will be tried again");
   let isDefaultKept = false;
-  let prunedAt = 0;
+  let prunedAtMs = 0;
   while (!signal.aborted) {
-    let wait = parts.pollMs;
+    let waitMs = parts.pollMs;
     try {
       if (!isDefaultKept) await keepDefault(parts.store, chainId, confirmations);
       isDefaultKept = true;
       const events = await observe({ ...parts, onFault }, observed);
       for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
-      if (parts.now() - prunedAt > pruneMs) {
+      if (parts.now() - prunedAtMs > pruneMs) {
         await prune(parts.store.db, "events", parts.now() - eventsKeptMs);
-        prunedAt = parts.now();
+        prunedAtMs = parts.now();
       }
     } catch (err) {
       log.warn({ err }, "addresses were not observed; they will be");
-      wait = faultMs;
+      waitMs = faultMs;
     }
-    await sleep(wait, undefined, { signal }).catch(() => {});
+    await sleep(waitMs, undefined, { signal }).catch(() => {});
   }
 }
 

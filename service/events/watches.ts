@@ -105,8 +105,8 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
   }));
 }
 
-/** `lookAt` Unix milliseconds: when to look again though no money came; null: never. */
-export type Observation = { watch: Watch; status: AddressStatus; lookAt: number | null };
+/** `lookAtMs` Unix milliseconds: when to look again though no money came; null: never. */
+export type Observation = { watch: Watch; status: AddressStatus; lookAtMs: number | null };
 
 /** Of one commit, for which creates wait: some 20 ms. */
 const observationsMax = 50;
@@ -139,9 +139,9 @@ function saveSome(
   return db.transaction().execute(async (transaction) => {
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
-    for (const { watch, status, lookAt } of inOrder) {
+    for (const { watch, status, lookAtMs } of inOrder) {
       const types = changesOf(watch.known, status);
-      if (!(await updateWatch(transaction, watch, status, types, lookAt, nowMs))) continue;
+      if (!(await updateWatch(transaction, watch, status, types, lookAtMs, nowMs))) continue;
       const sum = movedSum(watch.accountId, watch.known.moved, status);
       if (sum) sums.push(sum);
       if (types.length === 0) continue;
@@ -189,7 +189,7 @@ async function updateWatch(
   watch: Watch,
   status: AddressStatus,
   types: EventType[],
-  lookAt: number | null,
+  lookAtMs: number | null,
   nowMs: number,
 ): Promise<boolean> {
   const { number, hash, timestamp } = status.block;
@@ -210,7 +210,7 @@ async function updateWatch(
       transaction_hash: evidence?.transactionHash ?? null,
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(knownOf(status)),
-      look_at: lookAt,
+      look_at: lookAtMs,
       // Money that came above the block that was read is still to be looked at.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
@@ -241,15 +241,15 @@ async function nextPosition(
   return Number(position);
 }
 
-/** It could not be read: again at `lookAt`, and what was marked since is not forgotten. */
+/** It could not be read: again at `lookAtMs`, and what was marked since is not forgotten. */
 export async function postponeWatches(
   db: Kysely<Tables>,
-  watches: readonly { watch: Watch; lookAt: number | null }[],
+  watches: readonly { watch: Watch; lookAtMs: number | null }[],
 ): Promise<void> {
-  for (const { watch, lookAt } of watches) {
+  for (const { watch, lookAtMs } of watches) {
     await db
       .updateTable("watches")
-      .set({ due_block: null, look_at: lookAt, looks: watch.looks + 1 })
+      .set({ due_block: null, look_at: lookAtMs, looks: watch.looks + 1 })
       .where("account_id", "=", watch.accountId)
       .where("address", "=", watch.address)
       .where("version", "=", watch.version)

@@ -52,7 +52,7 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   const keep = together((finished: Finished[]) => finish(parts.store.db, finished, parts.random), {
     sizeMax: 64,
   });
-  let prunedAt = 0;
+  let prunedAtMs = 0;
 
   const count = (id: string, by: 1 | -1) => {
     const counted = (underWay.get(id) ?? 0) + by;
@@ -74,23 +74,23 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
   };
 
   while (!signal.aborted) {
-    let wait = parts.pollMs;
+    let waitMs = parts.pollMs;
     try {
       const free = most.all - running.size;
       const due = free > 0 ? await findDueEndpoints(parts.store.db, isSlow, parts.now(), 256) : [];
       const endpoints = share(due, free, most, underWay);
       if (endpoints.length > 0) await serve(endpoints);
-      if (isSlow && parts.now() - prunedAt > pruneMs) {
-        prunedAt = parts.now();
-        await pruneDeliveries(parts.store.db, prunedAt);
+      if (isSlow && parts.now() - prunedAtMs > pruneMs) {
+        prunedAtMs = parts.now();
+        await pruneDeliveries(parts.store.db, prunedAtMs);
       }
-      if (endpoints.length > 0) wait = 1;
+      if (endpoints.length > 0) waitMs = 1;
     } catch (err) {
       parts.log.warn({ err }, "no deliveries were claimed; they will be");
-      wait = faultMs;
+      waitMs = faultMs;
     }
     // Full, or nothing due: until a place is free, or something may be.
-    const idle = sleep(wait, undefined, { signal }).catch(() => {});
+    const idle = sleep(waitMs, undefined, { signal }).catch(() => {});
     await (running.size >= most.all ? Promise.race(running) : idle);
   }
   await Promise.all(running);

@@ -29,9 +29,9 @@ export function openChainRpc(urls: readonly string[]): ChainRpc {
 }
 
 function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
-  const failedAt = new Map<Endpoint, number>();
+  const failedAtMs = new Map<Endpoint, number>();
   const isBack = (each: Endpoint) =>
-    performance.now() - (failedAt.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;
+    performance.now() - (failedAtMs.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;
   return {
     async request(method, params) {
       let refusal: CallError | undefined;
@@ -40,13 +40,13 @@ function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
       for (const endpoint of order) {
         try {
           const [answer] = await endpoint.ask([{ method, params }]);
-          failedAt.delete(endpoint);
+          failedAtMs.delete(endpoint);
           if ("result" in answer!) return answer.result;
           refusal = answer!.error;
           // What the chain itself answers, or a question no node takes, another answers alike.
           if (isRevert(refusal) || refusal.code === invalidParams) break;
         } catch (error) {
-          failedAt.set(endpoint, performance.now());
+          failedAtMs.set(endpoint, performance.now());
           failure = error;
         }
       }

@@ -48,11 +48,11 @@ async function askAll(
   const { name, pace } = provider;
   const answers = new Array<Answer>(calls.length);
   const open = calls.map((call, index): OpenCall => ({ call, index, attempts: 0 }));
-  const until = performance.now() + patienceMs;
+  const untilMs = performance.now() + patienceMs;
   const lane = async () => {
     while (open.length > 0) {
       const pauseMs = pace.pauseMs();
-      if (performance.now() + pauseMs > until) {
+      if (performance.now() + pauseMs > untilMs) {
         throw new ChainUnavailable(`${name} allows no more calls for ${pauseMs} ms`);
       }
       if (pauseMs > 0) await wait(pauseMs);

@@ -54,9 +54,9 @@ export function followHeads(urls: readonly string[], options: HeadsOptions): Hea
 /** Keeps one subscription. Alive: it told of a block, and not long ago. */
 function follow(url: string, onHead: () => void, options: HeadsOptions) {
   const { stopping, silentMs = 60_000, retryMs = 1000 } = options;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
   let delayMs = retryMs;
-  const isAlive = () => performance.now() - toldAt < silentMs;
+  const isAlive = () => performance.now() - toldAtMs < silentMs;
 
   const open = () => {
     if (stopping.aborted) return;
@@ -70,7 +70,7 @@ function follow(url: string, onHead: () => void, options: HeadsOptions) {
     };
     socket.onmessage = ({ data }) => {
       if (!isHead(data)) return;
-      toldAt = performance.now();
+      toldAtMs = performance.now();
       delayMs = retryMs;
       silence.refresh();
       onHead();
@@ -79,7 +79,7 @@ function follow(url: string, onHead: () => void, options: HeadsOptions) {
     socket.onclose = () => {
       clearTimeout(silence);
       stopping.removeEventListener("abort", stop);
-      toldAt = Number.NEGATIVE_INFINITY;
+      toldAtMs = Number.NEGATIVE_INFINITY;
       setTimeout(open, delayMs).unref();
       delayMs = Math.min(delayMs * 2, retryMsMax);
     };

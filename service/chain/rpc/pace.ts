@@ -27,10 +27,10 @@ const forgottenAfterMs = 600_000;
 /** @param now milliseconds by a clock that does not go back */
 export function openPace(now: () => number): Pace {
   let learnt = fresh(now());
-  let sent: { at: number; calls: number }[] = [];
-  let silentUntil = 0;
+  let sent: { atMs: number; calls: number }[] = [];
+  let silentUntilMs = 0;
   const sentWithin = (ms: number) => {
-    sent = sent.filter(({ at }) => now() - at < ms);
+    sent = sent.filter(({ atMs }) => now() - atMs < ms);
     return sent.reduce((sum, { calls }) => sum + calls, 0);
   };
   const room = () => Math.floor(learnt.perSecond - sentWithin(1000));
@@ -38,9 +38,9 @@ export function openPace(now: () => number): Pace {
     callsMax: () => learnt.callsMax,
     pauseMs() {
       if (now() - learnt.sinceMs > forgottenAfterMs) learnt = fresh(now());
-      const silentMs = Math.ceil(silentUntil - now());
+      const silentMs = Math.ceil(silentUntilMs - now());
       if (silentMs > 0) return silentMs;
-      return room() >= 1 ? 0 : Math.max(1, Math.ceil(1000 - (now() - sent[0]!.at)));
+      return room() >= 1 ? 0 : Math.max(1, Math.ceil(1000 - (now() - sent[0]!.atMs)));
     },
     take(open) {
       const callsMax = Math.max(1, Math.min(learnt.callsMax, room()));
@@ -51,13 +51,13 @@ export function openPace(now: () => number): Pace {
         if (count > 0 && bytes > learnt.bytesMax) break;
         count++;
       }
-      if (count > 0) sent.push({ at: now(), calls: count });
+      if (count > 0) sent.push({ atMs: now(), calls: count });
       return open.splice(0, count);
     },
     limited(retryAfterMs = pauseMsDefault) {
       const least = Math.max(perSecondMin, sentWithin(1000) * 0.7);
       learnt.perSecond = Math.min(learnt.perSecond, least);
-      silentUntil = Math.max(silentUntil, now() + retryAfterMs);
+      silentUntilMs = Math.max(silentUntilMs, now() + retryAfterMs);
     },
     tooMuch(calls) {
       learnt.callsMax = Math.max(1, Math.min(learnt.callsMax, Math.floor(calls / 2)));

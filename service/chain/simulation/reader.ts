@@ -41,9 +41,9 @@ export function openSimulations(
     const { answers } = current;
     const known = answers.get(subject.address);
     if (known) return known;
-    const until = now() + waitMsMax;
+    const untilMs = now() + waitMsMax;
     const asked = inTurn(() => {
-      if (now() > until) throw new ChainUnavailable("no place became free in time");
+      if (now() > untilMs) throw new ChainUnavailable("no place became free in time");
       return simulate(chain, block, subject);
     });
     answers.set(subject.address, asked);

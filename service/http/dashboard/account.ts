@@ -7,9 +7,9 @@ import { listAudit } from "../../accounts/audit.ts";
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { Refusal } from "../errors.ts";
+import { integerInput, parseInput, toIso, toIsoOrNull } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { integerInput, parseInput } from "./input.ts";
-import { accountIdOf, actorOf, toIso, toIsoOrNull } from "./session.ts";
+import { accountIdOf, actorOf } from "./session.ts";
 
 const hourMs = 3_600_000;
 const activityPage = 50;

@@ -12,12 +12,12 @@ import {
   stateNow,
 } from "../../events/list-addresses.ts";
 import { findReferences } from "../../events/references.ts";
-import { findOwned, type OwnedPlace } from "../../store/owned.ts";
+import { findOwned } from "../../store/owned.ts";
 import { CorruptError } from "../../store/store.ts";
-import { stateInput, timeInput } from "../lists/addresses.ts";
+import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input.ts";
+import { formatCursor, parseCursor, stateInput } from "../lists/filters.ts";
 import type { Parts } from "../parts.ts";
-import { integerInput, parseInput } from "./input.ts";
-import { accountIdOf, toIso, toIsoOrNull } from "./session.ts";
+import { accountIdOf } from "./session.ts";
 
 /** `address` may be the beginning of one; any letter case. It goes with `token` alone. */
 const listInput = z
@@ -47,13 +47,13 @@ export function mountAddresses(
     const asked = parseInput(listInput, request.query);
     const { cursor, limit, address, token, ...filter } = asked;
     const accountId = accountIdOf(request);
-    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const place = cursor === undefined ? undefined : parseCursor(cursor);
     const ofToken = token ? wholeAddress(token) : undefined;
     const isFiltered = Object.values(filter).some((each) => each !== undefined);
     const { found, next } = isFiltered
       ? await findListed(store, {
           accountId,
-          after,
+          cursor: place,
           limit,
           token: ofToken,
           nowMs: now(),
@@ -61,7 +61,7 @@ export function mountAddresses(
         })
       : await findOwned(store.db, {
           accountId,
-          after,
+          after: place && { createdAtMs: place.atMs, address: place.address },
           addresses: address ? addressRange(address) : undefined,
           token: ofToken,
           limit,
@@ -81,7 +81,9 @@ export function mountAddresses(
           seen: shownSeen(seen.get(digits) ?? nothingSeen, intent.expirationTimestamp, now()),
         };
       }),
-      next: next ? `${next.createdAtMs}-${Buffer.from(next.address).toString("hex")}` : null,
+      next: next
+        ? formatCursor({ atMs: next.createdAtMs, address: Buffer.from(next.address) })
+        : null,
     };
   });
 }
@@ -90,36 +92,29 @@ const nothingSeen: Seen = {
   state: "unfunded",
   block: null,
   transactionHash: null,
-  settledAt: null,
+  settledAtMs: null,
 };
 
-const shownSeen = (seen: Seen, expirationTimestamp: number, nowMs: number) => ({
-  ...seen,
-  state: stateNow(seen.state, expirationTimestamp, nowMs),
-  settledAt: toIsoOrNull(seen.settledAt),
+const shownSeen = (
+  { state, settledAtMs, ...evidence }: Seen,
+  expirationTimestamp: number,
+  nowMs: number,
+) => ({
+  ...evidence,
+  state: stateNow(state, expirationTimestamp, nowMs),
+  settledAt: toIsoOrNull(settledAtMs),
 });
 
-type Listed = Omit<AddressQuery, "order" | "cursor"> & { after: OwnedPlace | undefined };
-
-async function findListed(store: Parts["store"], { after, ...query }: Listed) {
-  const cursor = after && { at: after.createdAtMs, address: Buffer.from(after.address) };
-  const { items, next } = await listAddresses(store.db, { ...query, cursor, order: "newest" });
+async function findListed(store: Parts["store"], query: Omit<AddressQuery, "order">) {
+  const { items, next } = await listAddresses(store.db, { ...query, order: "newest" });
   const found = await Promise.all(
-    items.map(async ({ address, createdAt }) => {
+    items.map(async ({ address, createdAtMs }) => {
       const terms = await store.findTerms(address);
       if (!terms) throw new CorruptError("an address of the account has no record");
-      return { address, createdAtMs: createdAt, terms };
+      return { address, createdAtMs, terms };
     }),
   );
-  return { found, next: next && { createdAtMs: next.at, address: next.address } };
-}
-
-function parseCursor(cursor: string): { createdAtMs: number; address: Buffer } {
-  const [, createdAt, digits] = /^([0-9]{1,15})-([0-9a-f]{40})$/.exec(cursor) ?? [];
-  if (createdAt === undefined || digits === undefined) {
-    throw invalid("cursor", "expected the next of the page before");
-  }
-  return { createdAtMs: Number(createdAt), address: Buffer.from(digits, "hex") };
+  return { found, next: next && { createdAtMs: next.atMs, address: next.address } };
 }
 
 /** The lowest and the highest address that begin with `text`. */

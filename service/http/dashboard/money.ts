@@ -5,9 +5,9 @@ import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countAsked, listMoney } from "../../events/money.ts";
+import { integerInput, parseInput, toIso } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { integerInput, parseInput } from "./input.ts";
-import { accountIdOf, toIso } from "./session.ts";
+import { accountIdOf } from "./session.ts";
 
 const dayMs = 86_400_000;
 const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });

@@ -10,9 +10,9 @@ import {
   removeOrigin,
 } from "../../accounts/origin-list.ts";
 import { explainOrigin, findAllowing, judgeOrigin, originsMax } from "../../accounts/origins.ts";
+import { parseInput, toIso } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
-import { accountIdOf, actorOf, toIso } from "./session.ts";
+import { accountIdOf, actorOf } from "./session.ts";
 
 const originInput = z.strictObject({ origin: z.string().max(2000) });
 const verdictInput = z.strictObject({

@@ -76,7 +76,3 @@ export const actorOf = (request: FastifyRequest, { now }: Pick<Parts, "now">): A
   userAgent: request.headers["user-agent"]?.slice(0, userAgentMax),
   atMs: now(),
 });
-
-/** Unix milliseconds as ISO 8601, for pages. */
-export const toIso = (ms: number) => new Date(ms).toISOString();
-export const toIsoOrNull = (ms: number | null) => (ms === null ? null : toIso(ms));

@@ -4,9 +4,9 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { Refusal } from "../errors.ts";
+import { parseInput, toIso } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
-import { accountIdOf, actorOf, toIso } from "./session.ts";
+import { accountIdOf, actorOf } from "./session.ts";
 
 const endInput = z.strictObject({ id: z.string().max(100) });
 

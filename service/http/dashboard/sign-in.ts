@@ -10,9 +10,9 @@ import {
   type SignInErrorCode,
 } from "../../accounts/sign-in.ts";
 import { Refusal } from "../errors.ts";
+import { parseInput } from "../input.ts";
 import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
 import { actorOf } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;

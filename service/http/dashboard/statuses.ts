@@ -4,9 +4,9 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { Refusal } from "../errors.ts";
+import { parseInput } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/source.ts";
-import { parseInput } from "./input.ts";
 
 const statusesMax = 20;
 const statusesInput = z.strictObject({

@@ -18,9 +18,9 @@ import {
 } from "../../webhooks/endpoints.ts";
 import { readSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
+import { parseInput, toIso, toIsoOrNull } from "../input.ts";
 import type { Parts } from "../parts.ts";
-import { parseInput } from "./input.ts";
-import { accountIdOf, actorOf, toIso, toIsoOrNull } from "./session.ts";
+import { accountIdOf, actorOf } from "./session.ts";
 
 const deliveriesShown = 50;
 const addInput = z.strictObject({

@@ -1,31 +1,19 @@
 // GET /addresses: spec/service.md, "Lists". The account's own addresses, with what was last seen.
 
-import { formatAddress, InvalidError, parseAddress } from "executable-address";
+import { formatAddress, parseAddress } from "executable-address";
 import { z } from "zod";
 import {
   amountOf,
-  type Cursor,
   chainIdOf,
   type ListedAddress,
   listAddresses,
   tokenOf,
 } from "../../events/list-addresses.ts";
-import { integerInput, parseInput } from "../dashboard/input.ts";
-import { toIso, toIsoOrNull } from "../dashboard/session.ts";
+import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
-
-/** ISO 8601 with its offset, as Unix milliseconds. */
-export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-export const stateInput = z.enum([
-  "unfunded",
-  "partially_funded",
-  "funded",
-  "executed",
-  "expired",
-  "recovered",
-]);
+import { formatCursor, parseCursor, stateInput } from "./filters.ts";
 
 const input = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
@@ -58,7 +46,7 @@ export function addresses(parts: Parts): Route {
       reply.header("cache-control", "no-store");
       return {
         items: items.map((item) => shown(item, keccak, publicUrl)),
-        next: next ? `${next.at}-${next.address.toString("hex")}` : null,
+        next: next ? formatCursor(next) : null,
       };
     },
   };
@@ -71,24 +59,15 @@ function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) 
     address,
     recordUrl: `${publicUrl}/v1/address/${address}`,
     reference: item.reference,
-    createdAt: toIso(item.createdAt),
+    createdAt: toIso(item.createdAtMs),
     chainId: chainIdOf(termsHead),
     token: formatAddress(tokenOf(termsHead), keccak),
     amount: String(amountOf(termsHead)),
     state: item.state,
     block: item.block,
     transactionHash: item.transactionHash,
-    settledAt: toIsoOrNull(item.settledAt),
+    settledAt: toIsoOrNull(item.settledAtMs),
   };
-}
-
-function parseCursor(text: string): Cursor {
-  const [, at, digits] = /^([0-9]{1,15})-([0-9a-f]{40})$/.exec(text) ?? [];
-  if (at !== undefined && digits !== undefined) {
-    return { at: Number(at), address: Buffer.from(digits, "hex") };
-  }
-  const message = "expected the next of an earlier page";
-  throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
 }
 
 const parseToken = (text: string) =>

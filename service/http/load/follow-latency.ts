@@ -30,7 +30,7 @@ export function followLatency(most: number) {
   let busiest = 0;
   let count = 0;
   let sumMs = 0;
-  let startedAt = 0;
+  let startedAtMs = 0;
 
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
@@ -57,12 +57,12 @@ export function followLatency(most: number) {
     took(ms: number, nowMs: number) {
       count++;
       sumMs += ms;
-      if (nowMs - startedAt < windowMs || count < answersMin) return;
-      adjust(nowMs - startedAt);
+      if (nowMs - startedAtMs < windowMs || count < answersMin) return;
+      adjust(nowMs - startedAtMs);
       busiest = 0;
       count = 0;
       sumMs = 0;
-      startedAt = nowMs;
+      startedAtMs = nowMs;
     },
   };
 }

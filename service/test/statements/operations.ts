@@ -81,7 +81,7 @@ function lists({ store, size, nowMs, crowd }: World): Operations {
   const listed = (query: Partial<AddressQuery>) => () =>
     listAddresses(db, { accountId: accounts.many, order: "newest", limit: 100, nowMs, ...query });
   const middle = began + (size / 2) * 1000;
-  const cursor = { at: middle, address: none };
+  const cursor = { atMs: middle, address: none };
   const later = { accountId: accounts.later };
   return {
     "dashboard: newest": owned({}),
@@ -219,7 +219,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     const observations = watches.map((watch: Watch) => ({
       watch: { ...watch, known: nothingKnown },
       status: statusOf(toHex(watch.address), change),
-      lookAt: 1,
+      lookAtMs: 1,
     }));
     const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
       enqueue(tx, events, nowMs);
@@ -233,7 +233,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
       const watches = await due(chains.many)();
       await postponeWatches(
         db,
-        watches.map((watch) => ({ watch, lookAt: 1 })),
+        watches.map((watch) => ({ watch, lookAtMs: 1 })),
       );
     },
     "observer: very many paid": () => mark(hexes, 20),

@@ -60,7 +60,7 @@ async function finishOne(
     .execute();
   const isOver = isTaken || number >= attemptsMax;
   const state = isTaken ? "delivered" : isOver ? "failed" : "waiting";
-  const due_at = isOver ? null : nowMs + waitOf(number, sent, random);
+  const due_at = isOver ? null : nowMs + waitMsOf(number, sent, random);
   await transaction
     .updateTable("webhook_deliveries")
     .set({ state, attempts: number, due_at })
@@ -69,11 +69,11 @@ async function finishOne(
   if (isOver && found.address) {
     await release(transaction, endpointId, Buffer.from(found.address), nowMs);
   }
-  const since = isTaken ? null : (endpoint.failing_since ?? nowMs);
-  const reason = disabledBecause(sent, since, nowMs);
+  const sinceMs = isTaken ? null : (endpoint.failing_since ?? nowMs);
+  const reason = disabledBecause(sent, sinceMs, nowMs);
   await transaction
     .updateTable("webhook_endpoints")
-    .set({ failing_since: since, is_slow: isTaken && latencyMs <= fastMsMax ? 0 : 1, ...reason })
+    .set({ failing_since: sinceMs, is_slow: isTaken && latencyMs <= fastMsMax ? 0 : 1, ...reason })
     .where("id", "=", endpointId)
     .execute();
   await endTurn(transaction, endpointId, nowMs);
@@ -81,20 +81,20 @@ async function finishOne(
   return isTaken ? "delivered" : isOver ? "failed" : "retried";
 }
 
-function disabledBecause({ status }: Sent, failingSince: number | null, nowMs: number) {
+function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs: number) {
   const disabled = (reason: string) => ({ state: "disabled" as const, reason });
   if (status === 410) return disabled("it answered 410 Gone");
-  if (failingSince !== null && nowMs - failingSince >= failingMsMax) {
+  if (failingSinceMs !== null && nowMs - failingSinceMs >= failingMsMax) {
     return disabled("it took nothing for 3 days");
   }
   return {};
 }
 
 /** Jitter, lest all that failed together come back together. */
-function waitOf(number: number, { retryAfterSeconds }: Sent, random: () => number): number {
-  const wait = waitsMs[number - 1]! * (0.9 + random() / 5);
-  const asked = Math.min(retryAfterMsMax, (retryAfterSeconds ?? 0) * 1000);
-  return Math.round(Math.max(wait, asked));
+function waitMsOf(number: number, { retryAfterSeconds }: Sent, random: () => number): number {
+  const waitMs = waitsMs[number - 1]! * (0.9 + random() / 5);
+  const askedMs = Math.min(retryAfterMsMax, (retryAfterSeconds ?? 0) * 1000);
+  return Math.round(Math.max(waitMs, askedMs));
 }
 
 async function release(

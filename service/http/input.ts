@@ -1,5 +1,5 @@
 // What the dashboard's pages and the readers of lists send, parsed: every fault at once, each with
-// its path.
+// its path. And times as their JSON has them: ISO 8601 outside, Unix milliseconds inside.
 
 import { InvalidError, type Issue } from "executable-address";
 import { z } from "zod";
@@ -43,3 +43,9 @@ export const integerInput = (min: number, max: number) =>
     .regex(/^(0|[1-9]\d{0,15})$/, "expected an integer in digits alone")
     .transform(Number)
     .pipe(z.int().min(min).max(max));
+
+/** ISO 8601 with its offset, as Unix milliseconds. */
+export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+export const toIso = (ms: number) => new Date(ms).toISOString();
+export const toIsoOrNull = (ms: number | null) => (ms === null ? null : toIso(ms));
