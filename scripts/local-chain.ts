@@ -21,7 +21,7 @@ import { mnemonicToAccount } from "viem/accounts";
 
 /** anvil's own accounts, known to everybody: worth nothing anywhere else. */
 const mnemonic = "test test test test test test test test test test test junk";
-export const deployerAccount = mnemonicToAccount(mnemonic, { addressIndex: 0 });
+const deployerAccount = mnemonicToAccount(mnemonic, { addressIndex: 0 });
 export const payerAccount = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 

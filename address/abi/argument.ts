@@ -13,7 +13,7 @@ import { padded, reserve, TooLong, type Writer } from "./writer.ts";
 /** Canonical text of a value, or of the values within a list or a tuple. */
 type Canonical = string | Canonical[];
 
-export type ArgumentContext = {
+type ArgumentContext = {
   readonly faults: Faults;
   readonly writer: Writer;
   readonly cache: Cache;

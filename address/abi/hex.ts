@@ -24,7 +24,7 @@ for (let byte = 0; byte < 256; byte++) {
 }
 
 /** Cache for `0x` and digits, under two views: `words` begins with the digits. */
-export type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
+type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
 export function newDigits(bytes: number): Digits {
   const memory = new ArrayBuffer(4 + 4 * Math.ceil(bytes / 2));

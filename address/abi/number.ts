@@ -10,7 +10,7 @@ const canonical = /^(0|-?[1-9][0-9]*)$/;
 const exactDigits = 15;
 
 /** An integer within `[least, most]`: as a double where it is exact and quick, else as a bigint. */
-export type Integer = number | bigint;
+type Integer = number | bigint;
 
 /** The integer of `bits` that `text` spells, or undefined and a fault. */
 export function readInteger(

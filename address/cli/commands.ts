@@ -45,7 +45,7 @@ Exit status: 0 done, 1 refused or not proved, 2 misused.
 `;
 
 /** What a command has of the outside. */
-export type Surroundings = {
+type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;
   readonly print: (text: string) => void;

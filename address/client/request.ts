@@ -98,7 +98,7 @@ export async function fetchOnce(
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
-export type Deadline = {
+type Deadline = {
   readonly signal: AbortSignal;
   /** Starts the time anew, of another length. */
   restart(millis: number): void;

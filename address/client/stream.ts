@@ -11,9 +11,9 @@ import {
   withRequestId,
 } from "./request.ts";
 
-export type ServerEvent = { readonly name: string; readonly data: string; readonly id: string };
+type ServerEvent = { readonly name: string; readonly data: string; readonly id: string };
 
-export type StreamRequest = {
+type StreamRequest = {
   readonly path: string;
   /** Of the last event that was read, to go on behind it. */
   readonly lastId: string | undefined;

@@ -31,7 +31,7 @@ export type Heard =
   | { readonly kind: "ping"; readonly timestamp: number | undefined }
   | { readonly kind: "unavailable" };
 
-export type HearOptions = {
+type HearOptions = {
   readonly signal: AbortSignal | undefined;
   readonly pollMs: number;
   /** So long without a byte, and a stream counts as lost. The service pings every 15 s. */

@@ -11,7 +11,7 @@ import {
 import type { Fault } from "../errors.ts";
 
 /** `names` as terms carry them: `spender,amount`, a tuple's within it as `(to,amount)payments`. */
-export type Grammatical = { name: string; types: AbiType[]; names: string[] };
+type Grammatical = { name: string; types: AbiType[]; names: string[] };
 
 const nameLengthMax = 64;
 const example = '"approve(address spender, uint256 amount)"';

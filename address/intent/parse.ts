@@ -33,7 +33,7 @@ export type NewIntentOptions = TermsOptions & {
 };
 
 /** An intent and its terms, made in one walk. */
-export type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
+type Encoded = { readonly intent: Intent; readonly terms: Uint8Array };
 
 /**
  * The intent that `value` is, by the rules that are frozen: spec/terms.md §1.

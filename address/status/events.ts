@@ -7,7 +7,7 @@ import { hexOf, type Rpc, RpcError, StatusError, toQuantity } from "./rpc.ts";
 import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./vault-events.ts";
 
 /** Whose events, and between which blocks, both inclusive. */
-export type Search = { factory: Hex; vault: Hex; from: number; to: number };
+type Search = { factory: Hex; vault: Hex; from: number; to: number };
 
 /** More calls than this for one search and it is given up: 64 ranges of 10,000 blocks and room. */
 const callsMax = 96;

@@ -59,7 +59,7 @@ type Signal = unknown;
 type Post = { method: "POST"; headers: Record<string, string>; body: string; signal: Signal };
 
 /** As much of the platform's `fetch` as is used. */
-export type Fetch = (url: string, init: Post) => Promise<Reply>;
+type Fetch = (url: string, init: Post) => Promise<Reply>;
 
 const platform = globalThis as unknown as {
   fetch: Fetch;

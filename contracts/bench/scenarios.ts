@@ -26,7 +26,7 @@ import { limitCalldata } from "./limit.ts";
 import { partsOf } from "./parts.ts";
 import { stateGas } from "./state-gas.ts";
 
-export type Figures = Record<string, Record<string, number>>;
+type Figures = Record<string, Record<string, number>>;
 /** Gas under Prague's rules, and what EIP-8037 would make of it. */
 type Cost = { prague: number; eip8037: number };
 

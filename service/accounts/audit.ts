@@ -31,7 +31,7 @@ export type AuditEvent =
 /** Who does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
-export type AuditEntry = {
+type AuditEntry = {
   id: string;
   atMs: number;
   event: AuditEvent;

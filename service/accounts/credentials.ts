@@ -14,7 +14,7 @@ export type CredentialKind = "apiKey" | "clientId";
  * What the spelling of a text says: `valid` as this service issues them, be it known or not;
  * `bad_checksum` of the right form, but mistyped or made up; `malformed` anything else.
  */
-export type Spelling = "valid" | "bad_checksum" | "malformed";
+type Spelling = "valid" | "bad_checksum" | "malformed";
 
 /** Characters of an API key that are kept for display: `svc_sk_` and 8 of its 64 digits. */
 const prefixLength = 15;

@@ -20,7 +20,7 @@ export type Accounts = {
   close(): Promise<void>;
 };
 
-export type AccountsConfig = {
+type AccountsConfig = {
   /** Where browsers reach the service. */
   publicUrl: string;
   signup: "open" | "closed";

@@ -79,7 +79,7 @@ export const passwordCharactersMax = 128;
 const sessionSeconds = 7 * 24 * 3600;
 const resetTokenMs = 24 * 3600 * 1000;
 
-export type SignInOptions = {
+type SignInOptions = {
   /** Where browsers reach the service; on https the cookie is Secure and named `__Host-`. */
   publicUrl: string;
   signup: "open" | "closed";

@@ -162,7 +162,7 @@ async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Ow
   return { createdAtMs: Number(place.created_at), address: place.address };
 }
 
-export type MoneyDay = {
+type MoneyDay = {
   /** From 1970-01-01, UTC. */
   day: number;
   chainId: number;

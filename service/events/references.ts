@@ -8,7 +8,7 @@ import { type Store, UnavailableError } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** `address` 20 bytes. */
-export type NewReference = { accountId: string; address: Uint8Array; reference: string };
+type NewReference = { accountId: string; address: Uint8Array; reference: string };
 
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;

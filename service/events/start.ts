@@ -15,7 +15,7 @@ import { prune } from "./prune.ts";
 const faultMs = 5_000;
 const pruneMs = 60_000;
 
-export type ObserverParts = Omit<ObserveParts, "store" | "onFault"> & {
+type ObserverParts = Omit<ObserveParts, "store" | "onFault"> & {
   store: Pick<Store, "db">;
   chains: Pick<Chains, "known" | "rpcOf">;
   pollMs: number;

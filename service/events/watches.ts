@@ -106,7 +106,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
 }
 
 /** `lookAtMs` Unix milliseconds: when to look again though no money came; null: never. */
-export type Observation = { watch: Watch; status: AddressStatus; lookAtMs: number | null };
+type Observation = { watch: Watch; status: AddressStatus; lookAtMs: number | null };
 
 /** Of one commit, for which creates wait: some 20 ms. */
 const observationsMax = 50;

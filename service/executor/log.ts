@@ -39,7 +39,7 @@ const repeated: ReadonlySet<ExecutorEvent["kind"]> = new Set([
   "balance",
 ]);
 
-export type EventLog = (event: ExecutorEvent) => void;
+type EventLog = (event: ExecutorEvent) => void;
 
 /** @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {

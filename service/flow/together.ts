@@ -13,7 +13,7 @@ export type Together<Item, Answer> = {
   idle(): Promise<void>;
 };
 
-export type TogetherOptions = {
+type TogetherOptions = {
   /** Items of one group. */
   sizeMax: number;
   /**

@@ -54,7 +54,7 @@ export class Refusal extends Error {
 }
 
 /** `body` is the JSON text; `isOurs` marks a fault to log, of which the body shows nothing. */
-export type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
+type ErrorAnswer = { status: number; headers: Headers; body: string; isOurs: boolean };
 
 const issuesMax = 20;
 

@@ -16,7 +16,7 @@ const batchSize = 1000;
 const lineBytesMax = 1_048_576;
 
 /** `untilMs`, by the database's clock, is the next export's `sinceMs`. */
-export type Exported = { exported: number; corrupt: number; untilMs: number };
+type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
  * Lines, many to a piece, of what was created from `sinceMs` on: expired records too, since money
@@ -53,7 +53,7 @@ export async function* exportRecords(
 }
 
 /** `mended`: of those saved, how many took the place of terms that do not derive the address. */
-export type Imported = { saved: number; mended: number; refused: number };
+type Imported = { saved: number; mended: number; refused: number };
 
 /**
  * Saves each line's record as `accountId`'s, once it has proved itself by the factory that this

@@ -20,7 +20,7 @@ export type SpanOptions = {
 export type Span = { trace: Trace; set(more: Attributes): void; end(error?: unknown): void };
 
 /** Opens a span below `parent`, or one that begins a trace. */
-export type StartSpan = (options: SpanOptions, parent: Trace | undefined) => Span;
+type StartSpan = (options: SpanOptions, parent: Trace | undefined) => Span;
 
 const current = new AsyncLocalStorage<Trace | undefined>();
 let start: StartSpan | undefined;

@@ -12,7 +12,7 @@ import { pruneDeliveries } from "./deliveries/list.ts";
 import type { Send } from "./send.ts";
 import { type SigningKey, signedHeaders } from "./sign.ts";
 
-export type DeliverParts = {
+type DeliverParts = {
   store: Pick<Store, "db">;
   send: Send;
   key: SigningKey;

@@ -5,7 +5,7 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
-export type Target = { url: URL; address: string; family: 4 | 6 };
+type Target = { url: URL; address: string; family: 4 | 6 };
 
 /** `any` is for development: private addresses, and http. */
 export type Targets = "public" | "any";

@@ -31,7 +31,7 @@ export const intentOf = ({ receiver, recovery, ...payment }: SimplePayment) => (
   recovery,
 });
 
-export type SampleInput = {
+type SampleInput = {
   apiBase: string;
   intent: ReturnType<typeof intentOf>;
   clientId: string | undefined;

@@ -4,7 +4,7 @@ import { init, killThreads } from "z3-solver";
 import { declarations } from "./cases.ts";
 import { type Bool, smtBool } from "./terms.ts";
 
-export type Prover = {
+type Prover = {
   /** Whether any case at all satisfies `condition`. Throws where the solver does not know. */
   satisfiable(condition: Bool): Promise<boolean>;
   /** Ends the solver's threads, which keep a process alive. */

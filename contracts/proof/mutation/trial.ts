@@ -32,7 +32,7 @@ const environment = {
   FOUNDRY_GAS_LIMIT: "10000000000",
 };
 
-export type Laboratory = {
+type Laboratory = {
   /** Runs the tests on what `sources` compile to. */
   try(sources: Sources): Outcome;
 };

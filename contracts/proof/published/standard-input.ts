@@ -46,7 +46,7 @@ export function standardInput(sources: Sources, outputSelection: object = factor
 }
 
 type Bytecode = { object: string };
-export type StandardOutput = {
+type StandardOutput = {
   errors?: { severity: string; formattedMessage: string }[];
   sources: Record<string, { ast: unknown }>;
   contracts?: Record<string, Record<string, { evm: Evm }>>;

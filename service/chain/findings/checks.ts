@@ -9,7 +9,7 @@ import { type CheckedChain, findFindings } from "./find.ts";
 type Checked = { simulation: Simulation; findings: Finding[] };
 
 /** @throws {ChainUnavailable} when the chain cannot be read, or went on to other blocks */
-export type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
+type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
 
 const attemptsMax = 3;
 

@@ -16,7 +16,7 @@ export type Reply = { succeeded: boolean; data: Hex } | undefined;
 /** Circle's proxied tokens take 60,000 for a transfer. What burns more answers nothing. */
 const questionGas = 200_000;
 
-export type Replies = {
+type Replies = {
   /** In the order of the questions. */
   replies: Reply[];
   /** Each question found the state that those before it left. */

@@ -18,7 +18,7 @@ export type Endpoint = {
   ask(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
 };
 
-export type EndpointOptions = {
+type EndpointOptions = {
   /** Of one HTTP request. */
   timeoutMs: number;
   /** Of all requests that one `ask` may take, waiting for the provider included. */

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-export type Heads = {
+type Heads = {
   /**
    * Waits `ms`. If a subscription lives and told of no block since the last wait began, it waits on
    * until one does, or for `quietMs` in all. Resolves at once when stopped.

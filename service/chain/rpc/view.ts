@@ -35,7 +35,7 @@ export type View = {
 };
 
 /** `order`: whom to ask first about `head`. */
-export type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: Known[] };
+type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: Known[] };
 
 export function viewOf(state: NetworkState, { head, order, quorum, isWhole }: Belief): View {
   const { all } = state;

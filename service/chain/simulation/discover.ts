@@ -11,7 +11,7 @@ import { isRefusal } from "../rpc/json-rpc.ts";
 import { type Log, transferTopic } from "../rpc/log.ts";
 import { callGas, type Pair } from "./meter.ts";
 
-export type Discovered = {
+type Discovered = {
   gasUsed: number;
   /** Those with the most claimed to have moved first; each once. */
   pairs: Pair[];

@@ -5,7 +5,7 @@ import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeErrorResult, parseAbi, size } from "viem";
 
 /** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
-export type Failure = { call: number | null; reason: string };
+type Failure = { call: number | null; reason: string };
 
 /** The reason of a call to where no contract is. */
 export const noContract = "no contract is there";

@@ -22,7 +22,7 @@ export type JobNews = {
 type Asked = { address: Hex; chainId: number };
 
 /** Undefined where the executor never heard of money of the address. */
-export type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
+type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
 
 /** Of one statement, which others wait for. */
 const addressesMax = 100;

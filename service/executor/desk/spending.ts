@@ -7,7 +7,7 @@ import type { Tables } from "../../store/tables.ts";
  * On one day of a chain's clock, of settled transactions. Wei, decimal: all that counts against
  * the account's budget, of it for what its client ID created, and besides for tips that failed.
  */
-export type AccountGas = {
+type AccountGas = {
   chainId: number;
   /** Such as `2026-11-22`. */
   day: string;

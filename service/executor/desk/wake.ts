@@ -12,7 +12,7 @@ import { hintJobs, notWorthItsGas } from "./hints.ts";
 import type { JobNews } from "./progress.ts";
 
 /** @returns whether the executor was told just now */
-export type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
+type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
 /** How long what was not worth its gas is left alone, however often it is looked at. */
 const worthlessSeconds = 3600;

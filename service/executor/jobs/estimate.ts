@@ -17,7 +17,7 @@ import type { Pass } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
 /** `unknown`: the node could not say, which does not count as a failure of the address. */
-export type Estimate =
+type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: string }
   | { result: "unknown" };
@@ -45,7 +45,7 @@ export async function estimateExecutions(
   return estimateAll(pass, calls);
 }
 
-export type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
+type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
 
 /**
  * The tokens that would reach `recovery`. A recovery as a whole succeeds even if nothing is

@@ -11,7 +11,7 @@ import type { Fee } from "../transactions/fees.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** `raw` as signed; times in seconds of the chain's clock. */
-export type SignedTransaction = {
+type SignedTransaction = {
   hash: Hex;
   raw: Hex;
   fee: Fee;
@@ -19,7 +19,7 @@ export type SignedTransaction = {
   signedBlock: number;
 };
 
-export type NewPurpose = {
+type NewPurpose = {
   sender: Hex;
   nonce: number;
   kind: PurposeKind;

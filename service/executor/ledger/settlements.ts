@@ -11,7 +11,7 @@ import { type Fence, fenced } from "./lease.ts";
 import { dayOf, shareOf } from "./purposes.ts";
 
 /** `paid` in wei; `at` in seconds of the chain's clock. */
-export type Settlement = {
+type Settlement = {
   purposeId: string;
   transactionHash: Hex;
   blockNumber: number;

@@ -10,7 +10,7 @@ import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import type { Parts } from "../parts.ts";
 
-export type Caller = { accountId: string; kind: CredentialKind };
+type Caller = { accountId: string; kind: CredentialKind };
 type Use = "create" | "read";
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 

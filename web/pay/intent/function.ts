@@ -1,7 +1,7 @@
 // A verified function string taken apart for display. verifyRecord has checked its grammar.
 
 export type Parameter = { type: string; name: string };
-export type FunctionParts = { name: string; parameters: Parameter[] };
+type FunctionParts = { name: string; parameters: Parameter[] };
 
 /** @param text `name(type name, type name)`, as a verified intent has it */
 export function partsOf(text: string): FunctionParts {

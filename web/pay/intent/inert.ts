@@ -2,7 +2,7 @@
 // imitate what stands around them, so those are written out as their code points.
 
 /** A stretch of text to show as it is, or one character to show by its code point: "U+202E". */
-export type Piece = { text: string; hidden: boolean };
+type Piece = { text: string; hidden: boolean };
 
 /** Controls, bidi and format marks, separators, private use, unassigned, and what takes no ink. */
 const hidden = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/u;
