@@ -101,7 +101,7 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
       readSeveral: async () => [[block, { result: JSON.parse(text) }, block]],
     },
     fence,
-    now: number,
+    nowSeconds: number,
   } as unknown as Pass;
   await sweep(pass);
   if (found < logs / 20) throw new Error(`only ${found} were found`);

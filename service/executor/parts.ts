@@ -180,8 +180,8 @@ export type Memory = {
 /** One way through all records of a span. What a process forgets of it is walked again. */
 export type Walk = {
   span: Span;
-  /** When it began: all created until then is looked at when it ends, but for the overlap. */
-  clock: number;
+  /** Unix milliseconds: all created until then is looked at when it ends, but for the overlap. */
+  beganMs: number;
   place: Place;
   /** Each of its vaults was shown by an endpoint, and by enough of them: else it is gone again. */
   isWhole: boolean;
@@ -191,7 +191,7 @@ export type Walk = {
 export type Looks = {
   walk: Walk | undefined;
   /** As far as walks came, and as far as the ledger has it. */
-  since: { known: number; kept: number } | undefined;
+  since: { knownMs: number; keptMs: number } | undefined;
   looked: Map<Hex, number>;
   turn: number;
   /** Records of one step: few, while endpoints do not answer for more. */
@@ -204,5 +204,5 @@ export type Pass = {
   memory: Memory;
   fence: Fence;
   view: View;
-  now: number;
+  nowSeconds: number;
 };

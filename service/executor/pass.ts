@@ -50,8 +50,8 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
   if (!fence) return;
   const view = await memory.network.openView();
-  const now = chainNow(memory, view.head, parts.clock());
-  const pass: Pass = { parts, memory, fence, view, now };
+  const nowSeconds = chainNow(memory, view.head, parts.clock());
+  const pass: Pass = { parts, memory, fence, view, nowSeconds };
 
   const { upTo, isOld } = await sweep(pass);
   const { chainId } = parts.chain;
@@ -71,7 +71,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const due = isOld ? 0 : await work(pass, purse, budgets, unmined.length);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
-  const secondsBehind = blocksBehind === 0 ? 0 : now - view.head.timestamp;
+  const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
   parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight: unmined.length });
   // Last, so that nothing that goes wrong here holds up what is known to be paid.
   await lookAtNew(pass);

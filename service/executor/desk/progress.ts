@@ -8,7 +8,7 @@ import { together } from "../../flow/together.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * `progress` is null while it rests; `detectedBlock` and `detectedAt`, in Unix seconds, are where
+ * `progress` is null while it rests; `detectedBlock` and `detectedAtSeconds`, in Unix seconds, are where
  * money was last seen.
  */
 export type JobNews = {
@@ -16,7 +16,7 @@ export type JobNews = {
   state: Row["state"];
   reason: string | null;
   detectedBlock: number;
-  detectedAt: number;
+  detectedAtSeconds: number;
 };
 
 type Asked = { address: Hex; chainId: number };
@@ -70,7 +70,7 @@ function newsOf(row: Row): JobNews {
     state: row.state,
     reason: row.reason,
     detectedBlock: row.detected_block,
-    detectedAt: row.detected_at,
+    detectedAtSeconds: row.detected_at,
   };
 }
 

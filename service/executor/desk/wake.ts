@@ -66,5 +66,5 @@ function isNews({ balance, recoverable, block }: AddressStatus, job: JobNews | u
   // Its endpoints may contradict ours for as long as they like: one look for each block.
   if (job.state === "idle") return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
-  return Math.abs(block.timestamp - job.detectedAt) >= worthlessSeconds;
+  return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;
 }

@@ -36,10 +36,10 @@ export function admit(
   updates: JobUpdate[],
 ): Batch[] {
   const refuse = ({ item: { job } }: Ready, reason: string) => {
-    const waited = patience(budgetSeconds, pass.now - job.detectedAt);
+    const waitedSeconds = patience(budgetSeconds, pass.nowSeconds - job.detectedAtSeconds);
     // Budgets begin anew with the day.
-    const dueAt = Math.min(pass.now + waited, midnightAfter(pass.now));
-    updates.push({ address: job.address, state: "waiting", dueAt, reason });
+    const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
+    updates.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
   const { pays } = pass.parts.chain;
   let rest = ready.flatMap((each) => {

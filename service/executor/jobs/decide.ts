@@ -128,13 +128,14 @@ function tokensWorthIt(
 
 /** @param latestSeconds a wait never goes past it: at expiry the decision is another */
 function heldBack(
-  now: number,
+  nowSeconds: number,
   { notBeforeSeconds }: History,
   { perGas, perGasMax }: Fees,
   latestSeconds = Number.POSITIVE_INFINITY,
 ): Decision | undefined {
-  const soon = Math.min(now + retrySeconds, latestSeconds);
-  if (now < notBeforeSeconds) return wait("backoff", Math.min(notBeforeSeconds, latestSeconds));
+  const soon = Math.min(nowSeconds + retrySeconds, latestSeconds);
+  if (nowSeconds < notBeforeSeconds)
+    return wait("backoff", Math.min(notBeforeSeconds, latestSeconds));
   if (perGas > perGasMax) return wait("fees_over_cap", soon);
   return undefined;
 }

@@ -40,11 +40,11 @@ export async function work(
   openBudgets: () => Promise<Budgets>,
   unmined: number,
 ): Promise<number> {
-  const { parts, now } = pass;
+  const { parts, nowSeconds } = pass;
   const { chainId } = parts.chain;
   const room = parts.tuning.inFlightMax - unmined;
   if (room <= 0) return 0;
-  const jobs = await parts.ledger.findDueJobs(chainId, now, parts.tuning.jobsPerPass);
+  const jobs = await parts.ledger.findDueJobs(chainId, nowSeconds, parts.tuning.jobsPerPass);
   if (jobs.length === 0) return 0;
   await assertFactory(pass);
   const { examined, corrupt } = await examine(pass, jobs);
@@ -78,37 +78,48 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
 
 type Decided = { item: Examined; decision: Decision };
 
-function decideOn({ parts, now }: Pass, purse: Purse, { job, wanted, vault }: Examined): Decision {
+function decideOn(
+  { parts, nowSeconds }: Pass,
+  purse: Purse,
+  { job, wanted, vault }: Examined,
+): Decision {
   const { chainId, fees, decision: policy } = parts.chain;
   return decide({
     wanted,
-    chain: { chainId, timeSeconds: now },
+    chain: { chainId, timeSeconds: nowSeconds },
     vault,
     history: {
       paidFailures: job.paidFailures,
       recoveryFailures: job.recoveryFailures,
-      recoveriesToday: job.recoveryDay === dayOf(now) ? job.recoveries : 0,
-      notBeforeSeconds: job.notBefore,
+      recoveriesToday: job.recoveryDay === dayOf(nowSeconds) ? job.recoveries : 0,
+      notBeforeSeconds: job.notBeforeSeconds,
     },
     fees: { perGas: purse.neededPerGas, perGasMax: fees.perGasMax },
     policy,
   });
 }
 
-function updateOf({ parts, now }: Pass, { job }: Examined, decision: Decision): JobUpdate[] {
+function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Decision): JobUpdate[] {
   const { address } = job;
   if (decision.action === "give_up") {
     const { reason } = decision;
     parts.report({ kind: "given_up", address, reason });
-    return [{ address, state: "given_up", dueAt: null, reason }];
+    return [{ address, state: "given_up", dueAtSeconds: null, reason }];
   }
   if (decision.action !== "wait") return [];
   const { reason, untilSeconds } = decision;
   if (reason !== "nothing_there") {
-    return [{ address, state: "waiting", dueAt: untilSeconds, reason }];
+    return [{ address, state: "waiting", dueAtSeconds: untilSeconds, reason }];
   }
-  const secondLook = job.detectedAt + secondLookSeconds;
-  return [{ address, state: "idle", dueAt: now < secondLook ? secondLook : null, reason: null }];
+  const secondLookAtSeconds = job.detectedAtSeconds + secondLookSeconds;
+  return [
+    {
+      address,
+      state: "idle",
+      dueAtSeconds: nowSeconds < secondLookAtSeconds ? secondLookAtSeconds : null,
+      reason: null,
+    },
+  ];
 }
 
 async function readyToExecute(
@@ -157,25 +168,42 @@ async function readyToRecover(
 }
 
 /** Failed without costing anything: again later, and at expiry in any case. */
-function afterFailure({ parts, now }: Pass, { job, wanted, vault }: Examined, reason: string) {
+function afterFailure(
+  { parts, nowSeconds }: Pass,
+  { job, wanted, vault }: Examined,
+  reason: string,
+) {
   const { address } = job;
   const failures = job.failures + 1;
-  const waited = now + backoffSeconds(failures, parts.random);
-  const isOpen = !vault.hasCode && now <= wanted.expirationSeconds;
-  const notBefore = isOpen ? Math.min(waited, wanted.expirationSeconds + 1) : waited;
+  const retryAtSeconds = nowSeconds + backoffSeconds(failures, parts.random);
+  const isOpen = !vault.hasCode && nowSeconds <= wanted.expirationSeconds;
+  const notBeforeSeconds = isOpen
+    ? Math.min(retryAtSeconds, wanted.expirationSeconds + 1)
+    : retryAtSeconds;
   parts.report({ kind: "attempt_failed", address, reason });
-  return { address, state: "waiting" as const, dueAt: notBefore, reason, notBefore, failures };
+  return {
+    address,
+    state: "waiting" as const,
+    dueAtSeconds: notBeforeSeconds,
+    reason,
+    notBeforeSeconds,
+    failures,
+  };
 }
 
 /** Nothing can be sent for it that would arrive. */
 function setAside({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
-  return { address, state: "given_up", dueAt: null, reason: "corrupt_record" };
+  return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
 }
 
-function later({ now }: Pass, { address, detectedAt }: Job, reason: string): JobUpdate {
-  const dueAt = now + patience(soonSeconds, now - detectedAt);
-  return { address, state: "waiting", dueAt, reason };
+function later(
+  { nowSeconds }: Pass,
+  { address, detectedAtSeconds }: Job,
+  reason: string,
+): JobUpdate {
+  const dueAtSeconds = nowSeconds + patience(soonSeconds, nowSeconds - detectedAtSeconds);
+  return { address, state: "waiting", dueAtSeconds, reason };
 }
 
 /** Payments first. @returns what becomes of those for which there was no money or no slot */
@@ -202,7 +230,12 @@ async function sendBatches(
     const seconds = why ? soonSeconds : 0;
     unsent.push(
       ...batch.ready.map(({ item: { job } }): JobUpdate => {
-        return { address: job.address, state: "waiting", dueAt: pass.now + seconds, reason };
+        return {
+          address: job.address,
+          state: "waiting",
+          dueAtSeconds: pass.nowSeconds + seconds,
+          reason,
+        };
       }),
     );
   }

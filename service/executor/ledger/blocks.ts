@@ -41,15 +41,17 @@ export async function saveSweep(
   fence: Fence,
   end: SweptBlock | undefined,
   sightings: readonly Sighting[],
-  now: number,
+  nowSeconds: number,
 ): Promise<void> {
   let at = 0;
   for (; sightings.length - at > sightingsMax; at += sightingsMax) {
     const some = sightings.slice(at, at + sightingsMax);
-    await fenced(db, fence, (transaction) => wakeJobs(transaction, fence.chainId, some, now));
+    await fenced(db, fence, (transaction) =>
+      wakeJobs(transaction, fence.chainId, some, nowSeconds),
+    );
   }
   await fenced(db, fence, async (transaction) => {
-    await wakeJobs(transaction, fence.chainId, sightings.slice(at), now);
+    await wakeJobs(transaction, fence.chainId, sightings.slice(at), nowSeconds);
     if (!end) return;
     await transaction
       .insertInto("executor_blocks")

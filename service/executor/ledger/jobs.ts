@@ -18,8 +18,8 @@ export type Job = {
   isClientId: boolean;
   reason: string | null;
   /** When money was last seen to come. */
-  detectedAt: number;
-  notBefore: number;
+  detectedAtSeconds: number;
+  notBeforeSeconds: number;
   failures: number;
   paidFailures: number;
   recoveryFailures: number;
@@ -33,9 +33,9 @@ export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
   /** Null: when money comes. */
-  dueAt: number | null;
+  dueAtSeconds: number | null;
   reason: string | null;
-  notBefore?: number;
+  notBeforeSeconds?: number;
   failures?: number;
   paidFailures?: number;
   recoveryFailures?: number;
@@ -57,11 +57,11 @@ const accountsMax = 100;
 export async function findDueJobs(
   db: Kysely<Tables>,
   chainId: number,
-  now: number,
+  nowSeconds: number,
   limit: number,
 ): Promise<Job[]> {
-  const oldest = await readDue(db, { chainId, now, limit });
-  const more = oldest.length < limit ? [] : await readInTurn(db, { chainId, now, limit });
+  const oldest = await readDue(db, { chainId, nowSeconds, limit });
+  const more = oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit });
   const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
   const sorted = [...once.values()].toSorted(byMerit);
   const due = inTurn(sorted, (row) => row.account_id, byDueTime).slice(0, limit);
@@ -76,26 +76,26 @@ export async function findDueJobs(
 }
 
 type Row = Selectable<Tables["executor_jobs"]>;
-type Due = { chainId: number; now: number; limit: number };
+type Due = { chainId: number; nowSeconds: number; limit: number };
 
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
 /** Of one account's, those that have failed or those that have not: by `executor_jobs_turn`. */
 async function readDue(
   db: Kysely<Tables>,
-  { chainId, now, limit }: Due,
+  { chainId, nowSeconds, limit }: Due,
   of?: { accountId: string; failed: 0 | 1 },
 ): Promise<Row[]> {
   const mine = of ? sql`and account_id = ${of.accountId} and ${hasFailed} = ${of.failed}` : sql``;
   const { rows } = await sql<Row>`select * from executor_jobs
-    where chain_id = ${chainId} and due_at <= ${now} and purpose_id is null ${mine}
+    where chain_id = ${chainId} and due_at <= ${nowSeconds} and purpose_id is null ${mine}
     order by due_at, address limit ${limit}`.execute(db);
   return rows;
 }
 
 /** An equal part of each account's; the accounts from another one on with each second. */
 async function readInTurn(db: Kysely<Tables>, due: Due): Promise<Row[]> {
-  const start = `acc_${(Math.imul(due.now, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}`;
+  const start = `acc_${(Math.imul(due.nowSeconds, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}`;
   const behind = await accountsAfter(db, due.chainId, start);
   const before = behind.length < accountsMax ? await accountsAfter(db, due.chainId, "") : [];
   const accounts = [...new Set([...behind, ...before])].slice(0, accountsMax);
@@ -142,8 +142,8 @@ function jobOf(row: Row, record: Held): Job {
     accountId: record.accountId,
     isClientId: record.isClientId,
     reason: row.reason,
-    detectedAt: row.detected_at,
-    notBefore: row.not_before,
+    detectedAtSeconds: row.detected_at,
+    notBeforeSeconds: row.not_before,
     failures: row.failures,
     paidFailures: row.paid_failures,
     recoveryFailures: row.recovery_failures,
@@ -179,7 +179,7 @@ export async function wakeJobs(
   transaction: Transaction<Tables>,
   chainId: number,
   sightings: readonly Sighting[],
-  now: number,
+  nowSeconds: number,
 ): Promise<void> {
   const newest = Math.max(...sightings.map(({ blockNumber }) => blockNumber));
   const addresses = sightings.map(({ address }) => address);
@@ -190,7 +190,7 @@ export async function wakeJobs(
       chain_id: chainId,
       address: fromHex(address),
       account_id: creators.get(address)?.accountId ?? "",
-      due_at: now,
+      due_at: nowSeconds,
       not_before: 0,
       purpose_id: null,
       failures: 0,
@@ -200,7 +200,7 @@ export async function wakeJobs(
       recoveries: 0,
       state: "waiting" as const,
       reason: null,
-      detected_at: now,
+      detected_at: nowSeconds,
       detected_block: blockNumber,
     }));
     await transaction
@@ -210,13 +210,13 @@ export async function wakeJobs(
         conflict
           .columns(["chain_id", "address"])
           .doUpdateSet((row) => ({
-            detected_at: now,
+            detected_at: nowSeconds,
             detected_block: row.ref("excluded.detected_block"),
             due_at: row
               .case()
-              .when("executor_jobs.not_before", ">", now)
+              .when("executor_jobs.not_before", ">", nowSeconds)
               .then(row.ref("executor_jobs.not_before"))
-              .else(now)
+              .else(nowSeconds)
               .end(),
           }))
           .where("executor_jobs.state", "<>", "dropped"),
@@ -243,9 +243,9 @@ export async function writeUpdates(
       .updateTable("executor_jobs")
       .set({
         state: update.state,
-        due_at: update.dueAt,
+        due_at: update.dueAtSeconds,
         reason: update.reason,
-        ...(update.notBefore === undefined ? {} : { not_before: update.notBefore }),
+        ...(update.notBeforeSeconds === undefined ? {} : { not_before: update.notBeforeSeconds }),
         ...(update.failures === undefined ? {} : { failures: update.failures }),
         ...(update.paidFailures === undefined ? {} : { paid_failures: update.paidFailures }),
         ...(update.recoveryFailures === undefined

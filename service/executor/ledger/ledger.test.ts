@@ -22,7 +22,7 @@ const signed = (n: number) => ({
   hash: hash(1000 + signatures++),
   raw: "0x02" as Hex,
   fee: { maxFee: 10n ** 20n + BigInt(n), priorityFee: 1n },
-  signedAt: 100 + n,
+  signedAtSeconds: 100 + n,
   signedBlock: 10,
 });
 const purpose = (nonce: number, ...addresses: Hex[]) => ({
@@ -31,7 +31,7 @@ const purpose = (nonce: number, ...addresses: Hex[]) => ({
   kind: "execute" as const,
   data: "0x1234" as Hex,
   gas: 100_000,
-  createdAt: 100,
+  createdAtSeconds: 100,
   shares: addresses.map((each) => ({
     address: each,
     gas: 100_000,
@@ -129,11 +129,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         transactionHash: hash(1),
         blockNumber: 9,
         paid: 10n ** 18n,
-        at: 86_400 * 3 + 5,
+        atSeconds: 86_400 * 3 + 5,
         outcomes: [
           { kind: "executed" as const, vault: address(1), token: address(8), amount, left: 0n },
         ],
-        updates: [{ address: address(1), state: "idle" as const, dueAt: null, reason: null }],
+        updates: [
+          { address: address(1), state: "idle" as const, dueAtSeconds: null, reason: null },
+        ],
       };
       assert.equal(await ledger.settlePurpose(fence, settlement), true);
       assert.equal(await ledger.settlePurpose(fence, settlement), false);
@@ -158,17 +160,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("money wakes an idle job, but not before its backoff has ended", async () => {
-      const idle = { state: "waiting" as const, dueAt: null, reason: "reverts" };
+      const idle = { state: "waiting" as const, dueAtSeconds: null, reason: "reverts" };
       await ledger.updateJobs(fence, [
-        { ...idle, address: address(1), notBefore: 80, failures: 2 },
+        { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
         { ...idle, address: address(2) },
       ]);
       const again = [1, 2].map((n) => ({ address: address(n), blockNumber: 8 }));
       await ledger.saveSweep(fence, { number: 8, hash: hash(8) }, again, 60);
-      const dueAt = async (now: number) =>
+      const dueAtSeconds = async (now: number) =>
         (await ledger.findDueJobs(chainId, now, 10)).map((job) => job.address);
-      assert.deepEqual(await dueAt(79), [address(3), address(2)]);
-      assert.deepEqual(await dueAt(80), [address(3), address(2), address(1)]);
+      assert.deepEqual(await dueAtSeconds(79), [address(3), address(2)]);
+      assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
     test("the cursor goes back to the newest end that still stands", async () => {
@@ -235,7 +237,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       test("a look that is kept wakes what rests, and nothing that is in hand", async () => {
         const block = { number: 9, timestamp: 60 };
         const hints = [1, 2, 4].map((n) => ({ address: address(n), block }));
-        const rest = { state: "idle" as const, dueAt: null, reason: null };
+        const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
         await ledger.updateJobs(fence, [{ ...rest, address: address(1) }]);
         assert.equal(await ledger.readLookedUntil(chainId), 0);
         assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);

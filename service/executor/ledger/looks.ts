@@ -17,22 +17,22 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 
 /**
  * What was found on a step, and at the end of a walk how far it came, in one commit.
- * @param since undefined: no further than before
+ * @param sinceMs undefined: no further than before
  * @returns those of the hints that were news
  */
 export function saveLook(
   db: Kysely<Tables>,
   fence: Fence,
   hints: readonly JobHint[],
-  since: number | undefined,
+  sinceMs: number | undefined,
 ): Promise<JobHint[]> {
   return fenced(db, fence, async (transaction) => {
     const woken = await hintJobs(transaction, fence.chainId, hints);
-    if (since === undefined) return woken;
+    if (sinceMs === undefined) return woken;
     await transaction
       .insertInto("executor_looks")
-      .values({ chain_id: fence.chainId, since })
-      .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ since }))
+      .values({ chain_id: fence.chainId, since: sinceMs })
+      .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ since: sinceMs }))
       .execute();
     return woken;
   });

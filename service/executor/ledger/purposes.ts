@@ -15,7 +15,7 @@ type SignedTransaction = {
   hash: Hex;
   raw: Hex;
   fee: Fee;
-  signedAt: number;
+  signedAtSeconds: number;
   signedBlock: number;
 };
 
@@ -25,7 +25,7 @@ type NewPurpose = {
   kind: PurposeKind;
   data: Hex;
   gas: number;
-  createdAt: number;
+  createdAtSeconds: number;
   shares: readonly Share[];
 };
 
@@ -65,7 +65,7 @@ export function openPurpose(
         gas,
         data: fromHex(purpose.data),
         state: "pending",
-        created_at: purpose.createdAt,
+        created_at: purpose.createdAtSeconds,
         block_number: null,
         transaction_hash: null,
       })
@@ -81,7 +81,7 @@ async function engage(
   transaction: Transaction<Tables>,
   { chainId }: Fence,
   id: string,
-  { kind, createdAt }: NewPurpose,
+  { kind, createdAtSeconds }: NewPurpose,
   { address, gas, accountId, isClientId, isTipped }: Share,
 ): Promise<void> {
   await transaction
@@ -95,7 +95,7 @@ async function engage(
       by_tip: isTipped ? 1 : 0,
     })
     .execute();
-  const today = dayOf(createdAt);
+  const today = dayOf(createdAtSeconds);
   const { numUpdatedRows } = await transaction
     .updateTable("executor_jobs")
     .set({ purpose_id: id, state: "sent", reason: null })
@@ -143,7 +143,7 @@ export function addTransaction(
 async function insertTransaction(
   transaction: Transaction<Tables>,
   purposeId: string,
-  { hash, raw, fee, signedAt, signedBlock }: SignedTransaction,
+  { hash, raw, fee, signedAtSeconds, signedBlock }: SignedTransaction,
 ): Promise<void> {
   await transaction
     .insertInto("executor_transactions")
@@ -153,7 +153,7 @@ async function insertTransaction(
       raw: fromHex(raw),
       max_fee: fee.maxFee.toString(),
       priority_fee: fee.priorityFee.toString(),
-      signed_at: signedAt,
+      signed_at: signedAtSeconds,
       signed_block: signedBlock,
     })
     .execute();
@@ -229,7 +229,7 @@ async function findPurposes(
       kind: row.kind,
       data: toHex(row.data),
       gas: row.gas,
-      createdAt: row.created_at,
+      createdAtSeconds: row.created_at,
       blockNumber: row.block_number,
       shares,
       addresses: shares.map(({ address }) => address),
@@ -239,7 +239,7 @@ async function findPurposes(
           hash: entry.hash as Hex,
           raw: toHex(entry.raw),
           fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
-          signedAt: entry.signed_at,
+          signedAtSeconds: entry.signed_at,
           signedBlock: entry.signed_block,
         }))
         .sort((a, b) => (a.fee.maxFee < b.fee.maxFee ? -1 : 1)),

@@ -16,7 +16,7 @@ type Settlement = {
   transactionHash: Hex;
   blockNumber: number;
   paid: bigint;
-  at: number;
+  atSeconds: number;
   outcomes: readonly Outcome[];
   updates: readonly JobUpdate[];
 };
@@ -176,9 +176,9 @@ async function insertOutcomes(
 async function addSpending(
   transaction: Transaction<Tables>,
   chainId: number,
-  { purposeId, at, paid, outcomes }: Settlement,
+  { purposeId, atSeconds, paid, outcomes }: Settlement,
 ): Promise<void> {
-  const day = dayOf(at);
+  const day = dayOf(atSeconds);
   const rows = await transaction
     .selectFrom("executor_purpose_addresses")
     .selectAll()

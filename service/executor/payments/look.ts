@@ -78,27 +78,27 @@ export async function lookAtNew(pass: Pass): Promise<void> {
 async function beginWalk({ parts, memory: { looks } }: Pass): Promise<Walk> {
   const { ledger, chain } = parts;
   if (!looks.since) {
-    const kept = await ledger.readLookedUntil(chain.chainId);
-    looks.since = { known: kept, kept };
+    const keptMs = await ledger.readLookedUntil(chain.chainId);
+    looks.since = { knownMs: keptMs, keptMs };
   }
-  const from = Math.max(0, looks.since.known - overlapMs);
+  const from = Math.max(0, looks.since.knownMs - overlapMs);
   for (const [address, createdAt] of looks.looked) {
     if (createdAt < from) looks.looked.delete(address);
   }
-  const clock = await ledger.readClock();
-  const span = { from, until: clock + overlapMs };
-  return { span, clock, place: startPlace, isWhole: true, isCorroborated: true };
+  const beganMs = await ledger.readClock();
+  const span = { from, until: beganMs + overlapMs };
+  return { span, beganMs, place: startPlace, isWhole: true, isCorroborated: true };
 }
 
 async function endWalk({ parts, memory: { looks }, fence }: Pass, walk: Walk): Promise<void> {
   const since = looks.since!;
   looks.walk = undefined;
   if (!walk.isWhole) return;
-  const reached = walk.isCorroborated ? walk.clock : walk.clock - uncorroboratedMs;
-  since.known = Math.max(since.known, reached);
-  if (since.known - since.kept < keepEveryMs) return;
-  await parts.ledger.saveLook(fence, [], since.known);
-  since.kept = since.known;
+  const reachedMs = walk.isCorroborated ? walk.beganMs : walk.beganMs - uncorroboratedMs;
+  since.knownMs = Math.max(since.knownMs, reachedMs);
+  if (since.knownMs - since.keptMs < keepEveryMs) return;
+  await parts.ledger.saveLook(fence, [], since.knownMs);
+  since.keptMs = since.knownMs;
 }
 
 /** Of what was read, the first so many that were not looked at, and the place behind them. */
@@ -183,7 +183,9 @@ async function probeSome(pass: Pass, holders: readonly Holder[]) {
   const isPaid = (index: number) =>
     all.some((each) => each[index]!.native > 0n || (each[index]!.balance ?? 0n) > 0n);
   const paid = holders.flatMap(({ vault }, index) =>
-    isPaid(index) ? [{ address: vault, block: { number: head.number, timestamp: pass.now } }] : [],
+    isPaid(index)
+      ? [{ address: vault, block: { number: head.number, timestamp: pass.nowSeconds } }]
+      : [],
   );
   return { paid, isCorroborated: answers.length >= view.quorum };
 }

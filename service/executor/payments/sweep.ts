@@ -177,13 +177,13 @@ function addSightings({ parts }: Pass, logs: unknown, sightings: Sightings): voi
 }
 
 async function takeDown(pass: Pass, end: SweptBlock | undefined, found: Sightings): Promise<void> {
-  const { parts, memory, fence, now } = pass;
+  const { parts, memory, fence, nowSeconds } = pass;
   const isNew = (sighting: { address: Hex; blockHash: Hex }) =>
     !memory.seen.get(sighting.blockHash)?.addresses.has(sighting.address);
   const asked = [...found.values()].filter(isNew).map((sighting) => sighting.address);
   const matched = await parts.ledger.matchAddresses(asked);
   const sightings = matched.map((address) => found.get(address)!);
-  await parts.ledger.saveSweep(fence, end, sightings, now);
+  await parts.ledger.saveSweep(fence, end, sightings, nowSeconds);
   for (const { address, blockHash, blockNumber } of sightings) {
     const block = memory.seen.get(blockHash) ?? { blockNumber, addresses: new Set() };
     memory.seen.set(blockHash, block);

@@ -114,11 +114,11 @@ const spanOf = ({ parts }: Pass, { kind, nonce, shares }: Order) => ({
 });
 
 async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: Order) {
-  const { parts, fence, now } = pass;
+  const { parts, fence, nowSeconds } = pass;
   const fee = purse.suggested;
   const signed = await sign(pass, order, fee);
   span?.set({ transaction: signed.hash });
-  const purpose = { ...order, sender: parts.signer.address, createdAt: now };
+  const purpose = { ...order, sender: parts.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);
   await broadcast(pass, { id, nonce: order.nonce }, signed);
@@ -158,7 +158,7 @@ export async function replace(
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
 }
 
-async function sign({ parts, view, now }: Pass, order: Order, fee: Fee) {
+async function sign({ parts, view, nowSeconds }: Pass, order: Order, fee: Fee) {
   const isIdle = order.kind === "fill";
   const raw = await parts.signer.sign({
     chainId: parts.chain.chainId,
@@ -168,7 +168,13 @@ async function sign({ parts, view, now }: Pass, order: Order, fee: Fee) {
     gas: order.gas,
     ...fee,
   });
-  return { hash: keccak256(raw), raw, fee, signedAt: now, signedBlock: view.head.number };
+  return {
+    hash: keccak256(raw),
+    raw,
+    fee,
+    signedAtSeconds: nowSeconds,
+    signedBlock: view.head.number,
+  };
 }
 
 /** To every endpoint: one that takes it is enough, and one that drops it does no harm. */

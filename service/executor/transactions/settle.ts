@@ -107,7 +107,7 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     transactionHash: receipt.transactionHash,
     blockNumber: receipt.blockNumber,
     paid: receipt.paid,
-    at: view.head.timestamp,
+    atSeconds: view.head.timestamp,
     outcomes,
     updates,
   });
@@ -147,7 +147,7 @@ async function isBorneOut(
 
 /** What becomes of an address: looked at again, at once after a success, later after a failure. */
 async function updateOf(
-  { parts, now }: Pass,
+  { parts, nowSeconds }: Pass,
   purpose: Purpose,
   address: Hex,
   outcomes: readonly Outcome[],
@@ -155,14 +155,20 @@ async function updateOf(
 ): Promise<JobUpdate> {
   const mine = outcomes.filter((outcome) => outcome.vault === address);
   const failure = mine.find((outcome) => "reason" in outcome);
-  const base = { address, state: "waiting" as const, dueAt: now, reason: null, notBefore: 0 };
+  const base = {
+    address,
+    state: "waiting" as const,
+    dueAtSeconds: nowSeconds,
+    reason: null,
+    notBeforeSeconds: 0,
+  };
   const isExecuted = mine.some((outcome) => outcome.kind === "executed");
   if (isExecuted || isOvertaken) return { ...base, failures: 0 };
   if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
     return { ...base, failures: 0, recoveryFailures: 0 };
   }
   const before = await parts.ledger.readFailures(parts.chain.chainId, address);
-  const notBefore = now + backoffSeconds(before.failures + 1, parts.random);
+  const notBeforeSeconds = nowSeconds + backoffSeconds(before.failures + 1, parts.random);
   const failures = {
     failures: before.failures + 1,
     ...(purpose.kind === "execute"
@@ -170,7 +176,7 @@ async function updateOf(
       : { recoveryFailures: before.recoveryFailures + 1 }),
   };
   const reason = failure && "reason" in failure ? failure.reason : "reverted on chain";
-  return { ...base, ...failures, reason, notBefore, dueAt: notBefore };
+  return { ...base, ...failures, reason, notBeforeSeconds, dueAtSeconds: notBeforeSeconds };
 }
 
 /**
@@ -204,7 +210,7 @@ function reportOutcome({ parts }: Pass, outcome: Outcome, hash: Hex): void {
 
 /** The nonce is spent and nobody has a receipt of ours: look for the transaction that spent it. */
 async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
-  const { parts, memory, fence, view, now } = pass;
+  const { parts, memory, fence, view, nowSeconds } = pass;
   if (!view.isWhole) return;
   const passes = (memory.absent.get(purpose.id) ?? 0) + 1;
   memory.absent.set(purpose.id, passes);
@@ -213,7 +219,12 @@ async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
   if (!hash || purpose.transactions.some((transaction) => transaction.hash === hash)) return;
   const updates = purpose.addresses.map((address) => {
     const state = "waiting" as const;
-    return { address, state, dueAt: now, reason: "nonce taken by another transaction" };
+    return {
+      address,
+      state,
+      dueAtSeconds: nowSeconds,
+      reason: "nonce taken by another transaction",
+    };
   });
   await parts.ledger.loseNonce(fence, purpose.id, updates);
   memory.absent.delete(purpose.id);

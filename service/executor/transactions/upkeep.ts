@@ -85,13 +85,13 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
  * No block can hold it; or it has had a block's time, and offers less than a block takes, or less
  * than a node asks, or has waited too long.
  */
-function isStuck({ parts, memory, view, now }: Pass, purpose: Purpose): boolean {
+function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
   if (memory.hopeless.has(purpose.id)) return true;
   if (newest.signedBlock >= view.head.number) return false;
   if (memory.underpriced.has(purpose.id)) return true;
   if (newest.fee.maxFee < view.head.baseFee) return true;
-  return now - newest.signedAt >= parts.tuning.stuckSeconds;
+  return nowSeconds - newest.signedAtSeconds >= parts.tuning.stuckSeconds;
 }
 
 /** Every vault of it is over already, so none of it can run. */

@@ -354,17 +354,30 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
   const sightings = many.map((address) => ({ address, blockNumber: 20 }));
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
   const updates = many.slice(0, 250).map((address) => ({
-    ...{ address, state: "waiting" as const, dueAt: 1, reason: null, notBefore: 0 },
+    ...{ address, state: "waiting" as const, dueAtSeconds: 1, reason: null, notBeforeSeconds: 0 },
     ...{ failures: 0, paidFailures: 0, recoveryFailures: 0 },
   }));
   let nonce = size;
   const open = async (address: Hex) => {
     const fee = { maxFee: 1n, priorityFee: 1n };
     const signed = () => ({
-      ...{ hash: toHex(randomBytes(32)), raw: "0x00" as Hex, fee, signedAt: 1, signedBlock: 1 },
+      ...{
+        hash: toHex(randomBytes(32)),
+        raw: "0x00" as Hex,
+        fee,
+        signedAtSeconds: 1,
+        signedBlock: 1,
+      },
     });
     const shares = [{ ...share, address }];
-    const purpose = { sender, nonce: nonce++, data: "0x00" as Hex, gas: 1, createdAt: 1, shares };
+    const purpose = {
+      sender,
+      nonce: nonce++,
+      data: "0x00" as Hex,
+      gas: 1,
+      createdAtSeconds: 1,
+      shares,
+    };
     const id = await ledger.openPurpose(fence, { ...purpose, kind: "recover" }, signed());
     await ledger.addTransaction(fence, id, signed());
     return id;
@@ -375,7 +388,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     await ledger.findPending(chainId, sender);
     const token = many[1]!;
     const outcomes = [{ kind: "recovered" as const, vault: address, token, amount: 1n }];
-    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, at: 1 };
+    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, atSeconds: 1 };
     await ledger.settlePurpose(fence, { purposeId, ...at, outcomes, updates: updates.slice(0, 1) });
     await ledger.reopenPurpose(fence, purposeId, [address]);
     await ledger.loseNonce(fence, purposeId, updates.slice(0, 1));
