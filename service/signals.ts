@@ -8,13 +8,13 @@ const sameSignalMs = 1000;
  * @param end called for each signal that comes later than that
  */
 export function onStopSignals(drain: (signal: NodeJS.Signals) => void, end: () => void): void {
-  let firstAt: number | undefined;
+  let firstAtMs: number | undefined;
   const stop = (signal: NodeJS.Signals) => {
-    const now = performance.now();
-    if (firstAt === undefined) {
-      firstAt = now;
+    const nowMs = performance.now();
+    if (firstAtMs === undefined) {
+      firstAtMs = nowMs;
       drain(signal);
-    } else if (now - firstAt >= sameSignalMs) end();
+    } else if (nowMs - firstAtMs >= sameSignalMs) end();
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);

@@ -23,7 +23,7 @@ for (let byte = 0; byte < 256; byte++) {
   new Uint8Array(lastPairs.buffer).set(codes, 4 * byte + 2);
 }
 
-/** Cache for `0x` and digits, under two views: `words` begins with the digits. */
+/** Memory for `0x` and digits, under two views: `words` begins with the digits. */
 type Digits = { readonly text: Uint8Array; readonly words: Uint32Array };
 
 export function newDigits(bytes: number): Digits {

@@ -222,10 +222,11 @@ function isIssue(value: unknown): value is Issue {
 function retryAfterSeconds(headers: Headers): number | undefined {
   const text = headers.get("Retry-After") ?? "";
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  const at = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) return undefined;
-  const now = Date.parse(headers.get("Date") ?? "");
-  return Math.max(0, Math.ceil((at - (Number.isNaN(now) ? Date.now() : now)) / 1000));
+  const untilMs = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(untilMs)) return undefined;
+  const saidMs = Date.parse(headers.get("Date") ?? "");
+  const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
+  return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
 }
 
 /** @throws the signal's reason */

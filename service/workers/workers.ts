@@ -38,13 +38,13 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
 
   const keep = (env: NodeJS.ProcessEnv, deaths = 0): Worker => {
     const worker = cluster.fork(env);
-    const startedAt = performance.now();
+    const startedAtMs = performance.now();
     const about = { worker: worker.id, pid: worker.process.pid };
     log.info(about, "worker started");
     worker.once("exit", (code: number | null, signal: string | null) => {
       if (isStopping) return;
       if (!hasListened) process.exit(code || 1);
-      const quick = performance.now() - startedAt < soundMs ? deaths : 0;
+      const quick = performance.now() - startedAtMs < soundMs ? deaths : 0;
       const restartMs = Math.min(restartMsMax, restartMsMin * 2 ** quick);
       log.error({ ...about, code, signal, restartMs }, "worker ended; it will be started again");
       const timer = setTimeout(() => {

@@ -38,8 +38,8 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
         await new Promise((resolve) => setTimeout(resolve, behindMs));
       }
     };
-    const wait = state === undefined && attempt === 0 ? patienceMs : 0;
-    const timer = setTimeout(ask, wait);
+    const waitMs = state === undefined && attempt === 0 ? patienceMs : 0;
+    const timer = setTimeout(ask, waitMs);
     return () => {
       stopping.abort();
       clearTimeout(timer);

@@ -49,7 +49,7 @@ export async function watchPayment(
   const client = createClient({ transport: custom(provider, { retryCount: 0 }) });
   let { kept } = watched;
   let isSped = false;
-  let missingSince: number | undefined;
+  let missingSinceMs: number | undefined;
   let searched = kept.fromBlock;
 
   const look = async (): Promise<Fate> => {
@@ -62,9 +62,9 @@ export async function watchPayment(
       () => true,
       () => false,
     );
-    missingSince = isKnown ? undefined : (missingSince ?? performance.now());
+    missingSinceMs = isKnown ? undefined : (missingSinceMs ?? performance.now());
     const isDropped =
-      missingSince !== undefined && performance.now() - missingSince > droppedAfterMs;
+      missingSinceMs !== undefined && performance.now() - missingSinceMs > droppedAfterMs;
     return isDropped ? { kind: "dropped" } : { kind: "pending", isSped };
   };
 
