@@ -1,10 +1,10 @@
 import { Button } from "../ui/button.tsx";
-import { Empty, Failed, Loading } from "../ui/states.tsx";
+import { Empty } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import { Heading } from "./heading.tsx";
-import { sayProblem } from "./problems.ts";
 import { useActivity } from "./queries.ts";
+import { QueryState } from "./query-state.tsx";
 
 export function ActivityPage() {
   const activity = useActivity();
@@ -14,14 +14,7 @@ export function ActivityPage() {
       <Heading title="Activity">
         Who did what to this account, newest first. Nothing here can be changed or removed.
       </Heading>
-      {activity.isPending && (
-        <div className="card">
-          <Loading lines={6} />
-        </div>
-      )}
-      {activity.isError && (
-        <Failed message={sayProblem(activity.error)} onRetry={() => void activity.refetch()} />
-      )}
+      <QueryState query={activity} lines={6} inCard />
       {activity.data && (
         <div className="card">
           {rows.length === 0 ? (

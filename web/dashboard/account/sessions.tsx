@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { Badge } from "../../ui/notice.tsx";
-import { Failed, Loading } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { sayProblem } from "../problems.ts";
+import { QueryState } from "../query-state.tsx";
 import { request } from "../request.ts";
 
 type Session = {
@@ -42,10 +42,7 @@ export function Sessions() {
           the password.
         </p>
       </div>
-      {found.isPending && <Loading lines={3} />}
-      {found.isError && (
-        <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />
-      )}
+      <QueryState query={found} lines={3} />
       {found.data && (
         <Table
           caption="Sessions"

@@ -2,12 +2,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/button.tsx";
-import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { useConfig, useSettled } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 import type { AddressFilter } from "./api.ts";
 import { csvRowsMax, exportCsv } from "./csv.ts";
 import { FilterForm, type Typed, toFilter, untyped } from "./filter.tsx";
@@ -40,16 +41,7 @@ function Found({ filter, chains, onClear }: FoundProps) {
   const statusOf = useStatuses(pages);
   const rows = pages.flatMap((page) => page.items);
 
-  if (found.isPending) {
-    return (
-      <div className="card">
-        <Loading lines={6} />
-      </div>
-    );
-  }
-  if (found.isError) {
-    return <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />;
-  }
+  if (!found.isSuccess) return <QueryState query={found} lines={6} inCard />;
   if (rows.length === 0 && !found.hasNextPage) {
     const isFiltered = Object.values(filter).some((value) => value !== "");
     return <div className="card">{isFiltered ? <NoMatch onClear={onClear} /> : <None />}</div>;

@@ -1,7 +1,6 @@
-import { Failed, Loading } from "../../ui/states.tsx";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
 import { useCredentials } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 import { ApiKeyCard } from "./api-key.tsx";
 import { ClientIdCard } from "./client-id.tsx";
 
@@ -12,17 +11,7 @@ export function CredentialsPage() {
       <Heading title="Credentials">
         Creating an address takes one of the two. Looking one up takes none.
       </Heading>
-      {credentials.isPending && (
-        <div className="card">
-          <Loading lines={4} />
-        </div>
-      )}
-      {credentials.isError && (
-        <Failed
-          message={sayProblem(credentials.error)}
-          onRetry={() => void credentials.refetch()}
-        />
-      )}
+      <QueryState query={credentials} lines={4} inCard />
       {credentials.data && (
         <div className="space-y-6">
           <ApiKeyCard apiKey={credentials.data.apiKey} clientId={credentials.data.clientId} />

@@ -4,11 +4,11 @@ import type { Finding } from "executable-address/client";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Failed, Loading } from "../../ui/states.tsx";
 import type { Config } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { queryClient, useConfig } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 import { Problem, request } from "../request.ts";
 import { intentOf, type SimplePayment } from "../samples.ts";
 import { PaymentForm } from "./form.tsx";
@@ -34,14 +34,7 @@ export function NewAddressPage() {
       <Heading title="New address">
         For a simple payment: so much of a token, passed on to whoever receives it.
       </Heading>
-      {config.isPending && (
-        <div className="card">
-          <Loading lines={5} />
-        </div>
-      )}
-      {config.isError && (
-        <Failed message={sayProblem(config.error)} onRetry={() => void config.refetch()} />
-      )}
+      <QueryState query={config} lines={5} inCard />
       {config.data && <NewAddress config={config.data} />}
     </>
   );

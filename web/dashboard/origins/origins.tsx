@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -10,6 +10,7 @@ import { Confirm } from "../confirm.tsx";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { useOriginChange, useOrigins } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 import { AddOrigin } from "./add-origin.tsx";
 import { TryOrigin } from "./try-origin.tsx";
 
@@ -20,14 +21,7 @@ export function OriginsPage() {
       <Heading title="Origins">
         The web origins whose pages may create addresses with your client ID.
       </Heading>
-      {origins.isPending && (
-        <div className="card">
-          <Loading lines={4} />
-        </div>
-      )}
-      {origins.isError && (
-        <Failed message={sayProblem(origins.error)} onRetry={() => void origins.refetch()} />
-      )}
+      <QueryState query={origins} lines={4} inCard />
       {origins.data && (
         <div className="space-y-6">
           <AddOrigin list={origins.data} />

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { Hex } from "executable-address";
 import { useState } from "react";
 import { Select } from "../../ui/field.tsx";
-import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import type { Chain } from "../api.ts";
 import { type Place, sayAmount, sayToken } from "../money.ts";
-import { sayProblem } from "../problems.ts";
 import { useConfig } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 import { request } from "../request.ts";
 
 const names = ["asked", "paid", "executed", "returned"] as const;
@@ -41,10 +41,7 @@ export function Money() {
         <h2 id="money">Money</h2>
         <p className="mt-1 text-soft">The last {days} days, by the calendar of UTC.</p>
       </div>
-      {found.isPending && <Loading lines={4} />}
-      {found.isError && (
-        <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />
-      )}
+      <QueryState query={found} lines={4} />
       {found.data?.items.length === 0 && (
         <Empty icon="overview" title="No money yet">
           What your addresses ask for shows here within a minute, and what is paid as it comes.

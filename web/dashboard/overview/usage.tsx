@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { Chart } from "../../ui/chart.tsx";
-import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import type { UsageHour } from "../api.ts";
 import { barsOf, sum } from "../bars.ts";
-import { sayProblem } from "../problems.ts";
 import { useUsage } from "../queries.ts";
+import { QueryState } from "../query-state.tsx";
 
 const spans = [
   { name: "24 hours", hours: 24, hoursPerBar: 1 },
@@ -37,10 +37,7 @@ export function Usage() {
           ))}
         </fieldset>
       </div>
-      {usage.isPending && <Loading lines={4} />}
-      {usage.isError && (
-        <Failed message={sayProblem(usage.error)} onRetry={() => void usage.refetch()} />
-      )}
+      <QueryState query={usage} lines={4} />
       {usage.data && total.created + total.refused === 0 && (
         <Empty icon="overview" title="No requests yet">
           Addresses created and requests refused show here, hour by hour.

@@ -3,11 +3,10 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { Badge } from "../../ui/notice.tsx";
-import { Failed, Loading } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { sayProblem } from "../problems.ts";
+import { QueryState } from "../query-state.tsx";
 import { type Delivery, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
@@ -19,10 +18,7 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
     refetchInterval: 3_000,
   });
   const replay = useChange(webhooks.replay);
-  if (found.isPending) return <Loading lines={2} />;
-  if (found.isError) {
-    return <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />;
-  }
+  if (!found.isSuccess) return <QueryState query={found} lines={2} />;
   return (
     <>
       <ReplaySpan endpointId={endpointId} />

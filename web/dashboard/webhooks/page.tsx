@@ -3,9 +3,10 @@ import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Empty, Failed, Loading } from "../../ui/states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
+import { QueryState } from "../query-state.tsx";
 import { UrlEntry } from "../url-entry.tsx";
 import { type Webhooks, webhooks } from "./api.ts";
 import { Depths } from "./depths.tsx";
@@ -26,14 +27,7 @@ export function WebhooksPage() {
       <Heading title="Webhooks">
         What happens to your addresses, sent to your servers as it happens, signed.
       </Heading>
-      {found.isPending && (
-        <div className="card">
-          <Loading lines={4} />
-        </div>
-      )}
-      {found.isError && (
-        <Failed message={sayProblem(found.error)} onRetry={() => void found.refetch()} />
-      )}
+      <QueryState query={found} lines={4} inCard />
       {found.data && (
         <div className="space-y-6">
           <AddEndpoint list={found.data} onSecret={setSecret} />
