@@ -1,5 +1,5 @@
-// Operators' commands for the executor: a key for it, what it has in hand, a second chance for an
-// address, and to be rid of one. The latter work on the store alone, while executors run or not.
+// Operators' commands for the executor: make its key, show what it has in hand, retry an address,
+// drop one. All but the key's work on the store, whether an executor runs or not.
 
 import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";

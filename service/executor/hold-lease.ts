@@ -1,4 +1,4 @@
-// Being the one sender of a chain, or waiting to become it.
+// Keeps the lease that makes this process the one sender of a chain, or waits to take it.
 
 import { type Fence, LeaseLost } from "./ledger/lease.ts";
 import type { Memory, Parts } from "./parts.ts";

@@ -1,4 +1,4 @@
-// Which events an operator reads, and how loud they are. Never a key, a URL or calldata.
+// Writes the executor's events to the log, each at its level. Never a key, a URL or calldata.
 
 import { parseAddress } from "executable-address";
 import type { Logger } from "pino";
@@ -22,8 +22,8 @@ const loud: ReadonlySet<ExecutorEvent["kind"]> = new Set(["corrupt_record", "sto
 const quiet: ReadonlySet<ExecutorEvent["kind"]> = new Set(["pass", "rpc_failed", "settled"]);
 
 /**
- * What everybody's addresses can cause, or an outage repeats at each pass: told at most once a
- * minute for each reason and endpoint, with how many were left out. Counts are in the metrics.
+ * Events that any address can cause, or that an outage repeats at each pass: written at most once a
+ * minute for each reason and endpoint, with how many were left out. The metrics count them all.
  */
 const repeated: ReadonlySet<ExecutorEvent["kind"]> = new Set([
   "rpc_failed",
@@ -43,7 +43,7 @@ type EventLog = (event: ExecutorEvent) => void;
 
 /** @param nowMs never goes back */
 export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
-  // Only so many sorts are told apart, and strangers write reasons: those are counted apart.
+  // Strangers write reasons and could use up the sorts that are told apart, so theirs are separate.
   const [tellOurs, tellTheirs] = [seldom(nowMs), seldom(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
@@ -53,7 +53,7 @@ export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   };
 }
 
-/** Numbers and hex differ between repetitions of one thing. */
+/** What repetitions of an event share: numbers and hex are left out. */
 function sortOf(event: ExecutorEvent): string {
   const rpc = "rpc" in event ? event.rpc : "";
   const text = "reason" in event ? event.reason : "message" in event ? event.message : "";
@@ -74,8 +74,8 @@ function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
 }
 
 /**
- * Addresses as the API answers them, so that a search for one finds it here. A corrupt one stays as
- * it is: to tell of it must not fail.
+ * Addresses in the letter case of the API, so that a search for one finds it. Text that is no
+ * address stays as it is.
  */
 function shownOf(name: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();

@@ -1,5 +1,5 @@
-// What operators watch of the executor. Labels are few and ours: a reason that a contract wrote is
-// counted under the name of its error.
+// The executor's Prometheus metrics. Labels come from a fixed list: a reason that a contract wrote
+// is counted under the name of its error, or as `other`.
 
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ExecutorEvent } from "./parts.ts";

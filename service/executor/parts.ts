@@ -1,5 +1,5 @@
-// What the executor's core is given. It reads no clock, rolls no dice and waits for nothing by
-// itself, so that a simulator can give it a world that repeats from a seed.
+// What the executor's core is given. Clock, randomness and waiting come from here, so that the
+// simulator in test/ can repeat a history from a seed.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
@@ -57,7 +57,7 @@ export type Tuning = {
   pollMs: number;
   /** A lease whose row has not changed for so long, by the watcher's clock, may be taken. */
   leaseMs: number;
-  /** Sent again while it is not mined. */
+  /** A transaction that is not mined is sent again after so long. */
   resendMs: number;
   stuckSeconds: number;
   /** Gas limits of one transaction, where the chain allows so much, and of one intent in it. */
@@ -74,7 +74,7 @@ export type Tuning = {
   jobsPerPass: number;
   rangeBlocksMax: number;
   rangesPerPass: number;
-  /** Blocks below the cursor that each sweep reads again, lest an endpoint's index lag. */
+  /** Blocks below the cursor that each sweep reads again, since an endpoint's index may lag. */
   resweepBlocks: number;
   /** New records looked at in one pass; 0: none ever. */
   looksPerPass: number;
@@ -144,7 +144,7 @@ export type Parts = {
   tuning: Tuning;
 };
 
-/** What a process may forget: everything that counts is in the ledger. */
+/** What a process may lose at any moment: everything that must survive is in the ledger. */
 export type Memory = {
   network: Network;
   fence: Fence | undefined;
@@ -154,7 +154,7 @@ export type Memory = {
   sweepTurn: number;
   examineTurn: number;
   estimateTurn: number;
-  /** Holdings asked for in one call: fewer, while endpoints do not answer for more. */
+  /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
   probeMax: number;
   /** The sender's nonce as it was read, at which head, and when. */
   nonce: { value: number; head: Hex; sinceMs: number } | undefined;

@@ -1,6 +1,6 @@
-// One pass over one chain, in order: hold the lease, look where the chain is, find payments, settle
-// what is final, keep what is on its way moving, start what is due, then look at new records. Each
-// step leaves the ledger such that being killed after it loses nothing.
+// One pass over one chain, in order: hold the lease, open a view of the chain, find payments,
+// settle what is final, resend or replace what is not mined, work on due jobs, then look at new
+// records. After each step the ledger is complete, so that a process killed there loses nothing.
 
 import { openNetwork } from "../chain/rpc/network.ts";
 import { holdersMax } from "../chain/status/probe.ts";
@@ -43,7 +43,7 @@ export function freshMemory(parts: Parts): Memory {
 }
 
 /**
- * An unchanged head is looked at and nothing more, unless something is due by the clock.
+ * With an unchanged head it reads that head alone, unless a job is due by the clock.
  * @throws what stopped it: the next pass begins anew from the ledger
  */
 export async function runPass(parts: Parts, memory: Memory): Promise<void> {
@@ -67,13 +67,13 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const budgets = budgetsOf(pass, pending, purse);
   if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
   if (isFresh && pending.length === 0) await purse();
-  // A head that was passed already shows money that has been moved since.
+  // A head below the cursor shows balances of the past: nothing is decided by them.
   const due = isOld ? 0 : await work(pass, purse, budgets, unmined.length);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
   parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight: unmined.length });
-  // Last, so that nothing that goes wrong here holds up what is known to be paid.
+  // Last, so that a failure here holds up no payment that is known.
   await lookAtNew(pass);
 }
 
@@ -95,7 +95,7 @@ async function nonceOf(
   return { nonce, isFresh: true };
 }
 
-/** The budgets of the chain's day, once somebody asks: settled, and in flight at its cap. */
+/** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */
 function budgetsOf(
   { parts, view }: Pass,
   pending: readonly Purpose[],
@@ -126,8 +126,8 @@ function budgetsOf(
 }
 
 /**
- * The chain's clock, in seconds: the head's time, and what has passed by ours since it was first
- * seen. The host's idea of what time it is never enters; only how fast its clock goes does.
+ * The chain's clock, in seconds: the head's timestamp, and the time since that head was first seen
+ * by a monotonic clock of this host. The host's wall clock is never used.
  */
 function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
   if (memory.head?.hash !== head.hash) {

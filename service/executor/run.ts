@@ -1,4 +1,4 @@
-// The loop: one pass after another, whatever the last one ended with, until told to stop.
+// The loop: one pass after another until it is stopped; a pass that fails does not end it.
 
 import type { Parts } from "./parts.ts";
 import { freshMemory, runPass } from "./pass.ts";

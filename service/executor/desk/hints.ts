@@ -10,10 +10,7 @@ import type { Tables } from "../../store/tables.ts";
 /** Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds. */
 export type JobHint = { address: Hex; block: { number: number; timestamp: number } };
 
-/**
- * The one reason for which the executor gave up that may pass by itself: more may have come, or gas
- * may have become cheaper.
- */
+/** The one reason for giving up that may end by itself: more money may come, or gas get cheaper. */
 export const notWorthItsGas = "not_worth_its_gas";
 
 /**

@@ -8,8 +8,8 @@ import { together } from "../../flow/together.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * `progress` is null while it rests; `detectedBlock` and `detectedAtSeconds`, in Unix seconds, are where
- * money was last seen.
+ * `progress` is null while it rests; `detectedBlock` and `detectedAtSeconds`, in Unix seconds, are
+ * where money was last seen.
  */
 export type JobNews = {
   progress: ExecutorProgress | null;
@@ -32,7 +32,7 @@ export function openJobs(db: Kysely<Tables>): FindJob {
     async (asked) => {
       const found = new Map<string, JobNews>();
       for (const row of await readRows(db, asked)) {
-        // In the order of signing: the last transaction is the one that is told of.
+        // Rows come in the order of signing, so the last transaction stays.
         found.set(keyOf(row.chain_id, Buffer.from(row.address).toString("hex")), newsOf(row));
       }
       return asked.map(({ chainId, address }) => found.get(keyOf(chainId, digitsOf(address))));

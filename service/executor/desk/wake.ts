@@ -1,6 +1,6 @@
-// A status that shows money which the executor does not know of makes a job of it. The executor
-// finds payments by their logs; native coin leaves none, and a payment made before its address was
-// created here was matched with nothing. Only vaults that hold money make rows.
+// Tells the executor of money that a status shows and it does not know of. The executor finds
+// payments by their logs; native coin leaves none, and a payment made before its address was
+// created here matched no record. Only vaults that hold money make rows.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
@@ -14,7 +14,7 @@ import type { JobNews } from "./progress.ts";
 /** @returns whether the executor was told just now */
 type Wake = (status: AddressStatus, job: JobNews | undefined) => Promise<boolean>;
 
-/** How long what was not worth its gas is left alone, however often it is looked at. */
+/** How long what was not worth its gas is left alone, however often its status is read. */
 const worthlessSeconds = 3600;
 
 export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
@@ -22,7 +22,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   const led = new Set<number>();
   const waking = new Map<Hex, Promise<boolean>>();
 
-  /** Without an executor, now or ever, nobody would do the work. */
+  /** Without an executor, now or ever, a job would never be worked on. */
   const isLed = async (chainId: number) => {
     if (led.has(chainId)) return true;
     const lease = await db
@@ -40,7 +40,7 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
       await hintJobs(db, chainId, [{ address, block }]);
       return true;
     } catch (err) {
-      // The status is true all the same; whoever looks next tells it again.
+      // The status is true all the same, and the next one tells the executor again.
       tell("wake", (leftOut) => {
         log.warn({ err, address, leftOut }, "the executor could not be told of money");
       });
@@ -59,11 +59,11 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
   };
 }
 
-/** There is money, and the executor has nothing in hand, or has not looked since. */
+/** There is money, and the executor has no job of it, or has not read its balance since. */
 function isNews({ balance, recoverable, block }: AddressStatus, job: JobNews | undefined): boolean {
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
-  // Its endpoints may contradict ours for as long as they like: one look for each block.
+  // The executor's endpoints may contradict ours for long: one hint for each block is enough.
   if (job.state === "idle") return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;

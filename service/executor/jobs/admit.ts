@@ -1,5 +1,5 @@
-// Who pays for what is ready: a tip, or the operator's budgets. What nobody pays for waits, and
-// holds up nothing else.
+// Decides who pays for each transaction that is ready: a tip, or the operator's budgets. One that
+// nobody pays for waits and holds up no other.
 
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
@@ -21,12 +21,12 @@ import { valueOfTips } from "./tips.ts";
 /** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
 const tipMargin = { of: 5n, by: 4n };
 
-/** How soon to ask a budget again: what is in flight at its cap may settle for less. */
+/** How soon a budget is asked again: what is in flight counts at its cap, and may cost less. */
 const budgetSeconds = 60;
 
 /**
- * The batches that are paid for, payments first.
- * @param updates of those that are not are added here
+ * The batches that somebody pays for, executions first.
+ * @param updates gets one for each job that nobody pays for
  */
 export function admit(
   pass: Pass,
@@ -37,7 +37,7 @@ export function admit(
 ): Batch[] {
   const refuse = ({ item: { job } }: Ready, reason: string) => {
     const waitedSeconds = patience(budgetSeconds, pass.nowSeconds - job.detectedAtSeconds);
-    // Budgets begin anew with the day.
+    // A new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
     updates.push({ address: job.address, state: "waiting", dueAtSeconds, reason });
   };
@@ -70,7 +70,7 @@ export function admit(
   }
 }
 
-/** One that failed on chain before pays by its own word alone, which was not kept. */
+/** The tip of one that failed on chain before is not trusted again: it was not paid then. */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
   const { item, gas, tokens } = ready;
   if (tokens || item.job.paidFailures > 0) return false;

@@ -7,8 +7,8 @@ import type { Tuning } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
 /**
- * What was estimated by itself, and the gas it takes as a transaction of its own. `tokens`: a recovery
- * of these. Otherwise an execution; `isTipped`: its tip pays for it.
+ * What was estimated by itself, and the gas it takes as a transaction of its own. `tokens`: a
+ * recovery of these. Otherwise an execution; `isTipped`: its tip pays for it.
  */
 export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: boolean };
 
@@ -22,8 +22,8 @@ const margin = 1.125;
 const baseGas = 40_000;
 
 /**
- * Those that never failed, in batches within the limits; one that has failed before goes alone, so
- * that it can only ever cost itself.
+ * Those that never failed, in batches within the limits. One that has failed before gets a
+ * transaction of its own, so that its next failure costs no other.
  *
  * The factory gives each item an equal share of the gas left. So items of like gas go together, and
  * every item is allowed as much as the largest: then none can starve those after it, whatever it
@@ -61,11 +61,11 @@ export function gasOf(items: readonly Ready[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
 }
 
-/** The factory's function, and of each item what stands around its terms. */
+/** Bytes of the call of `batch`, and of each item besides its terms. */
 const callBytes = 100;
 const itemBytes = 256;
 
-/** Of calldata at most. */
+/** Bytes of calldata, at most. */
 export const itemCalldataBytes = ({ item, tokens = [] }: Ready): number =>
   itemBytes + size(item.job.terms) + 32 * tokens.length;
 export const batchCalldataBytes = ({ ready }: Batch): number =>
@@ -96,7 +96,10 @@ const perTokenGas = 40_000;
 /** EIP-7623: the floor of what a byte of calldata costs, when none of it is zero. */
 const calldataByteGas = 40;
 
-/** A recovery's own estimate would be what suffices to fail quietly, so it is put together. */
+/**
+ * Added up from its parts. An estimate of the recovery itself would be too low: it succeeds also
+ * where its transfers run out of gas.
+ */
 export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
   const calldata = size(item.job.terms) * calldataByteGas;
   return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);

@@ -1,10 +1,10 @@
-// Whose gas: what the executor may spend on a day of the chain's clock, for the chain, for an
-// account, and for what an account's client ID created, which anybody who sees its page can do.
-// What is in flight counts at its cap, and so does what is about to be sent: so no budget is ever
+// What the executor may spend on gas in a day of the chain's clock: for the chain, for an account,
+// and for what was created with an account's client ID, which anybody who sees its page can use.
+// What is in flight counts at its cap, and so does what is about to be sent, so no budget is ever
 // exceeded, whatever the chain charges in the end.
 //
-// What a tip pays for counts against none of them while it is kept. What tipped executions that
-// fail cost is bounded as the account's budget is.
+// An execution that pays a tip counts against none of them, unless it fails. What failed tipped
+// executions of an account cost has a budget of the same size.
 
 import type { Hex } from "executable-address";
 
@@ -31,7 +31,7 @@ export type Budgets = {
   refusal(payer: Payer, cost: bigint): BudgetReason | undefined;
   /** Counts what is, or is about to be, sent. */
   reserve(payer: Payer, cost: bigint): void;
-  /** Counts what closes a gap, which is nobody's in particular. */
+  /** Counts what fills a gap in the nonces, which belongs to no account. */
   reserveForChain(cost: bigint): void;
   /** Wei that the chain's budget has left. */
   left(): bigint;

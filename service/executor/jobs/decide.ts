@@ -5,7 +5,7 @@ import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
 
-/** What an intent says that matters here. `token` lower case, `expirationSeconds` inclusive. */
+/** What the decision needs of an intent. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
@@ -63,10 +63,10 @@ export type Facts = {
   policy: DecisionPolicy;
 };
 
-/** How long to wait where only fees stand in the way. */
+/** How long to wait where only the fee is too high. */
 const retrySeconds = 15;
 
-/** Of a recovery, about: what pays less than that is left until it pays more, or more comes. */
+/** What a recovery takes, about. Money worth less than this gas stays until there is more of it. */
 const recoveryGas = 50_000n;
 
 /**
@@ -109,7 +109,7 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/** Native coin costs little more where a token is returned; alone it has to be worth its gas. */
+/** With a token, native coin costs little more to return; alone it has to be worth its gas. */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
   { perGas }: Fees,
@@ -126,7 +126,7 @@ function tokensWorthIt(
     .map(([token]) => token);
 }
 
-/** @param latestSeconds a wait never goes past it: at expiry the decision is another */
+/** @param latestSeconds no wait ends later: at expiry the decision changes */
 function heldBack(
   nowSeconds: number,
   { notBeforeSeconds }: History,

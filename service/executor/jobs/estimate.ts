@@ -50,7 +50,8 @@ type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
 /**
  * The tokens that would reach `recovery`. A recovery as a whole succeeds even if nothing is
  * returned, since the factory goes on after a transfer that fails: so each transfer is asked for by
- * itself. The factory gives all transfers equal gas: `gas` is the dearest one's, times their number.
+ * itself. The factory gives all transfers equal gas: `gas` is the dearest one's, times their
+ * number.
  * @returns undefined for those that this pass had no time for
  */
 export async function estimateRecoveries(

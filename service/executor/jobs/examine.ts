@@ -1,4 +1,4 @@
-// What a vault looks like now, for the decision about it.
+// Reads the vaults of jobs at one block: code and balances, for the decision about each.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
@@ -12,14 +12,15 @@ import type { Vault, Wanted } from "./decide.ts";
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
 
-/** A job whose record does not prove itself, and why. */
+/** A job whose terms do not derive its address, and why. */
 export type Corrupt = { job: Job; cause: string };
 
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
  * Reads each job's vault at one block: code, native coin, and every listed token besides the
- * intent's own. Where nothing or too little is seen, though money was, another endpoint is asked.
+ * intent's own. Where too little is there to act on, though money was seen, a second endpoint is
+ * asked.
  */
 export async function examine(
   pass: Pass,
@@ -48,7 +49,7 @@ export async function examine(
   return { examined, corrupt };
 }
 
-/** Nothing could be done with it. */
+/** Holds too little to act on. */
 function isPoor({ wanted }: Verified, { hasCode, balances }: Vault): boolean {
   const held = [...balances.values()].some((amount) => amount > 0n);
   return !held || (!hasCode && (balances.get(wanted.token) ?? 0n) < wanted.amount);
@@ -76,9 +77,9 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
 }
 
 /**
- * Of the tokens that are held beside native coin, those that are the coin itself, by the word of
- * several endpoints where there are several. Asked once for each token; not known of nodes that
- * take no state overrides, and then both count.
+ * Of the tokens that are held beside native coin, those that are the coin itself. Asked once for
+ * each token, of several endpoints where there are several, all of which must say so. Nodes that
+ * take no state overrides cannot say: then coin and token both count.
  */
 async function readCoins(
   { memory, view }: Pass,

@@ -1,5 +1,5 @@
-// What an intent pays whoever executes it: calls of the Tip contract, valued by the operator's own
-// prices. A token without a price is worth nothing here, so no stranger's token buys anything.
+// Values what an intent pays its executor, by calls of the Tip contract, at the operator's own
+// prices. A token without a price counts as nothing, so a worthless token cannot pay for gas.
 
 import type { Hex, Tip } from "executable-address";
 

@@ -1,5 +1,5 @@
-// From due jobs to transactions: look, decide, try out, put together, send. An address that fails
-// is set aside with a time of its own, so it takes nothing from the others but its look.
+// From due jobs to transactions: examine, decide, estimate gas, batch, send. An address that fails
+// gets a later time of its own, and costs the others nothing but the reading of its balances.
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { keccak256 } from "viem";
@@ -24,16 +24,16 @@ import { type Decision, decide } from "./decide.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 
-/** When a node could not say what would happen, or there is no money or room to send it. */
+/** How soon to try again where a node gave no estimate, or there was no money or slot to send. */
 const soonSeconds = 15;
 
-/** Money was seen, yet nothing is there: an endpoint may lag, so it is looked at once more. */
+/** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
 
-/** Transactions that return money leave half of the slots to payments. */
+/** Recoveries may take every second slot, so that half of them stay free for executions. */
 const recoverySlots = 2;
 
-/** @returns how many jobs were due; none are looked at while nothing more may be sent */
+/** @returns how many jobs were due; 0 while no further transaction may be sent */
 export async function work(
   pass: Pass,
   openPurse: () => Promise<Purse>,
@@ -63,7 +63,7 @@ export async function work(
   return jobs.length;
 }
 
-/** Calls to an address without code succeed and do nothing, so first it is known to be there. */
+/** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
 async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
   if (memory.isFactoryThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
@@ -144,7 +144,7 @@ async function readyToExecute(
   });
 }
 
-/** One that is dear is left to its owner, whom the reason tells. */
+/** A recovery that takes too much gas is left to its owner, who reads the reason. */
 async function readyToRecover(
   pass: Pass,
   decided: readonly Decided[],
@@ -167,7 +167,7 @@ async function readyToRecover(
   });
 }
 
-/** Failed without costing anything: again later, and at expiry in any case. */
+/** Failed before anything was sent: tried again after a backoff, and at expiry at the latest. */
 function afterFailure(
   { parts, nowSeconds }: Pass,
   { job, wanted, vault }: Examined,
@@ -191,7 +191,7 @@ function afterFailure(
   };
 }
 
-/** Nothing can be sent for it that would arrive. */
+/** The terms derive another address, so no transaction could reach this one. */
 function setAside({ parts }: Pass, { job: { address }, cause }: Corrupt): JobUpdate {
   parts.report({ kind: "corrupt_record", address, cause });
   return { address, state: "given_up", dueAtSeconds: null, reason: "corrupt_record" };
@@ -206,7 +206,7 @@ function later(
   return { address, state: "waiting", dueAtSeconds, reason };
 }
 
-/** Payments first. @returns what becomes of those for which there was no money or no slot */
+/** In their order. @returns updates of jobs for which there was no money or no slot */
 async function sendBatches(
   pass: Pass,
   purse: Purse,

@@ -32,8 +32,8 @@ export async function findSweptBlock(
 }
 
 /**
- * What was found, and the cursor in the last commit of it: never the cursor without what was found
- * on the way to it.
+ * Keeps what was found in several commits, and moves the cursor in the last of them, so that the
+ * cursor never passes sightings that were not kept.
  * @param end undefined: only what was found
  */
 export async function saveSweep(

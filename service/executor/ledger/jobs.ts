@@ -1,5 +1,5 @@
-// The addresses that have received money, and when each is to be looked at next. What is done per
-// pass grows with these, never with how many addresses were created.
+// The addresses that have received money, and when each is due again. The cost of a pass grows with
+// their number, never with how many addresses were created.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
@@ -28,7 +28,7 @@ export type Job = {
   recoveries: number;
 };
 
-/** What a look at a job ended with. Fields left out stay as they are. */
+/** What changes of a job once it was worked on. Fields left out stay as they are. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
@@ -46,13 +46,13 @@ const rowsMax = 100;
 
 export type Sighting = { address: Hex; blockNumber: number };
 
-/** Accounts whose jobs are looked for in turn, where more are due than are asked for. */
+/** Accounts that take turns, where more jobs are due than are asked for. */
 const accountsMax = 100;
 
 /**
- * Jobs due at `now` with nothing in flight: of each account in turn, so that however many one of
- * them has, the others' come no later; within an account those that never failed first, then those
- * that waited longest. Where more than `limit` are due, of 100 accounts at a time.
+ * Jobs that are due and have nothing in flight. Accounts take turns, so that one account's many
+ * jobs do not delay another's. Within an account those that never failed come first, then those
+ * that waited longest. Where more than `limit` are due, 100 accounts are asked at a time.
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
@@ -80,7 +80,7 @@ type Due = { chainId: number; nowSeconds: number; limit: number };
 
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
 
-/** Of one account's, those that have failed or those that have not: by `executor_jobs_turn`. */
+/** With `of`: one account's, that failed before or that did not, by index `executor_jobs_turn`. */
 async function readDue(
   db: Kysely<Tables>,
   { chainId, nowSeconds, limit }: Due,
@@ -93,9 +93,10 @@ async function readDue(
   return rows;
 }
 
-/** An equal part of each account's; the accounts from another one on with each second. */
+/** As many of each account; with each second another account comes first. */
 async function readInTurn(db: Kysely<Tables>, due: Due): Promise<Row[]> {
-  const start = `acc_${(Math.imul(due.nowSeconds, 2_654_435_761) >>> 0).toString(16).padStart(8, "0")}`;
+  const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
+  const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
   const behind = await accountsAfter(db, due.chainId, start);
   const before = behind.length < accountsMax ? await accountsAfter(db, due.chainId, "") : [];
   const accounts = [...new Set([...behind, ...before])].slice(0, accountsMax);
@@ -112,7 +113,7 @@ async function readInTurn(db: Kysely<Tables>, due: Due): Promise<Row[]> {
   return rows;
 }
 
-/** Those with jobs that wait, from `after` on. */
+/** Accounts with waiting jobs, in order of their ids, behind `after`. */
 async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string) {
   const next = (place: RawBuilder<unknown>) => sql`select min(account_id) from executor_jobs
     where chain_id = ${chainId} and purpose_id is null and due_at is not null
@@ -152,7 +153,7 @@ function jobOf(row: Row, record: Held): Job {
   };
 }
 
-/** How often a job failed, zero where there is none. */
+/** How often a job failed; zero where there is no such job. */
 export async function readFailures(
   db: Kysely<Tables>,
   chainId: number,
@@ -172,8 +173,8 @@ export async function readFailures(
 }
 
 /**
- * Money was seen: the job is due, though never before the backoff of its last failure ends, and
- * those who created the address will hear of it.
+ * Makes jobs of addresses at which money was seen, or makes theirs due, though never before the
+ * backoff of the last failure ends. The accounts that created an address get an event of it.
  */
 export async function wakeJobs(
   transaction: Transaction<Tables>,
@@ -260,7 +261,7 @@ export async function writeUpdates(
 }
 
 /**
- * An operator's word: look at it now, with nothing held against it. Only what is known is taken.
+ * For an operator: makes the job due at once and forgets its failures.
  * @returns false where no record is held for `address`
  */
 export async function retryJob(
@@ -298,8 +299,8 @@ export async function retryJob(
 }
 
 /**
- * An operator's word: nothing more is done for it, whatever it receives, until `retryJob`. What is
- * in flight for it runs its course.
+ * For an operator: nothing more is sent for the address, whatever it receives, until `retryJob`.
+ * What is in flight for it stays in flight.
  * @returns false where no record is held for `address`
  */
 export async function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {

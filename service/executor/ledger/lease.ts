@@ -1,11 +1,11 @@
-// One sender per chain. Whoever holds the lease shows that it lives by writing; whoever sees the
-// row unchanged for long enough takes it. No clock is compared with another, and a holder that
-// was only slow finds out at its next write, which fails.
+// One sender per chain, by a row. The holder renews the row with each write; another process takes
+// the lease once it has seen the row unchanged for long enough by its own clock, so clocks are
+// never compared. A holder that was only slow has its next write refused.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
-/** The right to write for a chain. Dead as soon as another holder has taken a higher epoch. */
+/** The right to write for a chain. Lost as soon as another process has taken a higher epoch. */
 export type Fence = { chainId: number; epoch: number };
 
 export type Lease = { holder: string; epoch: number; renewals: number };
@@ -52,12 +52,12 @@ export async function takeLease(
   return updated.numUpdatedRows ? { chainId, epoch } : undefined;
 }
 
-/** Shows that the holder lives. @throws {LeaseLost} */
+/** @throws {LeaseLost} */
 export function renewLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   return fenced(db, fence, async () => {});
 }
 
-/** Lets go at once, so that the next holder need not wait. Repeating it changes nothing. */
+/** Gives the lease up, so that the next holder need not wait. Repeating it changes nothing. */
 export async function releaseLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   await db
     .updateTable("executor_leases")

@@ -1,5 +1,5 @@
 // Everything the executor keeps, bound to one database. Each call is one statement or one commit,
-// so that being killed between two calls is the only kind of being killed there is.
+// so a process can only be killed between two calls, never in the middle of one.
 
 import type { Kysely } from "kysely";
 import * as created from "../../store/created.ts";

@@ -16,9 +16,9 @@ export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Prom
 }
 
 /**
- * What was found on a step, and at the end of a walk how far it came, in one commit.
+ * Keeps what a step found, and at the end of a walk how far it came, in one commit.
  * @param sinceMs undefined: no further than before
- * @returns those of the hints that were news
+ * @returns those of the hints that made or woke a job
  */
 export function saveLook(
   db: Kysely<Tables>,

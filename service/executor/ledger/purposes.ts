@@ -1,6 +1,6 @@
 // What nonces are spent on. A purpose, its first signed transaction and the jobs it is for are
-// stored in one commit, before anything is sent; from then on nothing else can happen to those jobs
-// or that nonce until the purpose is final.
+// stored in one commit, before anything is sent. Until it is final, its jobs get no other purpose
+// and its nonce goes to no other.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -206,7 +206,7 @@ async function findPurposes(
 ): Promise<Purpose[]> {
   const found = await narrow(purposeQuery(db, chainId, sender)).execute();
   if (found.length === 0) return [];
-  // Not by the database: for its order SQLite would walk all nonces of the sender.
+  // Sorted here: for the order SQLite would walk all nonces of the sender.
   const rows = found.toSorted((a, b) => a.nonce - b.nonce);
   const ids = rows.map((row) => row.id);
   const transactions = await db

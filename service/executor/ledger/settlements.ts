@@ -1,4 +1,4 @@
-// How purposes end. Everything a final receipt changes is one commit.
+// Ends purposes. All that a final receipt changes is written in one commit.
 
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
@@ -46,7 +46,7 @@ export function settlePurpose(
   });
 }
 
-/** The nonce went to a transaction that is not ours, so the jobs are looked at again. */
+/** The nonce went to a transaction that is not ours, so the jobs are free again. */
 export function loseNonce(
   db: Kysely<Tables>,
   fence: Fence,
@@ -65,7 +65,7 @@ export function loseNonce(
   });
 }
 
-/** A reorg undid what was final: the purpose is open again, and so is the nonce. */
+/** A reorganisation undid a final purpose: it is pending again. */
 export function reopenPurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -170,8 +170,8 @@ async function insertOutcomes(
 }
 
 /**
- * To the chain's day, and to each account its part by the gas that was for its addresses. What a
- * tip paid for is charged to nobody, unless the execution that was to pay it failed.
+ * Charges the chain's day, and each account for its part, by the gas of its addresses. A tipped
+ * execution is charged to nobody, unless it failed and so paid no tip.
  */
 async function addSpending(
   transaction: Transaction<Tables>,

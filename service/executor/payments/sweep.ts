@@ -27,7 +27,7 @@ const startMarginSeconds = 3600;
 /** Where no kept end of a sweep stands any more, sweeps begin this far below the oldest of them. */
 const deepReorgBlocks = 256;
 
-/** A head further below what was swept is no lag: the chain was set back, or that end was a lie. */
+/** A head further below the cursor is no lag: the chain was set back, or the cursor was a lie. */
 const lagBlocksMax = 64;
 
 /**
@@ -86,8 +86,8 @@ async function readFirstBlock(pass: Pass, target: number): Promise<number> {
 }
 
 /**
- * What stood above `number` may not stand any more. Sweeps begin there again, and what was final
- * by a block there is open again: its receipt is asked for as if for the first time.
+ * Blocks above `number` may have been replaced. Sweeps begin there again, and purposes that were
+ * final by one of them are pending again, so that their receipts are asked for anew.
  */
 async function goBackTo({ parts, fence }: Pass, number: number): Promise<void> {
   const { ledger, chain, signer } = parts;
@@ -163,7 +163,7 @@ async function readRange(pass: Pass, from: number, to: number): Promise<Found | 
   return { end: { number: to, hash }, isCorroborated, sightings };
 }
 
-/** Who received what, the newest block of each address; logs of another shape are not payments. */
+/** Each receiver with its newest block. Logs of another shape are no payments. */
 function addSightings({ parts }: Pass, logs: unknown, sightings: Sightings): void {
   if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
   for (const entry of logs as Record<string, unknown>[]) {

@@ -1,4 +1,4 @@
-// What a receipt says happened to vaults, by the factory's events alone.
+// Reads from a receipt what happened to vaults, by the factory's events alone.
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent } from "executable-address/status";
@@ -46,8 +46,8 @@ export function receiptOf(value: unknown): Receipt | undefined {
 export type Sent = { sender: Hex; vaults: readonly Hex[] };
 
 /**
- * @param factory lower case. Events of any other contract say nothing, however they look, and a
- *   batch that a target made of its own says nothing of ours.
+ * @param factory lower case. Events of other contracts are ignored, and so is `ItemFailed` of a
+ *   batch that a target sent of its own.
  */
 export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): Outcome[] {
   return receipt.logs

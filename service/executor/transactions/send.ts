@@ -1,5 +1,5 @@
-// From a purpose to a transaction on its way: signed, stored, and only then broadcast, so that
-// whatever happens in between, what may be out there is known.
+// Sends transactions: signs, stores, and only then broadcasts, so that the ledger knows of every
+// transaction that any node may have.
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem";
@@ -17,7 +17,7 @@ import type { Pass } from "../parts.ts";
 import { costOf, dataFeeCall, dataFeeOf } from "./data-fee.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 
-/** A transfer of nothing to oneself: fills a gap, or takes the place of what has become moot. */
+/** Of a transfer of nothing to oneself: it fills a gap, or replaces what has become pointless. */
 export const idleGas = 21_000;
 
 /** EIP-7825: no chain's block holds a transaction of more gas. */
@@ -177,7 +177,7 @@ async function sign({ parts, view, nowSeconds }: Pass, order: Order, fee: Fee) {
   };
 }
 
-/** To every endpoint: one that takes it is enough, and one that drops it does no harm. */
+/** Sends to every endpoint: it is enough that one of them takes it. */
 export async function broadcast(
   { parts, memory, view }: Pass,
   { id, nonce }: { id: string; nonce: number },
@@ -196,7 +196,7 @@ export async function broadcast(
     if (isUnderpriced(error)) memory.underpriced.add(id);
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
   });
-  // Not by one endpoint's word alone, unless there is no other.
+  // One endpoint's refusal is not enough, unless there is no other.
   const heard = answers.filter((list) => list !== undefined).length;
   if (isHopeless && heard >= view.quorum) memory.hopeless.add(id);
 }
@@ -220,9 +220,9 @@ export async function readNonces({ parts, view }: Pass): Promise<number[]> {
 }
 
 /**
- * The nonce to use next: ours to give out, except where the chain has gone past it. That takes the
- * word of enough endpoints, since a nonce too high leaves a gap.
- * @returns undefined where it is not known
+ * The nonce to use next: the ledger's, except where the chain has gone past it. Enough endpoints
+ * have to show that, since a nonce too high leaves a gap.
+ * @returns undefined where too few answer
  */
 export async function nextNonce(pass: Pass): Promise<number | undefined> {
   const { parts, view } = pass;
@@ -230,6 +230,6 @@ export async function nextNonce(pass: Pass): Promise<number | undefined> {
   const nonces = await readNonces(pass);
   const reached = nonces[view.quorum - 1];
   if (reached !== undefined) return Math.max(own, reached);
-  // With one endpoint silent, the other's word suffices for a nonce that is ours in any case.
+  // With one endpoint silent, the other suffices where it does not contradict the ledger.
   return nonces.length > 0 && nonces[0]! <= own ? own : undefined;
 }

@@ -1,6 +1,6 @@
-// How purposes become final: by the receipt of any transaction ever signed for them, seen by enough
-// endpoints, deep enough, in a block that still stands, and borne out by the chain's state. Who
-// took a nonce is never guessed: only another transaction found in its place settles that.
+// Makes purposes final: by the receipt of any transaction ever signed for them, shown by enough
+// endpoints, deep enough, in a block that still stands, and confirmed by the code of the vaults.
+// A nonce counts as taken by another transaction only once that transaction is found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
@@ -11,7 +11,7 @@ import type { Pass } from "../parts.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
 import { type Outcome, outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
 
-/** Passes in a row without a receipt before anybody else is suspected. */
+/** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
 
 /** @param usedBelow the sender's nonce on chain: every lower one was spent on something */
@@ -57,9 +57,9 @@ async function settleOne(
 }
 
 /**
- * What enough endpoints say alike. One that has no receipt lags, which contradicts nobody; two
- * different receipts do. Absent only if every endpoint that was
- * asked answered, and none has one.
+ * The receipt that enough endpoints show. An endpoint without one may lag, so it contradicts none;
+ * two different receipts are a disagreement. Absent only if every endpoint that was asked answered,
+ * and none has one.
  */
 export function agreeOnReceipt(
   answers: readonly (Answer[] | undefined)[],
@@ -127,7 +127,7 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
   });
 }
 
-/** The receipt's block stands, and a vault that executed or closed has its code now. */
+/** Whether the receipt's block stands, and each vault that executed or closed has code now. */
 async function isBorneOut(
   { parts, view }: Pass,
   receipt: Receipt,
@@ -145,7 +145,7 @@ async function isBorneOut(
   return false;
 }
 
-/** What becomes of an address: looked at again, at once after a success, later after a failure. */
+/** What becomes of a job: due at once after a success, after a backoff else. */
 async function updateOf(
   { parts, nowSeconds }: Pass,
   purpose: Purpose,
@@ -180,8 +180,8 @@ async function updateOf(
 }
 
 /**
- * Those for which somebody else's transaction came first: what was wanted is done. An execution
- * failed at a vault that has code, or a recovery succeeded without finding anything to return.
+ * Addresses for which another executor's transaction came first: an execution failed at a vault
+ * that has code, or a recovery succeeded without an event of the address.
  */
 async function findOvertaken(
   { view }: Pass,
@@ -208,7 +208,9 @@ function reportOutcome({ parts }: Pass, outcome: Outcome, hash: Hex): void {
   } else parts.report({ kind: outcome.kind, address, hash });
 }
 
-/** The nonce is spent and nobody has a receipt of ours: look for the transaction that spent it. */
+/**
+ * The nonce is spent and no endpoint has a receipt of ours: finds the transaction that spent it.
+ */
 async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
   const { parts, memory, fence, view, nowSeconds } = pass;
   if (!view.isWhole) return;

@@ -1,5 +1,5 @@
-// Keeping the sequence of nonces moving: what is not mined is sent again, what is stuck is replaced
-// at its nonce, what a reorg undid is opened again, and a nonce nobody uses is spent on nothing.
+// Keeps the sequence of nonces moving: sends again what is not mined, replaces what is stuck at its
+// nonce, reopens what a reorganisation undid, and fills a nonce that no purpose has with nothing.
 
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Budgets } from "../jobs/budgets.ts";
@@ -10,7 +10,7 @@ import { broadcast, canAfford, idleGas, type Purse, readNonces, replace, send } 
 /** Each replacement costs more, so only the first few of a stuck queue are touched per pass. */
 const replacedPerPassMax = 4;
 
-/** A gap is filled one by one; more than this at once is somebody's lie. */
+/** Gaps filled in one pass. A nonce that leaves more of them is likely an endpoint's lie. */
 const gapsPerPassMax = 16;
 
 /** @param nonce the sender's on chain */
@@ -32,7 +32,7 @@ export async function upkeep(
   }
 }
 
-/** Final purposes whose nonce is free again, by everyone's word: a reorg went deeper than final. */
+/** Final purposes whose nonce is free again on every endpoint: a reorg went deeper than final. */
 async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
   const { parts, fence, view } = pass;
   const { chainId } = parts.chain;
@@ -48,7 +48,7 @@ async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
   }
 }
 
-/** A nonce below ours that no purpose has: given out wrongly once, or lost with a database. */
+/** Fills nonces below the next one that no purpose has, as after the loss of a database. */
 async function fillGaps(
   pass: Pass,
   openPurse: () => Promise<Purse>,
@@ -82,8 +82,8 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
 }
 
 /**
- * No block can hold it; or it has had a block's time, and offers less than a block takes, or less
- * than a node asks, or has waited too long.
+ * Whether no block can hold it; or, once a block has come since it was signed, whether it offers
+ * less than the base fee, or less than a node asks, or has waited too long.
  */
 function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
@@ -94,7 +94,7 @@ function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): b
   return nowSeconds - newest.signedAtSeconds >= parts.tuning.stuckSeconds;
 }
 
-/** Every vault of it is over already, so none of it can run. */
+/** Whether every vault of it is over already, so that none of its executions can run. */
 async function isOver({ view }: Pass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
   const codes = await view.read(
