@@ -7,7 +7,7 @@ import { listAudit } from "../../accounts/audit.ts";
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { Refusal } from "../errors.ts";
-import { integerInput, parseInput, toIso, toIsoOrNull } from "../input.ts";
+import { integerInput, parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 

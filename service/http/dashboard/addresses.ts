@@ -14,7 +14,7 @@ import {
 import { findReferences } from "../../events/references.ts";
 import { findOwned } from "../../store/owned.ts";
 import { CorruptError } from "../../store/store.ts";
-import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input.ts";
+import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import { formatCursor, parseCursor, stateInput } from "../lists/filters.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf } from "./session.ts";

@@ -5,7 +5,7 @@ import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countAsked, listMoney } from "../../events/money.ts";
-import { integerInput, parseInput, toIso } from "../input.ts";
+import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf } from "./session.ts";
 

@@ -10,7 +10,7 @@ import {
   removeOrigin,
 } from "../../accounts/origin-list.ts";
 import { explainOrigin, findAllowing, judgeOrigin, originsMax } from "../../accounts/origins.ts";
-import { parseInput, toIso } from "../input.ts";
+import { parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, toIso } from "../input.ts";
+import { parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 

@@ -10,7 +10,7 @@ import {
   type SignInErrorCode,
 } from "../../accounts/sign-in.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput } from "../input.ts";
+import { parseInput } from "../input/schema.ts";
 import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { actorOf } from "./session.ts";

@@ -4,7 +4,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { Refusal } from "../errors.ts";
-import { parseInput } from "../input.ts";
+import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/source.ts";
 

@@ -18,7 +18,7 @@ import {
 } from "../../webhooks/endpoints.ts";
 import { readSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, toIso, toIsoOrNull } from "../input.ts";
+import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 

@@ -9,7 +9,7 @@ import {
   listAddresses,
   tokenOf,
 } from "../../events/list-addresses.ts";
-import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input.ts";
+import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { listEvents } from "../../events/list.ts";
-import { integerInput, parseInput } from "../input.ts";
+import { integerInput, parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { integerInput, parseInput } from "./input.ts";
+import { integerInput, parseInput } from "./schema.ts";
 
 describe("what a page sends", () => {
   test("is refused with a NUL in any text, at its path: PostgreSQL takes none", () => {
