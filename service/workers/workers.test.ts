@@ -185,6 +185,41 @@ describe("two workers and the executor", () => {
   });
 });
 
+describe("a worker that hangs in its drain", () => {
+  /** One of two stopped where it stands, which no signal but SIGKILL reaches. */
+  const startWithHung = async () => {
+    const server = await start({ DRAIN_SECONDS: "0" });
+    const [hung, other] = pidsOf(server);
+    process.kill(hung!, "SIGSTOP");
+    const ended = once(server.process, "exit");
+    server.process.kill("SIGTERM");
+    await until(() => !isAlive(other!));
+    assert.ok(isAlive(hung!));
+    return { server, hung: hung!, ended };
+  };
+
+  test("is killed ten seconds after the drain should have ended: exit code 1", async () => {
+    const { server, hung, ended } = await startWithHung();
+    assert.deepEqual(await ended, [1, null]);
+    assert.equal(isAlive(hung), false);
+    const [killed] = said(server, "worker did not end in time; it is killed");
+    assert.deepEqual([killed?.worker, killed?.pid], [1, hung]);
+    assert.equal(said(server, "stopped").length, 2);
+    assert.equal(linesOf(server).at(-1)!.msg, "stopped");
+    await server.close();
+  });
+
+  test("is killed at once by a second signal: exit code 1", async () => {
+    const { server, hung, ended } = await startWithHung();
+    await sleep(1_000);
+    server.process.kill("SIGTERM");
+    assert.deepEqual(await ended, [1, null]);
+    await until(() => !isAlive(hung));
+    assert.equal(said(server, "stopped").length, 1);
+    await server.close();
+  });
+});
+
 test("a port that is taken ends the start; kill -9 of the first ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };

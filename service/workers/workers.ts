@@ -60,7 +60,9 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
     isStopping = true;
     log.info({ signal }, "draining");
     for (const timer of restarts) clearTimeout(timer);
-    const code = await endAll(signal, config.drainSeconds * 1000 + stopMsMax);
+    const late = ({ id, process: { pid } }: Worker) =>
+      log.error({ worker: id, pid }, "worker did not end in time; it is killed");
+    const code = await endAll(signal, config.drainSeconds * 1000 + stopMsMax, late);
     log.info("stopped");
     process.exit(code);
   };
@@ -80,8 +82,15 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
 const running = () =>
   Object.values(cluster.workers ?? {}).filter((worker): worker is Worker => !!worker);
 
-/** @returns 0 where each ended well */
-async function endAll(signal: NodeJS.Signals, msMax: number): Promise<number> {
+/**
+ * @param onLate told of each that is killed after `msMax`
+ * @returns 0 where each ended well
+ */
+async function endAll(
+  signal: NodeJS.Signals,
+  msMax: number,
+  onLate: (worker: Worker) => void,
+): Promise<number> {
   const workers = running().filter((worker) => !worker.isDead());
   const exits = workers.map(
     (worker) =>
@@ -89,7 +98,10 @@ async function endAll(signal: NodeJS.Signals, msMax: number): Promise<number> {
   );
   for (const worker of workers) worker.process.kill(signal);
   const late = setTimeout(() => {
-    for (const worker of workers) worker.process.kill("SIGKILL");
+    for (const worker of workers.filter((each) => !each.isDead())) {
+      onLate(worker);
+      worker.process.kill("SIGKILL");
+    }
   }, msMax);
   const ended = await Promise.all(exits);
   clearTimeout(late);
