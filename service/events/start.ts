@@ -7,6 +7,7 @@ import type { Chains } from "../chain/registry.ts";
 import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
 import { findBlockAt, readHead } from "../chain/status/view.ts";
+import { kindOf, seldom } from "../flow/seldom.ts";
 import type { Store } from "../store/store.ts";
 import { eventsKeptMs } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
@@ -41,8 +42,12 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
   const { chainId, confirmations } = chain;
   const log = parts.log.child({ chainId });
   const observed = openChain(parts, chainId);
+  const tell = seldom();
   const onFault = (address: string, err: unknown) =>
-    log.warn({ err, address }, "an address could not be observed; it will be tried again");
+    tell(`address ${kindOf(String(err))}`, (leftOut) => {
+      const text = "an address could not be observed; it will be tried again";
+      log.warn({ err, address, leftOut }, text);
+    });
   let isDefaultKept = false;
   let prunedAtMs = 0;
   while (!signal.aborted) {
@@ -57,7 +62,9 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
         prunedAtMs = parts.now();
       }
     } catch (err) {
-      log.warn({ err }, "addresses were not observed; they will be");
+      tell(`pass ${kindOf(String(err))}`, (leftOut) =>
+        log.warn({ err, leftOut }, "addresses were not observed; they will be"),
+      );
       waitMs = faultMs;
     }
     await sleep(waitMs, undefined, { signal }).catch(() => {});

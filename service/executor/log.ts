@@ -2,7 +2,7 @@
 
 import { parseAddress } from "executable-address";
 import type { Logger } from "pino";
-import { seldom } from "../flow/seldom.ts";
+import { kindOf, seldom } from "../flow/seldom.ts";
 import type { ExecutorEvent } from "./parts.ts";
 
 const warned: ReadonlySet<ExecutorEvent["kind"]> = new Set([
@@ -53,11 +53,10 @@ export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   };
 }
 
-/** What repetitions of an event share: numbers and hex are left out. */
 function sortOf(event: ExecutorEvent): string {
   const rpc = "rpc" in event ? event.rpc : "";
   const text = "reason" in event ? event.reason : "message" in event ? event.message : "";
-  return `${event.kind} ${rpc} ${text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 100)}`;
+  return `${event.kind} ${rpc} ${kindOf(text)}`;
 }
 
 function write(log: Logger, event: ExecutorEvent, leftOut: number): void {

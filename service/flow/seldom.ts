@@ -4,6 +4,10 @@ const everyMs = 60_000;
 /** Kinds told apart; what comes beyond shares one. */
 const kindsMax = 100;
 
+/** What repetitions of one thing have in common: numbers and hex differ. */
+export const kindOf = (text: string): string =>
+  text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
+
 /**
  * Tells a kind of event at most once a minute, with how many were left out since it was last told.
  * @param nowMs never goes back

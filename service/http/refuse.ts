@@ -3,7 +3,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { seldom } from "../flow/seldom.ts";
+import { kindOf, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
 import { Refusal, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
@@ -19,7 +19,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
     const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
     if (answer.isOurs) {
-      tell(kindOf(error), (leftOut) => {
+      tell(kindOfError(error), (leftOut) => {
         log.error({ err: error, requestId: request.id, leftOut }, "request failed");
       });
     }
@@ -38,10 +38,10 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
 };
 
 /** Errors of one outage are one kind, whatever request, block or address they name. */
-function kindOf(error: unknown): string {
+function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CorruptError) return error.message;
-  return `${error.name} ${error.message.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200)}`;
+  return kindOf(`${error.name} ${error.message}`);
 }
 
 /** Of a body that is refused, so much is still read. */

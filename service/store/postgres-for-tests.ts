@@ -18,7 +18,7 @@ export type TestPostgres = {
   /** False where it has ended by itself. */
   isRunning(): Promise<boolean>;
   /** Every connection breaks; what was committed is there again when this resolves. */
-  restart(): Promise<void>;
+  restart(whileAway?: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -68,8 +68,9 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
     url: await newDatabase(),
     newDatabase,
     isRunning,
-    async restart() {
+    async restart(whileAway) {
       await stop();
+      await whileAway?.();
       await postgres.start();
     },
     async stop() {

@@ -4,6 +4,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { kindOf, seldom } from "../flow/seldom.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
 import { type Claim, claim, type Endpoint, findDueEndpoints } from "./deliveries/claim.ts";
@@ -34,7 +35,10 @@ const pruneMs = 60_000;
 /** @returns how to stop: resolves when the requests under way have been kept */
 export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const loops = [false, true].map((isSlow) => run(parts, isSlow, stopping.signal));
+  const tell = seldom();
+  const tellFault = (text: string, err: unknown) =>
+    tell(`${text} ${kindOf(String(err))}`, (leftOut) => parts.log.warn({ err, leftOut }, text));
+  const loops = [false, true].map((isSlow) => run(parts, isSlow, tellFault, stopping.signal));
   return {
     async stop() {
       stopping.abort();
@@ -43,7 +47,12 @@ export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
   };
 }
 
-async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): Promise<void> {
+async function run(
+  parts: DeliverParts,
+  isSlow: boolean,
+  tellFault: (text: string, error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const most = places[isSlow ? "slow" : "fast"];
   /** By the ids of endpoints and accounts. */
   const underWay = new Map<string, number>();
@@ -64,7 +73,7 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
       const ids = [each.endpointId, each.accountId];
       for (const id of ids) count(id, 1);
       const done = deliver(parts, each, keep)
-        .catch((err) => parts.log.warn({ err }, "a delivery was not kept; it will be repeated"))
+        .catch((error) => tellFault("a delivery was not kept; it will be repeated", error))
         .finally(() => {
           running.delete(done);
           for (const id of ids) count(id, -1);
@@ -85,8 +94,8 @@ async function run(parts: DeliverParts, isSlow: boolean, signal: AbortSignal): P
         await pruneDeliveries(parts.store.db, prunedAtMs);
       }
       if (endpoints.length > 0) waitMs = 1;
-    } catch (err) {
-      parts.log.warn({ err }, "no deliveries were claimed; they will be");
+    } catch (error) {
+      tellFault("no deliveries were claimed; they will be", error);
       waitMs = faultMs;
     }
     // Full, or nothing due: until a place is free, or something may be.

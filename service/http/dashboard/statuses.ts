@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { kindOf, seldom } from "../../flow/seldom.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
@@ -23,6 +24,7 @@ export function mountStatuses(
   { log }: Pick<Parts, "log">,
   statuses: Statuses,
 ): void {
+  const tell = seldom();
   app.get("/statuses", async (request) => {
     const { addresses } = parseInput(statusesInput, request.query);
     const items = addresses.map(async (address) => {
@@ -30,7 +32,9 @@ export function mountStatuses(
         return { address, status: await statuses.read(await statuses.readSubject(address)) };
       } catch (error) {
         if (error instanceof Refusal) return { address, error: error.code };
-        log.error({ err: error, address }, "a status failed");
+        tell(kindOf(String(error)), (leftOut) =>
+          log.error({ err: error, address, leftOut }, "a status failed"),
+        );
         return { address, error: "internal_error" };
       }
     });
