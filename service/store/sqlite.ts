@@ -1,8 +1,9 @@
 // The store in one SQLite file: one server, and operators' commands beside it.
 //
 // The thread that answers reads, and writes through Kysely what is off the hot path. New records
-// are committed by a thread of their own (write-worker.ts), the log is copied into the file by
-// another (checkpoint-worker.ts): each has its own connection. A transaction of Kysely's may
+// are committed by a thread of their own (write-worker.ts), those looked up are read by another
+// (read-worker.ts), and a third copies the log into the file (checkpoint-worker.ts): each has its
+// own connection. A transaction of Kysely's may
 // outlive a turn of the event loop; the writing thread waits for it and holds nobody else up.
 
 import { existsSync } from "node:fs";
@@ -10,6 +11,7 @@ import type Database from "better-sqlite3";
 import { Kysely } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { migrate } from "./migrate.ts";
+import { startRecordReader } from "./record-reader.ts";
 import { startRecordWriter } from "./record-writer.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
@@ -42,6 +44,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   });
 
   const writer = startRecordWriter(file);
+  const reader = startRecordReader(file);
   const checkpointer = checkpoints
     ? startThread(new URL("./checkpoint-worker.ts", import.meta.url), {
         ...{ file, name: "checkpoint" },
@@ -60,15 +63,17 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
     dialect: "sqlite",
     saveRecord: writer.save,
     findTerms: async (address) => (await terms(address))[0]?.terms,
+    findRecord: reader.find,
     readerOf,
     db,
     async check() {
       writer.assertAcknowledging();
-      hot.prepare("select 1").get();
+      await reader.find(Buffer.alloc(20));
       if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
     },
     async close() {
       await Promise.all(reads.map((read) => read.idle()));
+      await reader.stop();
       await writer.stop();
       await db.destroy();
       hot.close();

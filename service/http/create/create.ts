@@ -5,12 +5,12 @@ import { deriveAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { perDay } from "../../accounts/limits.ts";
 import { parseReference, referenceWriter } from "../../events/references.ts";
+import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
-import { recordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
 import { parseNewIntent } from "./new-intent.ts";
 

@@ -5,7 +5,6 @@ import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
-import { heldRecordJson } from "../record.ts";
 import type { Route } from "../routes.ts";
 
 export function lookup(parts: Parts): Route {
@@ -13,10 +12,8 @@ export function lookup(parts: Parts): Route {
   const recent = recentTexts(limits.lookupCacheBytesMax);
 
   const find = async (digits: string): Promise<string> => {
-    const address = Buffer.from(digits, "hex");
-    const terms = await store.findTerms(address);
-    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    const text = heldRecordJson(address, terms, parts);
+    const text = await store.findRecord(Buffer.from(digits, "hex"));
+    if (!text) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
     recent?.set(digits, text);
     return text;
   };

@@ -1,8 +1,7 @@
-// The one body that create and look-up share, byte for byte: an address record, as JSON.
+// A record as JSON text: the one body that create and look-up share, byte for byte.
 
 import { formatAddress, type Intent } from "executable-address";
-import { decodeRecord } from "../store/record.ts";
-import type { Parts } from "./parts.ts";
+import { type DecodeParts, decodeRecord } from "./record.ts";
 
 /**
  * @param address 20 bytes
@@ -12,7 +11,7 @@ export function recordJson(
   address: Uint8Array,
   terms: Uint8Array,
   intent: Intent,
-  { factory, keccak }: Pick<Parts, "factory" | "keccak">,
+  { factory, keccak }: DecodeParts,
 ): string {
   const { buffer, byteOffset, byteLength } = terms;
   const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
@@ -22,10 +21,6 @@ export function recordJson(
 }
 
 /** The same of terms as they are held. @throws {CorruptError} as {@link decodeRecord} */
-export function heldRecordJson(
-  address: Uint8Array,
-  terms: Uint8Array,
-  parts: Pick<Parts, "factory" | "keccak">,
-): string {
+export function heldRecordJson(address: Uint8Array, terms: Uint8Array, parts: DecodeParts): string {
   return recordJson(address, terms, decodeRecord(address, terms, parts), parts);
 }
