@@ -11,11 +11,11 @@ import type Database from "better-sqlite3";
 import { Kysely } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { migrate } from "./migrate.ts";
-import { startRecordReader } from "./record-reader.ts";
-import { startRecordWriter } from "./record-writer.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
+import { startRecordReader } from "./sqlite/record-reader.ts";
+import { startRecordWriter } from "./sqlite/record-writer.ts";
 import { startThread } from "./sqlite/thread.ts";
 import {
   type KeyedQuery,
@@ -46,7 +46,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   const writer = startRecordWriter(file);
   const reader = startRecordReader(file);
   const checkpointer = checkpoints
-    ? startThread(new URL("./checkpoint-worker.ts", import.meta.url), {
+    ? startThread(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
         ...{ file, name: "checkpoint" },
         onEnd: writer.stopAcknowledging,
       })

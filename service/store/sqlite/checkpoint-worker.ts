@@ -3,7 +3,7 @@
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import { connect } from "./sqlite/connect.ts";
+import { connect } from "./connect.ts";
 
 const intervalMs = 250;
 /** Pages of 4 KiB. Above this the log starts over, which keeps writers out for the last few. */

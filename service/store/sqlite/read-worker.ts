@@ -4,10 +4,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { factoryAddress } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
-import { causeOf } from "./record.ts";
-import { heldRecordJson } from "./record-json.ts";
-import { connect } from "./sqlite/connect.ts";
-import { CorruptError, termsByAddress } from "./store.ts";
+import { causeOf } from "../record.ts";
+import { heldRecordJson } from "../record-json.ts";
+import { CorruptError, termsByAddress } from "../store.ts";
+import { connect } from "./connect.ts";
 
 /** The JSON of a record, null where none is held, or why the one that is held is not served. */
 export type Found = string | null | { corrupt: string };

@@ -3,11 +3,11 @@
 // cores, one of which makes the load, a thread for it answers 15 % more look-ups a second, for 10 %
 // more processor time. A disk that is slow to read delays look-ups alone.
 
-import { together } from "../flow/together.ts";
+import { together } from "../../flow/together.ts";
+import { notServed } from "../record.ts";
+import { UnavailableError } from "../store.ts";
 import type { Answer } from "./read-worker.ts";
-import { notServed } from "./record.ts";
-import { startThread } from "./sqlite/thread.ts";
-import { UnavailableError } from "./store.ts";
+import { startThread } from "./thread.ts";
 
 export type RecordReader = {
   /**

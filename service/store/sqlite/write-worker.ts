@@ -3,8 +3,8 @@
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
+import { connect } from "./connect.ts";
 import { type Packed, unpack } from "./packed.ts";
-import { connect } from "./sqlite/connect.ts";
 
 /** Rows side by side, so that they cross in few pieces. */
 export type Group = {

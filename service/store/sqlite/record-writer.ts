@@ -2,10 +2,10 @@
 // groups may be on their way, and answers come back in the order of the groups. The writing thread
 // commits all groups that have reached it in one transaction (write-worker.ts).
 
-import { together } from "../flow/together.ts";
+import { together } from "../../flow/together.ts";
+import { type NewRecord, otherTerms, type Saved, UnavailableError } from "../store.ts";
 import { pack } from "./packed.ts";
-import { startThread } from "./sqlite/thread.ts";
-import { type NewRecord, otherTerms, type Saved, UnavailableError } from "./store.ts";
+import { startThread } from "./thread.ts";
 import type { Answer, Group } from "./write-worker.ts";
 
 export type RecordWriter = {
