@@ -1,9 +1,12 @@
 // A chain that takes a fee for a transaction's bytes beside its gas, as the OP Stack does: a
-// stranger with long terms spends no more than his budget.
+// stranger with long terms spends no more than his budget, and dust that is worth its gas, but not
+// its bytes, stays where it is.
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
+import { demoTokens } from "../../scripts/local-chain.ts";
+import { hintJobs } from "../../service/executor/desk/hints.ts";
 import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
 import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
 import { attacker, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
@@ -33,12 +36,12 @@ before(async () => {
 });
 after(() => proxy.stop());
 
-const start = (context: TestContext) => {
-  const running = startCore(store, world.chains([proxy.url]), (core) => ({
+const start = (context: TestContext, perAccountMax = budget, more: object = {}) => {
+  const running = startCore(store, world.chains([proxy.url], more), (core) => ({
     ...core,
     chain: {
       ...core.chain,
-      budgets: { perDayMax: plenty, perAccountMax: budget, perClientMax: plenty },
+      budgets: { perDayMax: plenty, perAccountMax, perClientMax: plenty },
     },
   }));
   context.after(running.stop);
@@ -93,4 +96,51 @@ describe("a chain that takes a fee for bytes", () => {
     await until("nothing is on its way", isQuiet);
     await running.stop();
   });
+});
+
+describe("dust on a chain that takes a fee for bytes", () => {
+  /** A grain is worth four times the gas of returning it, and a fifth of its bytes. */
+  const grain = 5n * 10n ** 14n;
+  const { symbol, decimals } = demoTokens[0]!;
+  const more = { tipPrices: { [symbol]: String(grain * 10n ** BigInt(decimals)) } };
+
+  /** For another chain, so it is to go back; one unit of the token, or that much native coin. */
+  const dust = async (coin: bigint) => {
+    const record = await recordOf({ chainId: 10 });
+    await save([record], attacker);
+    if (coin === 0n) await pay([record], 1n);
+    else await world.client.setBalance({ address: record.address, value: coin });
+    await world.mine();
+    // Coin leaves no log: whoever asks for the status tells of it.
+    const { number, timestamp } = await world.client.getBlock();
+    const block = { number: Number(number), timestamp: Number(timestamp) };
+    await hintJobs(store.db, 31_337, [{ address: record.address, block }]);
+    return record;
+  };
+
+  for (const [what, coin] of [
+    ["a token with a price", 0n],
+    ["native coin", grain],
+  ] as const) {
+    test(`${what}: is left where it is`, async (context) => {
+      await world.client.setCode({ address: oracle, bytecode: oracleCode });
+      const running = start(context, plenty, more);
+      const record = await dust(coin);
+      await until("it is given up", async () => {
+        const job = await jobOf(record.address);
+        return job?.state === "given_up" || (job?.recoveries ?? 0) > 0;
+      });
+      const job = await jobOf(record.address);
+      assert.deepEqual([job?.reason, job?.recoveries], ["not_worth_its_gas", 0]);
+      await running.stop();
+    });
+
+    test(`control, ${what}: where bytes cost nothing, it goes back`, async (context) => {
+      await world.client.setCode({ address: oracle, bytecode: "0x" });
+      const running = start(context, plenty, more);
+      const record = await dust(coin);
+      await until("it went back", async () => ((await jobOf(record.address))?.recoveries ?? 0) > 0);
+      await running.stop();
+    });
+  }
 });

@@ -14,6 +14,7 @@ import type { TipPrices } from "./jobs/tips.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
+import type { Size } from "./transactions/data-fee.ts";
 import type { FeePolicy } from "./transactions/fees.ts";
 
 /** An EIP-1559 transaction without value. */
@@ -163,6 +164,7 @@ export type Memory = {
   isFactoryThere: boolean;
   /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
   takesDataFee: boolean | undefined;
+  shortage: Shortage | undefined;
   /** Whether a token is the native coin, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;
   rangeBlocks: number;
@@ -197,6 +199,12 @@ export type Looks = {
   /** Records of one step: few, while endpoints do not answer for more. */
   stepMax: number;
 };
+
+/**
+ * There is no money for gas. `least`: what the cheapest takes of those that were refused. When the
+ * balance is read next, and when all are tried again, by the process's clock.
+ */
+export type Shortage = { least: Size; lookAtMs: number; tryAtMs: number };
 
 /** One pass: who may write, what the chain looks like, and its clock in seconds. */
 export type Pass = {

@@ -31,6 +31,7 @@ export function freshMemory(parts: Parts): Memory {
     sweptHead: undefined,
     isFactoryThere: false,
     takesDataFee: undefined,
+    shortage: undefined,
     nativeTokens: new Map(),
     rangeBlocks: firstRangeBlocks,
     seen: new Map(),

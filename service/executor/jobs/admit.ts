@@ -4,16 +4,16 @@
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { costOf } from "../transactions/data-fee.ts";
-import { gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
+import { costOf, type Size } from "../transactions/data-fee.ts";
+import { canAfford, gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
 import { patience } from "./backoff.ts";
 import {
   type Batch,
-  batchCalldataBytes,
   batchesOf,
   itemCalldataBytes,
   type Ready,
   sharesOf,
+  sizeMax,
 } from "./batch.ts";
 import { type Budgets, shareOut } from "./budgets.ts";
 import { valueOfTips } from "./tips.ts";
@@ -49,13 +49,15 @@ export function admit(
     return [];
   });
   for (;;) {
-    const batches = batchesFor(pass, rest);
+    const batches = batchesFor(pass, purse, rest);
     const refused = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
-      const size = { gas: batch.gas, bytes: batchCalldataBytes(batch) };
       const shares = sharesOf(batch, gasPerByte(purse));
-      const costs = shareOut(costOf(size, purse.suggested.maxFee, purse.perByte), shares);
+      const costs = shareOut(
+        costOf(sizeMax(batch.ready), purse.suggested.maxFee, purse.perByte),
+        shares,
+      );
       shares.forEach((share, index) => {
         const cost = costs.get(share.address)!;
         const reason = trial.refusal(share, cost);
@@ -81,8 +83,9 @@ function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
 }
 
 /** Executions first; recoveries in batches of their own. */
-function batchesFor(pass: Pass, ready: readonly Ready[]): Batch[] {
-  const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass) };
+function batchesFor(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
+  const affords = (size: Size) => canAfford(purse, size);
+  const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass), affords };
   const executions = ready.filter(({ tokens }) => tokens === undefined);
   const recoveries = ready.filter(({ tokens }) => tokens !== undefined);
   return [...batchesOf(executions, limits), ...batchesOf(recoveries, limits)];

@@ -3,15 +3,20 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { batchesOf, type Ready, sharesOf } from "./batch.ts";
 
-const limits = { batchGasMax: 1_000_000, batchItemsMax: 4, batchBytesMax: 10_000 };
+const limits = {
+  batchGasMax: 1_000_000,
+  batchItemsMax: 4,
+  batchBytesMax: 10_000,
+  affords: (_: { gas: number; bytes: number }) => true,
+};
 
 const ready = (name: string, gas: number, failures = 0, bytes = 100): Ready =>
   ({
     gas,
     item: { job: { address: name, terms: `0x${"00".repeat(bytes)}` as Hex, failures } },
   }) as never;
-const names = (list: readonly Ready[]) =>
-  batchesOf(list, limits).map((batch) => batch.ready.map(({ item }) => item.job.address).join(""));
+const names = (list: readonly Ready[], within = limits) =>
+  batchesOf(list, within).map((batch) => batch.ready.map(({ item }) => item.job.address).join(""));
 
 describe("batchesOf", () => {
   test("one that failed before goes alone", () => {
@@ -25,6 +30,12 @@ describe("batchesOf", () => {
     assert.deepEqual(names(heavy), ["ab", "cd"]);
     const long = [..."abc"].map((name) => ready(name, 1000, 0, 6000));
     assert.deepEqual(names(long), ["a", "b", "c"]);
+  });
+
+  test("no more than there is money for", () => {
+    const many = [..."abc"].map((name) => ready(name, 100_000));
+    const affords = ({ gas }: { gas: number }) => gas <= 300_000;
+    assert.deepEqual(names(many, { ...limits, affords }), ["ab", "c"]);
   });
 
   test("one above every limit still goes, alone", () => {

@@ -4,6 +4,7 @@ import type { Hex } from "executable-address";
 import { size } from "viem";
 import type { Share } from "../ledger/purposes.ts";
 import type { Tuning } from "../parts.ts";
+import type { Size } from "../transactions/data-fee.ts";
 import type { Examined } from "./examine.ts";
 
 /**
@@ -15,7 +16,10 @@ export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: bo
 /** Of one kind: executions, or recoveries. */
 export type Batch = { ready: Ready[]; gas: number };
 
-type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax">;
+type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax"> & {
+  /** Whether there is money for a transaction of that size. */
+  affords(size: Size): boolean;
+};
 
 /** An eighth more than estimated: calls may reach other branches by the time they are mined. */
 const margin = 1.125;
@@ -52,7 +56,8 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
   return (
     items.length <= limits.batchItemsMax &&
     gasOf(items) <= limits.batchGasMax &&
-    bytes <= limits.batchBytesMax
+    bytes <= limits.batchBytesMax &&
+    limits.affords(sizeMax(items))
   );
 }
 
@@ -68,8 +73,12 @@ const itemBytes = 256;
 /** Bytes of calldata, at most. */
 export const itemCalldataBytes = ({ item, tokens = [] }: Ready): number =>
   itemBytes + size(item.job.terms) + 32 * tokens.length;
-export const batchCalldataBytes = ({ ready }: Batch): number =>
-  ready.reduce((sum, each) => sum + itemCalldataBytes(each), callBytes);
+
+/** Of the transaction that they share. @param items in ascending order of gas */
+export const sizeMax = (items: readonly Ready[]): Size => ({
+  gas: gasOf(items),
+  bytes: items.reduce((sum, each) => sum + itemCalldataBytes(each), callBytes),
+});
 
 /**
  * Each address's part of the gas, by what it took alone; the parts sum to the whole.
@@ -88,19 +97,4 @@ export function sharesOf({ ready, gas }: Batch, gasPerByte: number): Share[] {
     isClientId: job.isClientId,
     isTipped,
   }));
-}
-
-/** Closing the vault, on top of what its transfers take by themselves. */
-const closeGas = 120_000;
-const perTokenGas = 40_000;
-/** EIP-7623: the floor of what a byte of calldata costs, when none of it is zero. */
-const calldataByteGas = 40;
-
-/**
- * Added up from its parts. An estimate of the recovery itself would be too low: it succeeds also
- * where its transfers run out of gas.
- */
-export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
-  const calldata = size(item.job.terms) * calldataByteGas;
-  return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
 }

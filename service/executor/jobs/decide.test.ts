@@ -15,7 +15,7 @@ const plain: Facts = {
   chain: { chainId: 1, timeSeconds: 500 },
   vault: { hasCode: false, balances: new Map([[token, 100n]]) },
   history: { paidFailures: 0, recoveryFailures: 0, recoveriesToday: 0, notBeforeSeconds: 0 },
-  fees: { perGas: 10n, perGasMax: 20n },
+  fees: { perGas: 10n, perGasMax: 20n, recovery: 500_000n },
   policy: {
     recoverMin: new Map([[other, 50n]]),
     weiOf: (of, amount) => (of === priced ? amount * 1000n : undefined),

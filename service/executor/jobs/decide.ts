@@ -22,8 +22,11 @@ type History = {
   notBeforeSeconds: number;
 };
 
-/** Wei. `perGas`: what a transaction would have to offer now. */
-type Fees = { perGas: bigint; perGasMax: bigint };
+/**
+ * Wei. `perGas`: what a transaction would have to offer now. `recovery`: what a recovery of one
+ * token would cost, about; money that is worth less stays until there is more of it.
+ */
+type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
 /**
  * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
@@ -65,9 +68,6 @@ export type Facts = {
 
 /** How long to wait where only the fee is too high. */
 const retrySeconds = 15;
-
-/** What a recovery takes, about. Money worth less than this gas stays until there is more of it. */
-const recoveryGas = 50_000n;
 
 /**
  * An address is open while it has no code, on its own chain, up to and including its expiry: then
@@ -112,10 +112,9 @@ function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
 /** With a token, native coin costs little more to return; alone it has to be worth its gas. */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
-  { perGas }: Fees,
+  { recovery: cost }: Fees,
   { recoverMin, weiOf }: DecisionPolicy,
 ): Hex[] {
-  const cost = perGas * recoveryGas;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
     token !== zeroAddress &&
     amount >= (recoverMin.get(token) ?? 1n) &&

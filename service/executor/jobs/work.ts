@@ -15,16 +15,19 @@ import {
   type Order,
   type Purse,
   send,
+  sizeOf,
 } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
 import { backoffSeconds, patience } from "./backoff.ts";
-import { type Batch, gasOf, type Ready, recoverGas, sharesOf } from "./batch.ts";
+import { type Batch, gasOf, type Ready, sharesOf } from "./batch.ts";
 import type { Budgets } from "./budgets.ts";
 import { type Decision, decide } from "./decide.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
+import { recoverGas, recoveryCost } from "./recovery-cost.ts";
+import { noteShortage, withoutWaiting } from "./shortage.ts";
 
-/** How soon to try again where a node gave no estimate, or there was no money or slot to send. */
+/** How soon to try again where a node gave no estimate, or nodes disagree. */
 const soonSeconds = 15;
 
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
@@ -44,23 +47,26 @@ export async function work(
   const { chainId } = parts.chain;
   const room = parts.tuning.inFlightMax - unmined;
   if (room <= 0) return 0;
-  const jobs = await parts.ledger.findDueJobs(chainId, nowSeconds, parts.tuning.jobsPerPass);
-  if (jobs.length === 0) return 0;
-  await assertFactory(pass);
-  const { examined, corrupt } = await examine(pass, jobs);
-  const purse = await openPurse();
-  const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
-  const updates = decided.flatMap(({ item, decision }) => updateOf(pass, item, decision));
-  updates.push(...corrupt.map((each) => setAside(pass, each)));
-  const ready = [
-    ...(await readyToExecute(pass, decided, updates)),
-    ...(await readyToRecover(pass, decided, updates)),
-  ];
-  const batches = admit(pass, ready, purse, await openBudgets(), updates);
-  const unsent = await sendBatches(pass, purse, batches, room);
-  updates.push(...unsent);
+  const due = await parts.ledger.findDueJobs(chainId, nowSeconds, parts.tuning.jobsPerPass);
+  if (due.length === 0) return 0;
+  const updates: JobUpdate[] = [];
+  const jobs = await withoutWaiting(pass, due, openPurse, updates);
+  if (jobs.length > 0) {
+    await assertFactory(pass);
+    const { examined, corrupt } = await examine(pass, jobs);
+    const purse = await openPurse();
+    const decided = examined.map((item) => ({ item, decision: decideOn(pass, purse, item) }));
+    updates.push(...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)));
+    updates.push(...corrupt.map((each) => setAside(pass, each)));
+    const ready = [
+      ...(await readyToExecute(pass, decided, updates)),
+      ...(await readyToRecover(pass, decided, updates)),
+    ];
+    const batches = admit(pass, ready, purse, await openBudgets(), updates);
+    updates.push(...(await sendBatches(pass, purse, batches, room)));
+  }
   if (updates.length > 0) await parts.ledger.updateJobs(pass.fence, updates);
-  return jobs.length;
+  return due.length;
 }
 
 /** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
@@ -78,11 +84,8 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
 
 type Decided = { item: Examined; decision: Decision };
 
-function decideOn(
-  { parts, nowSeconds }: Pass,
-  purse: Purse,
-  { job, wanted, vault }: Examined,
-): Decision {
+function decideOn({ parts, nowSeconds }: Pass, purse: Purse, item: Examined): Decision {
+  const { job, wanted, vault } = item;
   const { chainId, fees, decision: policy } = parts.chain;
   return decide({
     wanted,
@@ -94,7 +97,11 @@ function decideOn(
       recoveriesToday: job.recoveryDay === dayOf(nowSeconds) ? job.recoveries : 0,
       notBeforeSeconds: job.notBeforeSeconds,
     },
-    fees: { perGas: purse.neededPerGas, perGasMax: fees.perGasMax },
+    fees: {
+      perGas: purse.neededPerGas,
+      perGasMax: fees.perGasMax,
+      recovery: recoveryCost(item, purse),
+    },
     policy,
   });
 }
@@ -216,43 +223,40 @@ async function sendBatches(
   const unsent: JobUpdate[] = [];
   let slots = room;
   let recoveries = Math.ceil(room / recoverySlots);
-  let why: string | undefined;
+  let isNonceKnown = true;
   for (const batch of batches) {
     const isRecovery = batch.ready[0]!.tokens !== undefined;
-    const isFull = slots === 0 || (isRecovery && recoveries === 0);
-    if (!why && !isFull) why = await sendBatch(pass, purse, batch);
-    if (!why && !isFull) {
-      slots--;
-      if (isRecovery) recoveries--;
+    const order = orderOf(batch, gasPerByte(purse));
+    if (slots === 0 || (isRecovery && recoveries === 0)) {
+      unsent.push(...postponed(pass, batch, "no_free_slot", 0));
       continue;
     }
-    const reason = why ?? "no_free_slot";
-    const seconds = why ? soonSeconds : 0;
-    unsent.push(
-      ...batch.ready.map(({ item: { job } }): JobUpdate => {
-        return {
-          address: job.address,
-          state: "waiting",
-          dueAtSeconds: pass.nowSeconds + seconds,
-          reason,
-        };
-      }),
-    );
+    if (!canAfford(purse, sizeOf(order))) {
+      unsent.push(...noteShortage(pass, purse, batch.ready));
+      continue;
+    }
+    const nonce: number | undefined = isNonceKnown ? await nextNonce(pass) : undefined;
+    isNonceKnown = nonce !== undefined;
+    if (nonce === undefined) {
+      unsent.push(...postponed(pass, batch, "endpoints_disagree_on_nonce", soonSeconds));
+      continue;
+    }
+    await send(pass, purse, { ...order, nonce });
+    slots--;
+    if (isRecovery) recoveries--;
   }
   return unsent;
 }
 
-/** @returns why it was not sent */
-async function sendBatch(pass: Pass, purse: Purse, batch: Batch): Promise<string | undefined> {
-  const order = orderOf(batch, gasPerByte(purse));
-  if (!canAfford(purse, order)) {
-    pass.parts.report({ kind: "stopped_for_balance" });
-    return "executor_out_of_gas_money";
-  }
-  const nonce = await nextNonce(pass);
-  if (nonce === undefined) return "endpoints_disagree_on_nonce";
-  await send(pass, purse, { ...order, nonce });
-  return undefined;
+function postponed(
+  { nowSeconds }: Pass,
+  { ready }: Batch,
+  reason: string,
+  seconds: number,
+): JobUpdate[] {
+  return ready.map(({ item: { job } }) => {
+    return { address: job.address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason };
+  });
 }
 
 function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {

@@ -32,7 +32,7 @@ export function dataFeeOf(result: unknown): bigint | undefined {
 }
 
 /** `gas` it is given, `bytes` of calldata. */
-type Size = { gas: number; bytes: number };
+export type Size = { gas: number; bytes: number };
 
 /** What a transaction costs at most, in wei; at `perGas` and `perByte` wei. */
 export const costOf = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>

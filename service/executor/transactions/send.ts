@@ -14,7 +14,7 @@ import {
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { costOf, dataFeeCall, dataFeeOf } from "./data-fee.ts";
+import { costOf, dataFeeCall, dataFeeOf, type Size } from "./data-fee.ts";
 import { bumpFee, type Fee, suggestFee } from "./fees.ts";
 
 /** Of a transfer of nothing to oneself: it fills a gap, or replaces what has become pointless. */
@@ -82,7 +82,7 @@ export const gasPerByte = ({ perByte, suggested }: Purse): number =>
   suggested.maxFee === 0n ? 0 : Number(perByte) / Number(suggested.maxFee);
 
 type Sized = Pick<Order, "gas" | "data">;
-const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
+export const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
 /** What a purpose may cost at most, as last signed. @param perByte as of now */
 export function costMax(purpose: Purpose, perByte: bigint): bigint {
@@ -90,8 +90,8 @@ export function costMax(purpose: Purpose, perByte: bigint): bigint {
 }
 
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
-export function canAfford({ balance, reserved, suggested, perByte }: Purse, order: Sized): boolean {
-  return balance >= reserved + 2n * costOf(sizeOf(order), suggested.maxFee, perByte);
+export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
+  return balance >= reserved + 2n * costOf(size, suggested.maxFee, perByte);
 }
 
 export type Order = {

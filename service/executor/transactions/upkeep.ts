@@ -5,7 +5,16 @@ import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Budgets } from "../jobs/budgets.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
-import { broadcast, canAfford, idleGas, type Purse, readNonces, replace, send } from "./send.ts";
+import {
+  broadcast,
+  canAfford,
+  idleGas,
+  type Purse,
+  readNonces,
+  replace,
+  send,
+  sizeOf,
+} from "./send.ts";
 
 /** Each replacement costs more, so only the first few of a stuck queue are touched per pass. */
 const replacedPerPassMax = 4;
@@ -65,7 +74,7 @@ async function fillGaps(
     if (known.has(gap)) continue;
     const purse = await openPurse();
     const order = { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] } as const;
-    if (!canAfford(purse, order)) continue;
+    if (!canAfford(purse, sizeOf(order))) continue;
     await send(pass, purse, order);
     parts.report({ kind: "gap_filled", nonce: gap });
   }

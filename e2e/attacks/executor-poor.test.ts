@@ -1,0 +1,121 @@
+// An executor without money for gas: what waits for it costs the operator's node next to nothing,
+// and what it can pay for goes on.
+
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, type TestContext, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
+import { attacker, count, fatesOf, prepareAttack, until } from "./executor-world-for-tests.ts";
+
+const { world, store, recordOf, save, pay, jobOf } = await prepareAttack();
+/** Of executorKey. */
+const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
+const plenty = 10n ** 22n;
+const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
+/** What a transaction of so much gas takes: its cap is twice the base fee, and as much is kept. */
+const moneyFor = async (gas: bigint) => {
+  const { baseFeePerGas } = await world.client.getBlock();
+  const priority = 2n * 10n ** 9n;
+  return 2n * gas * (2n * baseFeePerGas! + priority);
+};
+
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+const asked = new Map<string, number>();
+const timesAsked = (method: string) => asked.get(method) ?? 0;
+before(async () => {
+  proxy = await startProxy(world.rpcUrl, ({ method }, answer) => {
+    asked.set(method, timesAsked(method) + 1);
+    return answer;
+  });
+});
+after(() => proxy.stop());
+afterEach(() => setMoney(plenty));
+
+/** As long as between two looks at the balance, by both clocks. */
+let aheadMs = 0;
+const passTime = async () => {
+  aheadMs += 15_000;
+  await world.client.increaseTime({ seconds: 15 });
+  await world.mine();
+};
+const untilLater = (what: string, isDone: () => Promise<boolean>) =>
+  until(what, async () => {
+    await passTime();
+    return isDone();
+  });
+
+const start = (context: TestContext) => {
+  const running = startCore(store, world.chains([proxy.url]), (core) => ({
+    ...core,
+    clock: () => core.clock() + aheadMs,
+  }));
+  context.after(running.stop);
+  return running;
+};
+
+const funded = async (many: number, change: object = {}) => {
+  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
+  await save(records, attacker);
+  await pay(records);
+  await world.mine();
+  return records;
+};
+const areWaiting = async (records: readonly AddressRecord[]) => {
+  const jobs = await Promise.all(records.map(({ address }) => jobOf(address)));
+  return jobs.every((job) => job?.reason === "executor_out_of_gas_money");
+};
+const areExecuted = async (records: readonly AddressRecord[]) =>
+  (await fatesOf(world, records)).every(({ executed }) => executed === 1);
+
+describe("an executor without money for gas", () => {
+  test("tries each address once, then asks for its balance alone", async (context) => {
+    await setMoney(1n);
+    const { events, stop } = start(context);
+    const looks = () => events.filter(({ kind }) => kind === "stopped_for_balance").length;
+    const records = await funded(count(40, 300));
+    await until("all wait", () => areWaiting(records));
+    asked.clear();
+    for (let time = 0; time < 10; time++) {
+      const earlier = looks();
+      await passTime();
+      await until("it has looked", async () => looks() > earlier);
+    }
+    assert.equal(timesAsked("eth_estimateGas") + timesAsked("eth_call"), 0);
+    // With the nonce, it is read once a minute besides.
+    assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
+    context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
+
+    const later = await funded(2);
+    await until("those that came later wait too", () => areWaiting(later));
+    assert.equal(timesAsked("eth_estimateGas"), later.length);
+
+    await setMoney(plenty);
+    await untilLater("all are executed", () => areExecuted([...records, ...later]));
+    await stop();
+  });
+
+  test("that has enough for a few executes all, a few at a time", async (context) => {
+    const records = await funded(10);
+    await setMoney(await moneyFor(400_000n));
+    const { stop } = start(context);
+    await untilLater("they are executed", () => areExecuted(records));
+    await stop();
+  });
+
+  test("executes what it can pay for, whoever else waits", async (context) => {
+    const call = {
+      target: world.token,
+      function: "transfer(address to, uint256 amount)",
+      args: [executor, "1"],
+    };
+    const [dear] = await funded(1, { calls: Array.from({ length: 32 }, () => call) });
+    await setMoney(await moneyFor(250_000n));
+    const { stop } = start(context);
+    await untilLater("it waits", () => areWaiting([dear!]));
+    const cheap = await funded(1);
+    await untilLater("another is executed", () => areExecuted(cheap));
+    assert.ok(await areWaiting([dear!]));
+    await stop();
+  });
+});

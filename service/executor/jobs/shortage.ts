@@ -1,0 +1,62 @@
+// Without money for gas nothing can be sent, so nothing is asked about what waits for it: a read of
+// the balance every few seconds tells when to go on. Payments that come meanwhile are tried once.
+
+import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import type { Pass, Shortage } from "../parts.ts";
+import { costOf, type Size } from "../transactions/data-fee.ts";
+import { canAfford, type Purse } from "../transactions/send.ts";
+import { type Ready, sizeMax } from "./batch.ts";
+
+const outOfGasMoney = "executor_out_of_gas_money";
+
+const lookMs = 15_000;
+/** They may have become cheaper to execute, or have expired. */
+const tryMs = 3_600_000;
+
+/** The due jobs of which there is something to ask. @param updates of the others are added here */
+export async function withoutWaiting(
+  pass: Pass,
+  jobs: readonly Job[],
+  openPurse: () => Promise<Purse>,
+  updates: JobUpdate[],
+): Promise<readonly Job[]> {
+  const { parts, memory } = pass;
+  const waiting = jobs.filter(({ reason }) => reason === outOfGasMoney);
+  const known = memory.shortage;
+  if (!known || waiting.length === 0) return jobs;
+  const nowMs = parts.clock();
+  if (nowMs >= known.lookAtMs) {
+    if (nowMs >= known.tryAtMs || canAfford(await openPurse(), known.least)) {
+      memory.shortage = undefined;
+      return jobs;
+    }
+    known.lookAtMs = nowMs + lookMs;
+    parts.report({ kind: "stopped_for_balance" });
+  }
+  updates.push(...waiting.map((job) => untilNextLook(pass, job, known)));
+  return jobs.filter(({ reason }) => reason !== outOfGasMoney);
+}
+
+/** There is no money for a batch of these. */
+export function noteShortage(pass: Pass, purse: Purse, refused: readonly Ready[]): JobUpdate[] {
+  const { parts, memory } = pass;
+  const costAt = (size: Size) => costOf(size, purse.suggested.maxFee, purse.perByte);
+  const nowMs = parts.clock();
+  if (!memory.shortage) parts.report({ kind: "stopped_for_balance" });
+  for (const each of refused) {
+    const least = sizeMax([each]);
+    memory.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
+    if (costAt(least) < costAt(memory.shortage.least)) memory.shortage.least = least;
+  }
+  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
+}
+
+/** All at once, so that one reading of the balance is for all of them. */
+function untilNextLook(
+  { parts, nowSeconds }: Pass,
+  { address }: Job,
+  { lookAtMs }: Shortage,
+): JobUpdate {
+  const seconds = Math.max(1, Math.ceil((lookAtMs - parts.clock()) / 1000));
+  return { address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason: outOfGasMoney };
+}
