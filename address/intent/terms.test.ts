@@ -34,6 +34,23 @@ const execute = paymentFactoryAbi.find(
 );
 
 describe("encodeTerms and decodeTerms", () => {
+  test("malformed_terms, with the place, where the layout is not the canonical one", () => {
+    const terms = encodeTerms(sample);
+    const wordAt = (index: number) => 32 * index + 31;
+    const cases: [string, Uint8Array, (string | number)[]][] = [
+      ["no bytes", new Uint8Array(), []],
+      ["a byte missing at the end", terms.slice(0, -1), ["calls", sample.calls.length - 1, "args"]],
+      ["a byte too many", concatBytes(terms, new Uint8Array(1)), []],
+      ["the offset of the intent", changed(terms, wordAt(0)), []],
+      ["a bit above the token's 20 bytes", changed(terms, 32 + 11), ["token"]],
+      ["the offset of the calls", changed(terms, wordAt(3)), []],
+    ];
+    for (const [name, bytes, path] of cases) {
+      const refused = refusalOf(() => decodeTerms(bytes));
+      assert.deepEqual([refused?.code, refused?.path], ["malformed_terms", path], name);
+    }
+  });
+
   test("InvalidError, never another error, for any bytes that are no terms", () => {
     const bytes = fc.uint8Array({ maxLength: 2048 });
     fc.assert(
@@ -366,3 +383,18 @@ const canonical = ({ type, components }: Parameter): string =>
 
 const namesOf = ({ name, components }: Parameter): string =>
   components ? `(${components.map(namesOf).join(",")})${name}` : name!;
+
+const changed = (bytes: Uint8Array, at: number): Uint8Array =>
+  bytes.map((byte, index) => (index === at ? byte ^ 1 : byte));
+
+const concatBytes = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts));
+
+function refusalOf(run: () => unknown) {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof InvalidError, `${error}`);
+    return error.issues[0];
+  }
+}

@@ -6,7 +6,7 @@ import { openAdmission } from "./admission.ts";
 
 describe("creates under way", () => {
   test("one whose client goes at any moment leaves no place taken", async () => {
-    const admission = openAdmission(8, () => assert.fail("nothing is refused"));
+    const admission = openAdmission(1, () => assert.fail("nothing is refused"));
     for (const goneAfter of ["enter", "awaitBody", "begin"]) {
       for (const isComplete of [false, true]) {
         const { request, reply, go } = exchange(isComplete);
@@ -19,22 +19,25 @@ describe("creates under way", () => {
           await step();
           if (name === goneAfter) go();
         }
-        assert.equal(admission.working(), 0, `gone after ${goneAfter}`);
+        assert.equal(admission.isFull(), false, `gone after ${goneAfter}`);
       }
     }
   });
 
   test("only what has its body counts as worked on", async () => {
-    const admission = openAdmission(8, () => assert.fail("nothing is refused"));
-    const { request, reply, go } = exchange(false);
-    admission.enter(request, reply, () => {});
-    assert.equal(admission.working(), 1);
-    await admission.awaitBody(request);
-    assert.equal(admission.working(), 0);
-    admission.begin(request);
-    assert.equal(admission.working(), 1);
-    go();
-    assert.equal(admission.working(), 0);
+    const admission = openAdmission(1000, () => assert.fail("nothing is refused"));
+    const [first, ...others] = Array.from({ length: admission.limit() }, () => exchange(false));
+    for (const { request, reply } of [first!, ...others]) {
+      assert.equal(admission.isFull(), false);
+      admission.enter(request, reply, () => {});
+    }
+    assert.equal(admission.isFull(), true);
+    await admission.awaitBody(first!.request);
+    assert.equal(admission.isFull(), false);
+    admission.begin(first!.request);
+    assert.equal(admission.isFull(), true);
+    first!.go();
+    assert.equal(admission.isFull(), false);
   });
 });
 

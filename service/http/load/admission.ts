@@ -67,7 +67,6 @@ export function openAdmission(most: number, onShed: () => void) {
 
   return {
     limit: () => Math.floor(limit.current()),
-    working: () => working,
     isFull,
     /** One was refused by whoever asked {@link isFull}. */
     refused: onShed,
