@@ -4,6 +4,7 @@
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
+import { chainIdOf, expirationOf, termsHead, tokenOf } from "./terms-head.ts";
 
 type AddressFilter = {
   state?: string | undefined;
@@ -143,7 +144,7 @@ async function readRows(
     : sql``;
   // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
-    select page.address, page.walk_at, substr(r.terms, 1, 256) as head, n.reference,
+    select page.address, page.walk_at, ${termsHead(sql`r.terms`)} as head, n.reference,
       case when r.account_id = ${accountId} then r.created_at else l.created_at end as created_at,
       w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
     from (select a.address, ${at} as walk_at from ${walk.from}
@@ -158,15 +159,15 @@ async function readRows(
 }
 
 function itemOf(row: Row, nowMs: number): ListedAddress {
-  const termsHead = Buffer.from(row.head);
+  const head = Buffer.from(row.head);
   const seen = seenOf(row);
   return {
     address: Buffer.from(row.address),
     createdAtMs: Number(row.created_at),
-    termsHead,
+    termsHead: head,
     reference: row.reference,
     ...seen,
-    state: stateNow(seen.state, expirationOf(termsHead), nowMs),
+    state: stateNow(seen.state, expirationOf(head), nowMs),
   };
 }
 
@@ -211,12 +212,6 @@ export async function findSeen(
     .execute();
   return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), seenOf(row)]));
 }
-
-/** The words of terms: 0x20 ‖ token ‖ amount ‖ … ‖ salt ‖ chainId. */
-export const tokenOf = (head: Buffer) => head.subarray(44, 64);
-export const amountOf = (head: Buffer) => BigInt(`0x${head.subarray(64, 96).toString("hex")}`);
-const expirationOf = (head: Buffer) => Number(head.readBigUInt64BE(152));
-export const chainIdOf = (head: Buffer) => Number(head.readBigUInt64BE(248));
 
 function fits(item: ListedAddress, query: AddressFilter): boolean {
   const { state, token, chainId, reference, createdFrom, createdUntil } = query;

@@ -4,6 +4,7 @@
 import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
+import { isOfChain, tokenIn } from "./terms-head.ts";
 
 /** Blocks before anything is said, where neither account nor chain has a word in it. */
 const confirmationsDefault = 12;
@@ -28,7 +29,7 @@ export async function markWatches(
   for (let at = 0; at < addresses.length; at += addressesMax) {
     const some = addresses.slice(at, at + addressesMax).map((address) => fromHex(address));
     const keys = sql.join(some.map((address) => sql`${address}`));
-    const isOnChain = sql`substr(r.terms, 249, 8) = ${bigEndian(chainId)}`;
+    const isOnChain = isOfChain(sql`r.terms`, chainId);
     await insert(
       transaction,
       chainId,
@@ -69,7 +70,7 @@ async function insert(
       due_block, looks, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
       cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 0, 0, 0, 'unfunded'
-    from (select ${owners}, substr(r.terms, 45, 20) as token from ${from}) new where true
+    from (select ${owners}, ${tokenIn(sql`r.terms`)} as token from ${from}) new where true
     order by 1, 2
     on conflict (account_id, address) do update set
       looks = 0,
@@ -85,10 +86,3 @@ export const confirmationsOf = (account: Sql, chainId: number) => sql<number>`co
     where account_id = ${account} and chain_id = ${chainId}),
   (select confirmations from event_chains where chain_id = ${chainId}),
   ${sql.raw(String(confirmationsDefault))})`;
-
-/** As the low 8 bytes of a word of terms hold it. */
-function bigEndian(chainId: number): Uint8Array {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(BigInt(chainId));
-  return bytes;
-}

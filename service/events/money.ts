@@ -6,7 +6,8 @@ import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { findOwnedAfter, type OwnedPlace } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
-import { amountOf, chainIdOf, settleMs, tokenOf } from "./list-addresses.ts";
+import { settleMs } from "./list-addresses.ts";
+import { amountOf, chainIdOf, tokenOf } from "./terms-head.ts";
 
 /** Of one address, ever, in base units of its token: decimal. */
 export type Moved = { paid: string; executed: string; returned: string };

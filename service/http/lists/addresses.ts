@@ -2,13 +2,8 @@
 
 import { formatAddress, parseAddress } from "executable-address";
 import { z } from "zod";
-import {
-  amountOf,
-  chainIdOf,
-  type ListedAddress,
-  listAddresses,
-  tokenOf,
-} from "../../events/list-addresses.ts";
+import { type ListedAddress, listAddresses } from "../../events/list-addresses.ts";
+import { amountOf, chainIdOf, tokenOf } from "../../events/terms-head.ts";
 import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
