@@ -1,5 +1,5 @@
-// Operators' commands for chains: is each of the file what it says, by each endpoint alone; and the
-// factory, brought to a chain that lacks it.
+// Operators' commands for chains: `chains check` holds each chain of the file against each of its
+// endpoints, `chain bring` deploys the factory to a chain that lacks it.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

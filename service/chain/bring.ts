@@ -1,4 +1,4 @@
-// What makes a chain ready: the deterministic deployer and the factory, where they are missing.
+// Makes a chain ready: deploys the deterministic deployer and the factory where they are missing.
 
 import { readFileSync } from "node:fs";
 import {
@@ -18,8 +18,8 @@ const keyVariable = "BRING_KEY";
 type Found = { address: string; was: "there" | "brought" };
 
 /**
- * Brings what is missing, and pays for it with the key, which is read only then. Repeating it
- * changes nothing.
+ * Deploys what is missing and pays with the key, which is read only then. Repeating it changes
+ * nothing.
  *
  * @throws an error that says what is wrong with the chain, the key or the RPC, and no secret
  */

@@ -1,2 +1,4 @@
-/** Gas of one execution that the executor goes up to; checks tell who creates what takes more. */
+/**
+ * The most gas that the executor gives one execution; a check warns of an intent that takes more.
+ */
 export const executionGasMax = 5_000_000;

@@ -38,7 +38,7 @@ const chainSchema = z.strictObject({
   name: z.string().min(1).max(40),
   /** Tried in order; a second is asked when the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
-  /** They tell the executor of new blocks, and nothing they tell is believed. */
+  /** They only end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
   /** For wallets that do not know the chain: an RPC URL for everybody, and the coin's symbol. */
@@ -64,8 +64,9 @@ export type Token = z.output<typeof tokenSchema>;
 export type Chain = z.output<typeof chainSchema>;
 
 /**
- * CREATE2 of these derives other addresses, so a payment there would be out of reach. Those we know
- * of; on any other such chain the factory cannot stand at its address, so it is not listed either.
+ * Chains whose CREATE2 derives other addresses, so that a payment there could not be moved. The
+ * list has those that are known; on any other the factory has no code at its address, so that chain
+ * is not listed either.
  */
 const refusedChains = new Map([
   [324, "zkSync Era"],

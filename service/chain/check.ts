@@ -1,5 +1,5 @@
-// Whether a chain is what the file says: its id, the factory's code, and each token's decimals; and
-// whether it runs what the factory needs.
+// Checks that a chain is what the file says: its id, the factory's code, each token's decimals; and
+// that it runs the instructions that the factory needs.
 
 import type { Hex } from "executable-address";
 import { keccak256, numberToHex } from "viem";
@@ -39,11 +39,11 @@ export async function checkChain(chain: Chain, rpc: ChainRpc, factory: Factory):
 const wrong = (faults: string[]): Verdict => ({ kind: "wrong", faults });
 
 /**
- * The factory copies memory by MCOPY (EIP-5656, Cancun). Where that is missing it cannot be
- * created, and code that stood there all the same could execute and never recover.
+ * The factory copies memory by MCOPY (EIP-5656, Cancun). Without it the factory cannot be created,
+ * and a copy of its code that got there by other means could execute and never recover.
  */
 export async function forkFault(rpc: ChainRpc): Promise<string | undefined> {
-  // Where a node runs no creation code at all, nothing can be told.
+  // A node that runs no creation code at all cannot tell.
   if ((await runs(rpc, copyNothing)) || !(await runs(rpc, doNothing))) return undefined;
   return "the chain does not run MCOPY (EIP-5656): it needs Ethereum's Cancun fork";
 }

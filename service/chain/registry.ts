@@ -1,7 +1,7 @@
-// Which of the known chains are listed now: all but those that were found to contradict the file.
+// Keeps which of the known chains are listed: all but those that were found to contradict the file.
 //
-// A chain whose RPC does not answer is listed: an address is pure arithmetic, and an RPC's bad hour
-// must not stop creates on a chain that was right all along. It is asked again until it answers.
+// A chain whose RPC does not answer stays listed: an address is computed without the chain, so an
+// RPC that is down must not stop creates. It is asked again until it answers.
 
 import type { Logger } from "pino";
 import type { Chain } from "./chains.ts";

@@ -1,5 +1,5 @@
-// Allowances that the calls give and do not use up: whoever has one takes what comes to the address
-// later, before it goes to recovery.
+// Finds allowances that the calls give and do not use up: their spender can take what comes to the
+// address later, before it goes to recovery.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding } from "executable-address/client";

@@ -1,4 +1,4 @@
-// Doubts about an amount that need no chain: it looks as if it was written for other decimals.
+// Finds amounts that were probably written for other decimals. No chain is asked.
 
 import type { Finding } from "executable-address/client";
 import { formatUnits } from "viem";

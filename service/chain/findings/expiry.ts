@@ -1,4 +1,4 @@
-// Whether a payment made now would be executed, and deep enough to stay so, before the expiry.
+// Finds intents that expire before a payment made now could be executed and final.
 
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
@@ -10,7 +10,7 @@ export type Depths = { paymentConfirmations: number; confirmations: number };
 
 /** What a chain's pace is measured over. */
 const blocksMeasured = 100;
-/** No listed chain is slower; one that stood still for a while must not count as slow. */
+/** No listed chain is slower. The bound keeps a chain that stood still from counting as slow. */
 const blockSecondsMax = 30;
 
 export async function findNearExpiry(

@@ -1,4 +1,4 @@
-// What is doubtful about an intent before anybody pays its address: each kind of finding with the
+// Finds what is doubtful about an intent before anybody pays its address: each finding has its
 // place in the intent and a cure. spec/service.md, "Check", lists the kinds.
 
 import type { Hex } from "executable-address";

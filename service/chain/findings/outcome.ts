@@ -1,4 +1,4 @@
-// What a simulation itself tells: that it fails and where, and what would stay behind.
+// Findings that a simulation itself shows: that it fails and where, and what stays at the address.
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";

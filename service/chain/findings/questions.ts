@@ -1,5 +1,5 @@
-// Calls that are asked about and never sent, as many as one question holds: one after the other on
-// the same state where the node has eth_simulateV1, else each by itself.
+// Asks a node what calls would answer, without sending them: one after the other on the same state
+// where the node has eth_simulateV1, else each by itself with eth_call.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -46,7 +46,7 @@ export async function askAll(
     }));
     return { replies, isSequence: true };
   } catch (error) {
-    // A malformed answer is a node's that does not know the method.
+    // Nodes that do not know the method give malformed answers too.
     if (!(isRefusal(error) || error instanceof TypeError)) throw error;
   }
   const alone = calls.map((call) => askOne(rpc, block, call, assumed));

@@ -1,5 +1,5 @@
-// What the token would do to a payment, and to what goes back: asked by transfers that the address
-// would make, since of a token's rules its behaviour alone is common to all.
+// Asks what the token would do to a payment and to what is returned, by simulated transfers: tokens
+// have no common way to state their rules, so only their behaviour tells.
 
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
@@ -129,7 +129,7 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
   cure: "ask payers for more than the amount, or take another token",
 });
 
-/** By these names tokens tell whom they block: of Circle, of Tether, and two more in use. */
+/** Functions by which tokens tell whom they block: Circle's, Tether's, and two more in use. */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
 /** Those of `accounts` of which the token says that it blocks them, by any of the usual names. */

@@ -102,7 +102,7 @@ function again({ name }: Provider, batch: OpenCall[], last: Answer, answers: Ans
     .map((each) => ({ ...each, attempts: each.attempts + 1 }));
 }
 
-/** Of a trace alone: what an executor asks all day long would drown every other span. */
+/** Makes a span only within a trace: the executor's own requests are too many to record. */
 function traced<Done>({ url, name }: Provider, batch: OpenCall[], run: () => Promise<Done>) {
   if (!currentTrace()) return run();
   const methods = [...new Set(batch.map(({ call }) => call.method))];

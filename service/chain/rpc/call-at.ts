@@ -1,4 +1,4 @@
-// Asking a node about one block, by the block's hash: a node that has another block there refuses.
+// Asks a node about one block, by the block's hash: a node that has another block there refuses.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";

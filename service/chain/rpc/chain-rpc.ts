@@ -1,4 +1,4 @@
-// How a chain is asked where one answer will do: each of its endpoints in turn until one answers.
+// Asks a chain where one endpoint's answer is enough: each endpoint in turn until one answers.
 
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
 import {
@@ -43,7 +43,7 @@ function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
           failedAtMs.delete(endpoint);
           if ("result" in answer!) return answer.result;
           refusal = answer!.error;
-          // What the chain itself answers, or a question no node takes, another answers alike.
+          // Another node would answer a revert or wrong parameters alike.
           if (isRevert(refusal) || refusal.code === invalidParams) break;
         } catch (error) {
           failedAtMs.set(endpoint, performance.now());

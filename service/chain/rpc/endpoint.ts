@@ -1,6 +1,6 @@
-// One JSON-RPC endpoint over HTTP. It learns what its provider allows: a batch that is refused for
-// its size is cut in half, a provider that asks for fewer calls a second gets fewer, and no sooner
-// than its Retry-After says. Each call has an outcome of its own.
+// One JSON-RPC endpoint over HTTP, which adapts to what its provider allows: a batch that is
+// refused for its size is cut in half; after a 429 fewer calls a second are sent, and none before
+// its Retry-After has passed. Each call has an outcome of its own.
 
 import { setTimeout as wait } from "node:timers/promises";
 import { type OpenCall, type Provider, sendBatch } from "./batch.ts";

@@ -16,7 +16,9 @@ export type Answer = { result: unknown } | { error: CallError };
 /** The chain cannot be read now: nothing is said of it. The message names no URL. */
 export class ChainUnavailable extends Error {
   override name = "ChainUnavailable";
-  /** Something answered, a gateway that refuses or one too slow: less may be answered. */
+  /**
+   * A node or gateway answered and refused, or was too slow: a smaller question may be answered.
+   */
   readonly isReached: boolean;
 
   constructor(message: string, options: { isReached?: boolean; cause?: unknown } = {}) {
@@ -39,8 +41,8 @@ export class CallRefused extends Error {
 }
 
 /**
- * Nodes word a refusal in a hundred ways under a dozen codes, and their gateways time out, so every
- * error that was answered counts; a node that could not be reached does not.
+ * Whether a node was reached and did not answer the question. Nodes word that in many ways under
+ * many codes, and their gateways time out, so every error that was answered counts.
  */
 export function isRefusal(error: unknown): error is CallRefused | ChainUnavailable {
   return error instanceof CallRefused || (error instanceof ChainUnavailable && error.isReached);
@@ -53,12 +55,12 @@ export function isRevert(error: CallError): boolean {
   return /revert|out of gas|invalid opcode|stack (under|over)flow/i.test(error.message);
 }
 
-/** The endpoint has this very transaction already, so sending it again has succeeded. */
+/** The endpoint has this transaction already, so sending it again has succeeded. */
 export function isAlreadyKnown(error: CallError): boolean {
   return /already (known|imported|exists)|known transaction|alreadyknown/i.test(error.message);
 }
 
-/** Its nonce is used up on that endpoint's chain: whether by us, settling finds out. */
+/** The endpoint's chain has used the nonce; settling finds out by which transaction. */
 export function isNonceUsed(error: CallError): boolean {
   return /nonce too low|nonce is too low|nonce has already been used/i.test(error.message);
 }
@@ -146,7 +148,7 @@ export function blockCall(number: number | "latest"): Call {
   return { method: "eth_getBlockByNumber", params: [tag, false] };
 }
 
-/** What kept a chain from being read, as readers of it are told. @throws {ChainUnavailable} */
+/** Any error of a read as the one that readers expect. @throws {ChainUnavailable} always */
 export function unread(error: unknown): never {
   if (error instanceof ChainUnavailable) throw error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
-// What is known of each endpoint of a chain: whether it answers, where it stands, and how long it
-// stands back after it failed.
+// What is known of each endpoint of a chain: whether it answers, its head, and for how many passes
+// it is not asked after a failure.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -10,7 +10,7 @@ export type NetworkEvent =
   | { kind: "rpc_out"; rpc: string }
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
-/** Passes an endpoint stands back after failing, doubled each time up to this. */
+/** Passes in which a failed endpoint is not asked: doubled with each failure up to this. */
 const penaltyMax = 16;
 /** Silent for so long, an endpoint is not waited for any more. */
 const outMs = 300_000;

@@ -2,9 +2,9 @@
 // the head it believes, reads that fall back, and answers side by side where one could deceive.
 //
 // Two endpoints are never worse than one. The head is the newest block that enough of them have
-// reached, so one that runs ahead moves nothing; one whose head stands still while another's moves
-// counts no more than one that is silent; and one that was silent for minutes is left out of the
-// count until it answers again.
+// reached, so an endpoint that claims later blocks changes nothing. One whose head does not move
+// while another's does counts as silent. One that was silent for minutes is left out of the count
+// until it answers again.
 
 import type { Hex } from "executable-address";
 import type { Endpoint } from "./endpoint.ts";
@@ -35,7 +35,7 @@ export type Network = {
 
 /** Views after which an endpoint is asked again which chain it is of. */
 const viewsPerChainCheck = 300;
-/** A head below another's that did not move for so long counts for nothing. */
+/** An endpoint whose head is lower than another's and did not move for so long is ignored. */
 const frozenMs = 60_000;
 
 /** @param clock milliseconds by a clock that does not go back */

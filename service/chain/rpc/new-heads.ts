@@ -1,6 +1,6 @@
-// New blocks as WebSocket endpoints tell of them (eth_subscribe newHeads). What they tell is never
-// believed: it only ends a wait, and lets waits be longer while it comes. Where no socket lives,
-// waits are as short as without any.
+// Follows new blocks by WebSocket (eth_subscribe newHeads). A message only ends a wait early, and
+// while messages come, waits may be longer; its content is never used. Without a live socket, waits
+// have their ordinary length.
 
 import { setTimeout as sleep } from "node:timers/promises";
 

@@ -1,5 +1,5 @@
-// What a provider allows, as far as its refusals told: calls and bytes of one request, calls of a
-// second, and until when it wants to hear nothing. Forgotten after a while, as plans change.
+// What a provider allows, as learnt from its refusals: calls and bytes of one request, calls a
+// second, and until when nothing may be sent. Forgotten after ten minutes, as plans change.
 
 import type { Call } from "./json-rpc.ts";
 
@@ -8,7 +8,7 @@ export type Pace = {
   pauseMs(): number;
   /** Takes from the front of `open` as many as one request may hold now: one at least. */
   take<Each extends { call: Call }>(open: Each[]): Each[];
-  /** It answered 429, and wants to be left alone for so long. */
+  /** It answered 429, and nothing may be sent for so long. */
   limited(retryAfterMs: number | undefined): void;
   /** A request of so many calls was refused for its size. */
   tooMuch(calls: number): void;

@@ -1,6 +1,6 @@
-// Which balances a run may have changed: an eth_simulateV1 of it, read for its logs alone. They say
-// where to look and never how much; native coin that moves shows as logs of 0xeeee… there.
-// geth 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1 and anvil have the method, others not yet.
+// Finds which balances an execution may change, by the logs of an eth_simulateV1 of it. The logs
+// only say where to read a balance, never how much moved; native coin shows as logs of 0xeeee… geth
+// 1.14.9, Nethermind 1.28, reth, Nitro, Erigon 3.1 and anvil have the method, others not yet.
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -39,7 +39,7 @@ export async function discover(
     if (Number(done!.status) !== 1) return undefined;
     return { gasUsed: Number(done!.gasUsed), pairs: pairsOf(done!.logs ?? []) };
   } catch (error) {
-    // A malformed answer is a node's that does not know the method either.
+    // Nodes that do not know the method give malformed answers too.
     if (isRefusal(error) || error instanceof TypeError) return undefined;
     throw error;
   }

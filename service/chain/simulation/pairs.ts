@@ -1,4 +1,4 @@
-// Whose balances a simulation asks for, the most telling first, for their number is bounded.
+// Chooses whose balances a simulation reads, the most informative first: their number is bounded.
 
 import { type Hex, type Intent, zeroAddress } from "executable-address";
 import type { Role } from "executable-address/client";

@@ -1,5 +1,5 @@
-// One chain, many readers: whoever asks for the same address within one block shares a simulation,
-// and no more than a few run at once, since each may cost the node seconds.
+// Simulations of one chain for many requests: those for the same address within one block share a
+// simulation, and only a few run at once, since each may cost the node seconds.
 
 import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -57,7 +57,7 @@ export function openSimulations(
       try {
         return await at(block, subject);
       } catch (error) {
-        // A reorganisation shows as any error at all; a newer head tells whether it was one.
+        // A reorganisation may cause any error; a newer head tells whether there was one.
         head.forget();
         const newer = await head.read();
         if (newer.hash === block.hash || attempt === attemptsMax) throw error;

@@ -1,4 +1,4 @@
-// Why an execution reverts, from the data it reverted with.
+// Explains why an execution reverts, from the data it reverted with.
 
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
@@ -60,7 +60,7 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** Whoever wrote the contract chose the text: short, and nothing that moves a terminal's cursor. */
+/** A contract's author chose the text: cut short, and without control characters for terminals. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -1,6 +1,7 @@
-// What executing an address would do at one block: run by the chain's node, measured by balances.
-// An intent may be hostile, so no log and no contract is believed about an amount; what remains is
-// that a contract can tell a simulation from a transaction, and that one node answers.
+// Simulates the execution of an address at one block: the chain's node runs it, and balances before
+// and after are compared. An intent may be hostile, so amounts are never taken from logs or from
+// what contracts return. Two limits remain: a contract can detect a simulation, and one node is
+// asked.
 
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";

@@ -1,5 +1,5 @@
-// Where a token keeps a balance, so that a simulation can assume one. Mappings of known layouts are
-// each given a mark of its own, and the balance the token then answers tells which it reads.
+// Finds where a token keeps a balance, so that a simulation can assume one. Under state overrides
+// each known layout holds a different number; the balance that the token answers tells its layout.
 
 import { encodeBalanceOf, type Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";

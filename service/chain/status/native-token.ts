@@ -1,4 +1,4 @@
-// One balance that shows twice, where a chain's token is its native coin: counted as the token's.
+// On chains whose native coin is also a token, one balance shows twice: counted as the token's.
 
 import type { Hex } from "executable-address";
 import {
@@ -37,7 +37,7 @@ export async function countOnce(
   );
 }
 
-/** Not known of a node that takes no state overrides: then both are told. */
+/** A node that takes no state overrides cannot say: then both are shown. */
 async function isCoin(
   rpc: ChainRpc,
   known: Map<Hex, boolean>,

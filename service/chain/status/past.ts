@@ -1,6 +1,6 @@
-// What happened at an address. A chain's past can be long and a node may answer for little of it at
-// a time, so what was read once and lies deep enough is kept, with the last block it holds for: a
-// reorganisation that went deeper is noticed, and the past read again.
+// Reads what happened at an address. A chain's past can be long, and a node may answer for few
+// blocks at a time. So events that lie deep enough are kept, with the hash of the last block they
+// cover: after a deeper reorganisation that block is gone, and the past is read again.
 
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";

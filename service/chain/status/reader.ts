@@ -1,5 +1,5 @@
-// One chain, many readers: whoever asks for an address within one block shares one reading of it,
-// and addresses asked for in the same moment share the calls.
+// Statuses of one chain for many requests: those for the same address within one block share one
+// reading, and addresses asked for in the same turn of the event loop share the calls.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
@@ -16,7 +16,7 @@ export type StatusReader = {
   /**
    * The status at the chain's newest block, or one at most `headMsMax` older.
    *
-   * @throws {ChainUnavailable} when the chain cannot be read: nothing is told from memory
+   * @throws {ChainUnavailable} when the chain cannot be read: no older status is given instead
    */
   read(subject: StatusSubject): Promise<AddressStatus>;
   /** The status at a block below the newest, by its number. @throws {ChainUnavailable} */
@@ -52,7 +52,7 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
         try {
           return await current.read(subject);
         } catch (error) {
-          // A reorganisation shows as any error at all; a newer head tells whether it was one.
+          // A reorganisation may cause any error; a newer head tells whether there was one.
           head.forget();
           const newer = await head.read().catch(unread);
           if (newer.hash === block.hash || attempt === attemptsMax) unread(error);

@@ -1,10 +1,10 @@
-// The newest block of a chain, asked for once for all who want it in the same moment.
+// The newest block of a chain, read once for all requests of a tenth of a second.
 
 import type { BlockReference } from "executable-address/status";
 import type { ChainAccess } from "./logs.ts";
 import { readHead } from "./view.ts";
 
-/** How long a head is believed: ten look-ups a second at most, however many ask. */
+/** How long a head is used: ten reads a second at most, however many ask. */
 export const headMsMax = 100;
 
 /** @param now Unix milliseconds, or any clock that does not go back */

@@ -38,7 +38,7 @@ export async function readStatuses(
       readOne(view, cache, subject, holdings[index]!).catch((error: Error) => error),
     ),
   );
-  // Logs are asked for by number, so only a chain that still has this block vouches for them.
+  // Logs are asked for by number: they are of this chain only if it still has this block.
   const there = await viewAt(chain, block).blockAt(block.number);
   if (there?.hash !== block.hash) {
     throw new ChainUnavailable(`block ${block.number} ${block.hash} left chain ${chain.chainId}`);
@@ -56,7 +56,7 @@ async function readOne(
   try {
     return statusOf(subject, view.block, holding, addEvents(subject, noPast, events));
   } catch (error) {
-    // A past that the code contradicts was not all of it: the next read must not build on it.
+    // The code contradicts the events, so some were missing: the next read must not use them.
     cache.known.delete(subject.address);
     throw error;
   }

@@ -1,5 +1,5 @@
-// A chain as one reading sees it: at one block, whatever is asked twice asked once, and the logs
-// that many vaults want of the same blocks asked for together.
+// A chain as one reading sees it, at one block: each block is read once, and vaults that need logs
+// of the same blocks share a request.
 
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";
