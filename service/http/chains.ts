@@ -1,4 +1,4 @@
-// GET /chains: spec/service.md §4.3. What can be paid, and where.
+// GET /chains: spec/service.md §4.3. The listed chains and their tokens.
 
 import type { Parts } from "./parts.ts";
 import type { Route } from "./routes.ts";
@@ -6,7 +6,7 @@ import type { Route } from "./routes.ts";
 export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): Route {
   return {
     handler(_request, reply) {
-      // A chain may be listed or leave the list at any minute.
+      // The registry may list or unlist a chain at any minute.
       reply.header("cache-control", "public, max-age=60");
       const listed = chains
         .listed()

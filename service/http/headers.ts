@@ -1,5 +1,5 @@
-// Headers as they came over the wire, and those that go out with every answer. Names are in lower
-// case wherever an answer sets them: Fastify makes them so, and a new string for each costs time.
+// Reads headers as they came over the wire, and sets those of every answer. Answers set names in
+// lower case: Fastify would make a new lower-case string of each other one, which costs time.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "./errors.ts";
@@ -39,7 +39,7 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
-/** onSend: what began before the drain would else leave its connection open. */
+/** onSend: without it, a request that began before the drain would leave its connection open. */
 export function closeWhenDraining(draining: AbortSignal) {
   return (
     _request: FastifyRequest,
@@ -65,7 +65,7 @@ export function apiHeaders(_request: FastifyRequest, reply: FastifyReply, done: 
   done();
 }
 
-/** Unique over processes and restarts, and nothing of the client's in it. */
+/** Request ids, unique over processes and restarts. Nothing the client sent is part of them. */
 export function requestIds(): () => string {
   const prefix = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");
   let count = 0;

@@ -1,4 +1,4 @@
-// What an operator watches, in Prometheus' format, on a port of its own (METRICS_PORT).
+// Metrics in Prometheus' format, on a port of their own (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
 import {
@@ -85,7 +85,7 @@ export function serveWorkersMetrics(host: string, port: number): Promise<Server>
 /** In a worker: gives its metrics to the process that started it, Node's own included. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
-  // A worker that is held up shall not hide behind the others' average.
+  // The maximum of all workers, or one slow worker would vanish in the average.
   Object.assign(registry.getSingleMetric(lagMetric)!, { aggregator: "max" });
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();

@@ -1,11 +1,11 @@
-// GET /livez and /readyz, for whatever restarts this process or sends it traffic.
+// GET /livez and /readyz, for supervisors and load balancers.
 
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "./errors.ts";
 import type { Parts } from "./parts.ts";
 import { mount } from "./routes.ts";
 
-/** Alive: the event loop turns. Ready: not draining, and the store reads and acknowledges. */
+/** Alive: the event loop runs. Ready: not draining, and the store reads and commits. */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {
     GET: { handler: (_request, reply) => reply.send({ status: "ok" }) },

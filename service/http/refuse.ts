@@ -1,4 +1,4 @@
-// How a refusal leaves: through a reply where there is one, or straight into the socket.
+// Sends refusals: through a reply where there is one, else straight into the socket.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -14,7 +14,7 @@ import { preflight } from "./routes.ts";
 export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) => {
   const tell = seldom();
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    // The client hung up in the middle of its body: nobody is there to read the answer.
+    // The client closed the connection in the middle of its body: no answer can reach it.
     const isCut = request.raw.destroyed && !request.raw.complete;
     const answer = toAnswer(isCut ? new Refusal("invalid_request", "cut off") : error);
     if (error instanceof CorruptError) metrics.corruptRecords.inc();
@@ -37,14 +37,14 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
   };
 };
 
-/** Errors of one outage are one kind, whatever request, block or address they name. */
+/** Errors of one outage share a kind: numbers and hex in their text are left out. */
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CorruptError) return error.message;
   return kindOf(`${error.name} ${error.message}`);
 }
 
-/** Of a body that is refused, so much is still read. */
+/** How much of a refused body is still read. */
 const restBytesMax = 8 * 2 ** 20;
 
 /**
@@ -61,13 +61,13 @@ function takeRest(request: IncomingMessage, reply: FastifyReply): void {
   });
 }
 
-/** onRequest: ahead of the body, or its media type would be refused in place of the path. */
+/** onRequest, before the body: else its media type would be refused and not the path. */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   if (!request.is404) return done();
   if (request.method !== "OPTIONS" || !isApi(request.url)) {
     throw unknownPath();
   }
-  // The page is let through its preflight, to read that there is nothing here.
+  // The preflight succeeds, so that the page can read the 404.
   reply.headers(corsHeaders);
   preflight("GET, HEAD, POST, OPTIONS")(request, reply);
 }
@@ -85,7 +85,7 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(body);
 }
 
-/** Of answers that no route and no hook had a hand in. */
+/** Headers of answers that no route and no hook sets. */
 const socketHeaders = {
   "content-type": "application/json; charset=utf-8",
   "cache-control": "no-store",
@@ -97,7 +97,7 @@ const socketHeaders = {
 /** How long a client may take to read a last answer and to close. */
 const lingerMs = 1000;
 
-/** What Node's parser refuses, of which there is no request and often no path. */
+/** Answers what Node's HTTP parser refuses, for which there is no request object. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const { status, body } = toAnswer(

@@ -1,4 +1,4 @@
-// How a path is mounted: its own methods, the preflight, and 405 for every other method.
+// Mounts a path: its own methods, the preflight, and 405 for every other method.
 
 import type {
   FastifyInstance,
@@ -34,7 +34,7 @@ export function mount(
   app.route({
     method: others.filter((method) => method !== "OPTIONS") as HTTPMethods[],
     url: path,
-    // Ahead of the body, or an unknown media type would be refused in its place.
+    // Before the body: else its media type would be refused and not the method.
     onRequest: (request) => {
       throw new Refusal("method_not_allowed", `this path takes ${allow}, not ${request.method}`, {
         headers: { allow },
@@ -54,7 +54,7 @@ export function countAnswers(metrics: Metrics, route: string): onResponseHookHan
   };
 }
 
-/** A page may send what spec §5 asks for, and keep asking for two hours without a preflight. */
+/** Allows a page the headers of spec §5, and two hours without another preflight. */
 export const preflight = (allow: string) => (_request: FastifyRequest, reply: FastifyReply) => {
   reply
     .code(204)

@@ -1,5 +1,6 @@
-// Who asks, and may they: spec/service.md §5. Nothing here is cached: each request reads the
-// primary store, so that a rotated credential or a removed origin is refused at once everywhere.
+// Authenticates a request and applies its limit: spec/service.md §5. Nothing here is cached: each
+// request reads the primary store, so that a rotated credential or a removed origin is refused at
+// once everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
@@ -147,7 +148,7 @@ function assertSpelled(kind: CredentialKind, text: string): void {
   }
 }
 
-/** Whatever the store fails with, who asks is not known: 503, never 500 and never a pass. */
+/** Whatever the store fails with, the caller is unknown: 503, never 500 and never let in. */
 async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   try {
     return await found;
@@ -156,7 +157,7 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
   }
 }
 
-/** Faults of ours count as neither: the account did nothing wrong and got nothing. */
+/** Answers of 500 and above count as neither used nor refused: the fault is not the account's. */
 function countWhenAnswered(
   caller: Caller,
   digest: Buffer,

@@ -1,6 +1,6 @@
-// POST /address/check: spec/service.md, "Check". What create would answer, tried before anybody
-// pays; nothing is saved. A check costs the chain's endpoints several calls, so besides the
-// credential's limit an account has its own share of them.
+// POST /address/check: spec/service.md, "Check". The record that create would answer, a simulation
+// of it and what is doubtful; nothing is saved. A check costs the chain's endpoints several calls,
+// so checks have a limit for each account besides the credential's.
 
 import { deriveAddress, formatAddress } from "executable-address";
 import type { Policy } from "../../accounts/limits.ts";
@@ -28,7 +28,7 @@ export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 /** Of one account: 30 at once, then one in 2 s. */
 const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
-/** One for the API and the dashboard, so that an account has one share. */
+/** Called once: the API and the dashboard share the limit of an account. */
 export function openCheck(parts: Parts): CheckIntent {
   const { accounts, chains, factory, keccak } = parts;
   const checkOn = perChain(parts, (chain) => {

@@ -32,7 +32,7 @@ type Creator = { accountId: string; isClientId: boolean; reference: string | und
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
-/** One for the API and the dashboard: what arrives together shares a commit. */
+/** Called once: creates of the API and of the dashboard share commits. */
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
@@ -64,7 +64,7 @@ export function referenceOf({ query }: FastifyRequest): string | undefined {
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
-    // The credential comes before the body: nobody unknown has us read or parse one.
+    // The credential is checked before the body is read, so strangers cannot have one parsed.
     before: [
       admission.enter,
       async (request, reply) => {

@@ -1,5 +1,5 @@
-// Who may read an account's lists: its own servers, by the API key. A client ID stands in pages, so
-// whoever has it may create and read nothing.
+// Admits the API key alone to an account's lists. A client ID is published in web pages, so it may
+// create and read no list.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { authorize } from "../authorize/authorize.ts";

@@ -1,5 +1,5 @@
-// GET /events: spec/service.md, "Lists". What happened to the account's addresses, in order: what a
-// shop reads after a night of downtime, whatever became of its webhooks.
+// GET /events: spec/service.md, "Lists". The account's events in order, for a shop that was down
+// and missed its webhooks.
 
 import { z } from "zod";
 import { listEvents } from "../../events/list.ts";
@@ -33,7 +33,7 @@ export function accountEvents(parts: Parts): Route {
       reply
         .header("cache-control", "no-store")
         .header("content-type", "application/json; charset=utf-8");
-      // The bodies as they were kept: the same bytes that webhooks carry.
+      // The bodies as they are stored, which are the bytes that webhooks carry.
       const items = page.map(({ body }) => body).join(",");
       return `{"items":[${items}],"next":"${next}","hasMore":${found.length > limit}}`;
     },

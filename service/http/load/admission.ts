@@ -1,5 +1,5 @@
-// Overload: how many creates may be worked on at once follows what they take. Beyond, one is
-// refused at once, before its body is read, so that those taken on are answered soon.
+// Overload: the number of creates that may be worked on at once follows their latency. Above it, a
+// create is refused at once, before its body is read, so that the admitted ones are answered soon.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -7,10 +7,10 @@ import type { Parts } from "../parts.ts";
 import { followLatency } from "./follow-latency.ts";
 import { shed } from "./shed.ts";
 
-/** `isOver`: its reply has closed, whatever its handler still does. */
+/** One admitted create. `isOver`: its reply has closed, though its handler may still run. */
 type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
 
-/** A body that takes longer may be cut off where its place is needed. */
+/** A request whose body takes longer may be cut off to give its place to another. */
 const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
@@ -26,7 +26,7 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
 }
 
 /**
- * @param most of all under way, those whose bodies are still on their way included
+ * @param most admitted at once, those whose bodies are still on their way included
  * @param onShed told of each that is refused
  */
 export function openAdmission(most: number, onShed: () => void) {
@@ -47,7 +47,7 @@ export function openAdmission(most: number, onShed: () => void) {
     if (statusCode === 200) limit.took(nowMs - place.sinceMs, nowMs);
   };
 
-  /** Clients that are slow with their bodies, on purpose perhaps, do not keep others out. */
+  /** The oldest request whose body is late, which may be cut off for a new one. */
   const slowest = (): IncomingMessage | undefined => {
     const [oldest] = waiting;
     const isSlow = oldest && performance.now() - places.get(oldest)!.sinceMs >= bodyMsMin;
@@ -59,7 +59,7 @@ export function openAdmission(most: number, onShed: () => void) {
     slow.socket.destroy();
   };
 
-  /** Whether one that comes now has no place. */
+  /** Whether a request that comes now has to be refused. */
   const isFull = () => {
     limit.met(working + 1);
     return working >= limit.current() || (underWay >= most && !slowest());
@@ -68,7 +68,7 @@ export function openAdmission(most: number, onShed: () => void) {
   return {
     limit: () => Math.floor(limit.current()),
     isFull,
-    /** One was refused by whoever asked {@link isFull}. */
+    /** To be called by a caller of {@link isFull} that refused a request. */
     refused: onShed,
     /** An onRequest hook. */
     enter({ raw }: FastifyRequest, reply: FastifyReply, done: () => void) {

@@ -1,4 +1,4 @@
-// A bound on requests of a kind under way: one more is refused at once, before its body is read.
+// Bounds the requests of a kind under way: one more is refused at once, before its body is read.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { shed } from "./shed.ts";

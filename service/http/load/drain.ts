@@ -1,5 +1,5 @@
-// How the server leaves: what is under way is answered, within a bound, and nothing else is waited
-// for.
+// Drains the server: requests under way are answered within a time limit, idle connections are
+// closed at once.
 
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -11,7 +11,7 @@ import type { Logger } from "pino";
  *   way after `seconds`
  */
 export function prepareDrain(app: FastifyInstance, log: Pick<Logger, "warn">) {
-  // Browsers open connections ahead of use. Node holds those for busy until their first request.
+  // Browsers open connections ahead of use. Node counts those as busy until their first request.
   const unused = new Set<Socket>();
   app.server.on("connection", (socket) => {
     unused.add(socket);

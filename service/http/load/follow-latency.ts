@@ -1,29 +1,30 @@
-// A number of requests under way that follows how long they take: while they take little more than
-// when there is little to do it grows where it is reached, and where they wait for each other it
-// shrinks in proportion. By windows of a tenth of a second.
+// A limit of requests under way that follows their latency, adjusted every tenth of a second. While
+// requests take little more than they do under low load, the limit grows whenever it is reached.
+// When they take more than four times that, it shrinks in proportion.
 //
-// It shrinks to what answers at the best pace seen would need to take as long as they may, and no
-// further: where something else holds them up, refusing thousands say, fewer would not be faster.
+// It never shrinks below the best throughput seen times the latency allowed (Little's law): if
+// something else is the cause of the latency, such as refusing thousands, fewer would not be
+// faster.
 
 const windowMs = 100;
-/** Windows of fewer answers tell nothing. */
+/** A window with fewer answers is too small to measure by. */
 const answersMin = 5;
-/** So few share a commit and hardly wait for each other, on any machine. */
+/** The limit is never lower: so few share one commit and hardly wait for each other. */
 const least = 16;
 const atFirst = 256;
-/** Answers may take so many times what they take when there is little to do. */
+/** Latency may be so many times that of low load. */
 const tolerance = 4;
-/** Below this nobody waits, whatever it was before. */
+/** A lower latency is never too much. */
 const targetMsMin = 10;
-/** While there is little to do the base is forgotten at this pace: by half in two minutes. */
+/** At low load the base latency may rise by this factor a window: it doubles in two minutes. */
 const forgetting = 1.0006;
-/** And so the best pace, while there is much to do: by half in half a minute. */
+/** At high load the best throughput decays by this factor: by half in half a minute. */
 const slackening = 0.998;
 
 /** @param most never above it */
 export function followLatency(most: number) {
   let limit = Math.min(atFirst, most);
-  /** Of a window, the last ones counted in: one lucky or unlucky window decides nothing. */
+  /** A moving mean over windows, so that one unusual window decides nothing. */
   let smoothMs: number | undefined;
   let baseMs = Number.POSITIVE_INFINITY;
   let bestPerMs = 0;
@@ -35,7 +36,7 @@ export function followLatency(most: number) {
   const adjust = (windowMs: number) => {
     const meanMs = sumMs / count;
     smoothMs = smoothMs === undefined ? meanMs : smoothMs + (meanMs - smoothMs) / 5;
-    // Where few of the places were taken, latency tells of the machine and not of their number.
+    // With few requests under way, latency is the machine's own and not caused by their number.
     const isRelevant = busiest > limit / 2;
     baseMs = Math.min(smoothMs, isRelevant ? baseMs : baseMs * forgetting);
     bestPerMs = Math.max(count / windowMs, isRelevant ? bestPerMs * slackening : bestPerMs);

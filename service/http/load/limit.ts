@@ -1,4 +1,4 @@
-// How often somebody may ask for something, beside the limits of credentials (authorize.ts).
+// Limits of single routes by account or client, beside those of credentials (authorize.ts).
 
 import type { Limiter, Policy } from "../../accounts/limits.ts";
 import { Refusal } from "../errors.ts";

@@ -16,13 +16,15 @@ type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   newRequestId: () => string;
 };
 
-/** Of a proxy's idle connections: longer than proxies keep them, so that they close first. */
+/**
+ * How long idle connections stay open: longer than proxies keep them, so that proxies close first.
+ */
 const idleMsMax = 72_000;
 const requestMsMax = 30_000;
 /** Node looks for late requests every 30 s unless it is told otherwise. */
 const timeoutsCheckedMs = 1_000;
 
-/** @param listener the framework's: it too refuses, a create whose path is spelled another way */
+/** @param listener the framework's; it refuses creates whose path is spelled another way */
 export function openServer(listener: RequestListener, parts: ServerParts): Server {
   const options = {
     keepAliveTimeout: idleMsMax,
@@ -49,7 +51,7 @@ const isCreate = ({ method, url }: IncomingMessage) =>
 /** ASCII, as its text and its headers are: Node joins them, and writes that faster than UTF-8. */
 const encoding = "latin1";
 
-/** As the framework's hooks would have it: headers, counts, a connection's end in a drain. */
+/** With the headers, counts and closed connections of a drain that the framework's hooks add. */
 function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts): RequestListener {
   const count = metrics.countResponses(createPath);
   const headers = Object.entries({

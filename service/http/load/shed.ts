@@ -1,4 +1,4 @@
-// The answer to one request too many, put together once.
+// The 503 for a request above a bound, built once.
 
 import type { FastifyReply } from "fastify";
 

@@ -1,15 +1,15 @@
-// Room for new connections. A process may open so many files and no more; clients that connect and
-// say nothing would take them all. Above the bound the connection that has waited longest for a
-// request is closed, first among those of a client that holds many.
+// Keeps room for new connections. A process may open a limited number of files, and clients that
+// connect and send nothing could take them all. Above the bound the connection that has been idle
+// longest is closed, first among those of a client that holds many.
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../../accounts/attempts.ts";
 
-/** One client's share of idle connections, from which its own go first. */
+/** A client that holds a larger share of all connections loses its own idle ones first. */
 const share = 1 / 8;
 
-/** Of open files, for databases, chains, logs and what Node needs. */
+/** Open files kept for databases, chains, logs and Node itself. */
 const filesReserved = 256;
 
 /**

@@ -1,5 +1,5 @@
 // GET /address/{address}/simulation: spec/service.md, "Simulation". Public; what executing the
-// address would do now, as this service's node computes it. News for people, never evidence.
+// address would do now, as this service's node computes it: information, never evidence.
 
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
@@ -42,10 +42,10 @@ type MeteredParts = {
 };
 
 /**
- * Whatever is asked for, and of however many servers on one PostgreSQL, a chain's endpoints get so
- * many calls at once, and after that so many in a minute.
+ * Bounds the calls that a chain's endpoints get a minute, of all servers on one PostgreSQL
+ * together; a minute's calls may come at once.
  *
- * @param name of what they are for
+ * @param name tells limits of different purposes apart
  */
 export function metered(
   { accounts: { limiter }, limits }: MeteredParts,

@@ -1,5 +1,5 @@
-// When an address was executed or first returned money: the time of that block. It is asked for
-// once and kept, and a node that does not tell it fails no status.
+// Reads when an address was executed or first returned money: the timestamp of that block. It is
+// read once and kept; where a node does not answer, the status has null in its place.
 
 import type { AddressStatus } from "executable-address/status";
 import { LRUCache } from "lru-cache";

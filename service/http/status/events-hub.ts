@@ -1,9 +1,9 @@
-// Event streams, cheap in number: one look at each chain's head for all of them, one reading and
-// one encoding of each address for all of its streams, and no timer of a stream's own.
+// Event streams, made for many of them: each chain's head is read once for all streams, each
+// address is read and encoded once for all of its streams, and no stream has a timer.
 //
-// A stream is a place in its address's short history of frames. Opening, resuming and catching up
-// after a slow reader's socket drained are one thing: send what follows that place, or the present
-// state where the place is not known any more.
+// A stream is a place in the short history of its address's frames. Opening, resuming, and going on
+// after a slow reader's socket drained are the same step: send the frames behind that place, or the
+// present state if the place is no longer in the history.
 
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
@@ -18,7 +18,7 @@ type Reads = Pick<Statuses, "head" | "read" | "readAt">;
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
-/** `head`: the newest block at the last look; undefined where that failed. */
+/** `head`: the newest block when it was last read; undefined where that failed. */
 type Chain = { head: BlockReference | undefined };
 
 type Watch = {
@@ -29,7 +29,7 @@ type Watch = {
   isReading: boolean;
   /** The newest block it was read at. */
   readNumber: number | undefined;
-  /** Why the present state is not known to be present, as it is told. */
+  /** The frame sent when the last reading failed; undefined after one that did not. */
   failure: Buffer | undefined;
   lingering: NodeJS.Timeout | undefined;
 };
@@ -44,7 +44,7 @@ type Followed = {
 
 /** Of a chain with a block every quarter of a second, four seconds. */
 const blocksBetweenMax = 16;
-/** A reader that took nothing for so many heartbeats is gone or hostile. */
+/** A stream whose reader took nothing for so many heartbeats is closed. */
 const missedBeatsMax = 3;
 
 export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {}) {
@@ -68,7 +68,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     }
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
-    // For all who watch, and long after the request that began it.
+    // Outside of the request's trace: it serves all streams, and outlives the request.
     if (!chains.has(chainId)) void withTrace(undefined, () => follow(all, chainId, pollMs));
     return watch;
   }
@@ -193,7 +193,7 @@ async function refresh(statuses: Reads, watch: Watch) {
   }
 }
 
-/** What was true at the blocks between two looks: a payment, say, that was executed at once. */
+/** Statuses at the blocks between two readings, such as of a payment that was executed at once. */
 async function readBetween(
   statuses: Reads,
   { subject, readNumber }: Watch,

@@ -5,7 +5,7 @@ export type EventLimits = {
   streamsPerAddressMax: number;
   /** Of one IPv4 address, or 64 bits of IPv6. */
   streamsPerClientMax: number;
-  /** Between two looks at a chain's head. */
+  /** Between two readings of a chain's head. */
   pollMs: number;
   /** Below the minute after which proxies take a silent connection for dead. */
   heartbeatMs: number;

@@ -1,4 +1,5 @@
-// Statuses as the service tells them: whose, from which chain, and what the executor has in flight.
+// Statuses as the service answers them: of which record, from which chain, with what the executor
+// has in flight.
 
 import { formatAddress } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
@@ -12,7 +13,10 @@ import type { Parts } from "../parts.ts";
 import { openBlockTimes } from "./block-times.ts";
 
 export type Statuses = {
-  /** Whom a path or a query names. @throws {Refusal} as a look-up of the same address would */
+  /**
+   * The record that a path or a query names. @throws {Refusal} as a look-up of the same address
+   * would
+   */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
    * At the newest block; what money it shows, the executor is told of.
