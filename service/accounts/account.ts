@@ -1,4 +1,4 @@
-// Accounts: who may hold credentials. Made by a sign-up or by an operator; never removed.
+// Accounts, which hold credentials. Made by a sign-up or by an operator; never removed.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

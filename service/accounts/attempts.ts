@@ -1,11 +1,11 @@
-// How often somebody may try a password, without a stranger being able to lock anybody out.
+// Limits how often a password may be tried, such that no stranger can lock an owner out.
 //
-// A browser that has never signed in to the account is limited per address, per address and
-// account, and per account. The last is what stops a guesser with many addresses, who could use it
-// up on purpose to lock the owner out. So it has two parts: one for the first three tries a day of
+// A browser that has never signed in to the account is limited by IP address, by IP address and
+// account, and by account. The limit by account stops a guesser with many IP addresses, who could
+// also use it up to lock the owner out. So it has two parts: one for the first three tries a day of
 // each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one for all others.
-// And a browser that has signed in before holds a signed cookie that says so, and has a limit of
-// its own.
+// A browser that has signed in before holds a signed cookie that proves it, and has a limit of its
+// own.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6 } from "node:net";

@@ -1,5 +1,5 @@
-// Whose credential this is: read from the primary at each request, never from a cache, so that a
-// rotated key is dead at once on every server (spec §5, rule 5).
+// Finds the account of a credential: read from the primary at each request, never from a cache, so
+// that a rotated key is dead at once on every server (spec §5, rule 5).
 
 import type { KeyedQuery, Store } from "../store/store.ts";
 

@@ -1,5 +1,5 @@
-// Names of accounts as payers read them: only those that the operator has confirmed. An account has
-// no way to name itself, or any stranger would ask for money as somebody known.
+// Names of accounts, which payers read. Only the operator sets them: if accounts named themselves,
+// a stranger could ask for money under a known name.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -9,7 +9,7 @@ const nameMax = 64;
 /** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
-/** Whether payers can read it as it is: at most 64 characters, none of them unseen. */
+/** Whether it is at most 64 characters, none of them invisible. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);
 

@@ -1,4 +1,4 @@
-// What the HTTP service needs of accounts: who may create addresses, and who sits at the dashboard.
+// Opens what the HTTP service needs of accounts: credentials, limits, usage and sign-in.
 
 import type { Store } from "../store/store.ts";
 import { type Attempts, limitAttempts } from "./attempts.ts";
@@ -30,7 +30,7 @@ type AccountsConfig = {
   sessionSecret?: string | undefined;
 };
 
-/** Faults that are survived, for the caller to count and log. */
+/** Faults that stop nothing, for the caller to count and log. */
 export type Faults = { onLimiterFault(error: unknown): void; onUsageFault(error: unknown): void };
 
 /** SQLite is one process's, so its limits are in memory; in PostgreSQL all servers share them. */

@@ -1,6 +1,6 @@
 // Rotation: a new credential replaces the old one at once, on every server, because no server
-// keeps credentials (spec §5, rule 5). One row, one compare-and-swap: whoever asks says which
-// credential is to be replaced, and of two who ask at once one is told that it is there no more.
+// caches credentials (spec §5, rule 5). It is one compare-and-swap of one row: the request names
+// the credential to be replaced, and of two requests at once the second finds it gone.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

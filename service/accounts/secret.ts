@@ -1,4 +1,4 @@
-// The secret that signs what browsers hold: drawn once, kept in the store, the same on all servers.
+// The secret that signs cookies: drawn once and kept in the store, so all servers share it.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
@@ -6,7 +6,9 @@ import type { Tables } from "../store/tables.ts";
 
 const name = "session";
 
-/** 64 hex digits. Whoever draws first wins; all read the winner's. */
+/**
+ * 64 hex digits. Of servers that draw at once, the first to insert wins, and all read its value.
+ */
 export async function findOrDrawSecret(db: Kysely<Tables>): Promise<string> {
   await db
     .insertInto("secrets")

@@ -1,5 +1,5 @@
-// Sessions are stored by digest: whoever reads the database or a backup of it, the secret that
-// signs cookies included, holds no token that opens a session.
+// Stores sessions by digest, so that nobody can open a session with what a database or its backup
+// holds, the secret that signs cookies included.
 //
 // better-auth writes and searches the token itself, so its adapter is wrapped: the token is
 // replaced by its digest on the way in, and by the token that was asked with on the way out.

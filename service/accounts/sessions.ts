@@ -1,5 +1,5 @@
-// The sessions of an account, to be looked at and ended one by one. A session is asked of the store
-// at each request (sign-in.ts), so one that was ended here is ended everywhere at once.
+// Lists the sessions of an account and ends single ones. Each request reads its session from the
+// store (sign-in.ts), so an ended session is ended on every server at once.
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";

@@ -351,7 +351,7 @@ describe("a credential", () => {
     assert.equal(seen.length, 1);
   });
 
-  test("is counted with its account's hour and its last use, at the latest by a flush", async () => {
+  test("is counted with its account's hour and its last use, by a flush", async () => {
     const { accountId, apiKey, bearer, clientId } = await newAccount();
     await send([["Authorization", bearer]]);
     await send([["Authorization", bearer]]);

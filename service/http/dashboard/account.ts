@@ -1,4 +1,4 @@
-// /dashboard/api: the account, its credentials, their usage, and what was changed when.
+// /dashboard/api: the account, its credentials, their usage, and the audit log.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// GET /dashboard/api/addresses: what this account created, newest first, with what was last seen of
-// it. A search may answer fewer than there are, none included, and where to go on.
+// GET /dashboard/api/addresses: what this account created, newest first, with its last observed
+// state. A search may answer a short or empty page, and the cursor to go on with.
 
 import { decodeTerms, formatAddress, InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";

@@ -44,7 +44,7 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
-      // Each may hash a password, on one of four threads: a flood must not queue up behind them.
+      // Each may hash a password on one of Node's four threads, so few may be under way at once.
       scope.addHook(
         "onRequest",
         budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
@@ -82,8 +82,8 @@ export function mountDashboard(
 }
 
 /**
- * Errors of the database come here in many shapes. Whether the store is away, it says itself: then
- * the answer is 503 in place of 500.
+ * Errors of the database have many forms, so the store itself is asked whether it is available:
+ * where it is not, the answer is 503 in place of 500.
  */
 const askStore =
   ({ store }: Pick<Parts, "store">) =>
@@ -92,7 +92,7 @@ const askStore =
     throw error;
   };
 
-/** What a page must know before anybody has signed in. */
+/** What the pages need before anybody has signed in. */
 const config = ({ accounts, publicUrl, docsUrl, chains }: Parts) => ({
   signup: accounts.signup,
   publicUrl,

@@ -1,5 +1,5 @@
-// What the dashboard's form does with an intent: POST /dashboard/api/check tries it, and POST
-// /dashboard/api/addresses makes an address of it, as the account's API key would.
+// The form for a new address: POST /dashboard/api/check checks an intent, and POST
+// /dashboard/api/addresses creates its address, as the API does for the account's key.
 
 import type { FastifyInstance } from "fastify";
 import type { CheckIntent } from "../create/check.ts";

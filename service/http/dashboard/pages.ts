@@ -32,9 +32,9 @@ const dashboardPaths = [
 const payPaths = ["/a", "/a/"];
 
 /**
- * Only what we serve runs, and talks only to us; nobody frames it. The public page shows the icons
- * that wallets give it, which are data and are asked of nobody: EIP-6963. What else it may reach is
- * the operator's wish.
+ * The pages run only our scripts, connect only to us, and cannot be framed. The public page also
+ * shows the icons that wallets give it as data URLs (EIP-6963). `reach` adds what the operator
+ * allows it to connect to.
  */
 function policyOf(path: string, reach: Reach | undefined): string {
   const isPublic = path === "pay.html";
@@ -56,7 +56,7 @@ function policyOf(path: string, reach: Reach | undefined): string {
 /** The part of the public page that talks to wallets on other devices. */
 const remoteWallets = /^assets\/walletconnect-/;
 
-/** A file of another kind stops the start: it would be served as nothing in particular. */
+/** A file of another kind stops the start: its media type would be unknown. */
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".html": "text/html; charset=utf-8",
@@ -153,7 +153,7 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   return reply.send(isGzip ? file.gzip : file.body);
 }
 
-/** A person in the bar of a browser, and at a path that is no program's. */
+/** Whether a browser navigates, and not to a path of the API or of assets. */
 const wantsPage = ({ url, headers }: FastifyRequest): boolean =>
   !/^\/(v\d+|auth|dashboard|assets)(\/|\?|$)/.test(url) &&
   (headers.accept ?? "").includes("text/html");

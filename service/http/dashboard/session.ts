@@ -1,4 +1,4 @@
-// Who sits at the dashboard, and that it is our own page that asks: hooks of its routes.
+// Hooks of the dashboard's routes: a session is required, and writes must come from our own page.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
@@ -38,7 +38,7 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
   };
 }
 
-/** What the dashboard answers is one person's and of this moment. */
+/** Answers of the dashboard are private and must not be cached. */
 export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.headers({ "cache-control": "no-store", "cross-origin-resource-policy": "same-origin" });
   done();

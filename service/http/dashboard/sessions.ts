@@ -1,4 +1,4 @@
-// /dashboard/api/sessions: where the account is signed in, and an end to one of them.
+// /dashboard/api/sessions: lists where the account is signed in, and ends one of them.
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";

@@ -53,7 +53,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("400 password_too_short, password_too_long, invalid_email, and an unknown field", async () => {
+    test("400 password_too_short, password_too_long, invalid_email, unknown fields", async () => {
       const browser = openBrowser(service);
       const signUp = (login: object) =>
         browser.post("/auth/sign-up/email", { email: newEmail(), password, ...login });
@@ -238,7 +238,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("changing the password ends every other session; 400 invalid_password without it", async () => {
+    test("a new password ends all other sessions; 400 invalid_password without the old", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);

@@ -18,7 +18,7 @@ const statusesInput = z.strictObject({
     .pipe(z.array(z.string()).min(1).max(statusesMax)),
 });
 
-/** Each by itself: a chain that is away or a broken record spoils no other's. */
+/** Each fails alone, such as for a chain that does not answer or a corrupt record. */
 export function mountStatuses(
   app: FastifyInstance,
   { log }: Pick<Parts, "log">,

@@ -32,7 +32,7 @@ export function reachOf({ walletConnect, chains }: Reached): Reach | undefined {
   const reached = [walletConnect.relayUrl, "https://rpc.walletconnect.org", ...nodes];
   return {
     connect: [...new Set(reached.map((url) => new URL(url).origin))],
-    // By it a wallet shows its person whose page asks.
+    // Wallets attest by it which page asks.
     frame: ["https://verify.walletconnect.org"],
   };
 }

@@ -1,4 +1,4 @@
-// /dashboard/api/webhooks: where the account wants its events, every delivery and each attempt.
+// /dashboard/api/webhooks: the account's endpoints, their deliveries and each attempt.
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";

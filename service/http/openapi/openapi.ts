@@ -7,8 +7,8 @@ export function openapi(): Route {
   const body = readFileSync(new URL("../../../spec/openapi.json", import.meta.url));
   return {
     handler(_request, reply) {
-      reply.header("Cache-Control", "public, max-age=60");
-      reply.header("Content-Type", "application/json; charset=utf-8");
+      reply.header("cache-control", "public, max-age=60");
+      reply.header("content-type", "application/json; charset=utf-8");
       return reply.send(body);
     },
   };

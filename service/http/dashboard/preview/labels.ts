@@ -75,8 +75,9 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * Who asks for the money: the one label that every call is of. The token may only be told to give
- * to that contract, or any intent that also calls a known contract would speak in its name.
+ * The label of whoever asks for the money, where all of it goes to one labelled contract: every
+ * call is of that contract, or has the token give to it. Otherwise any intent that also calls a
+ * known contract would ask in its name.
  */
 export function askerOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);

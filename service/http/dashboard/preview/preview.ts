@@ -1,5 +1,5 @@
-// What the page of an address says before any script of it runs: a title for whoever is sent the
-// link, and what the operator says of the address, for the page itself.
+// The head of the page of an address: a title for link previews, which run no script, and the
+// operator's labels, which the page itself shows.
 
 import { formatAddress, toHex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
@@ -39,7 +39,7 @@ export type FindPreview = (address: string) => Promise<string | undefined>;
 export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPreview {
   const { store, chains, labels, publicUrl, log } = parts;
 
-  /** Of records by a client ID there is none: whoever reads it in a page can create with it. */
+  /** None of a record by a client ID: anybody who reads the ID in a page can create with it. */
   const creatorName = async (address: Buffer): Promise<string | undefined> => {
     const hex = toHex(address);
     const creator = (await findCreators(store.db, [hex])).get(hex);
