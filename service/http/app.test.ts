@@ -62,7 +62,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     }
   });
 
-  test("405 method_not_allowed, with Allow, where the path takes other methods, before any body is read", async () => {
+  test("405 method_not_allowed with Allow, before any body is read", async () => {
     const cases = [
       ["PUT", "/v1/address/create", "POST, GET, HEAD, OPTIONS"],
       ["POST", `/v1/address/0x${"11".repeat(20)}`, "GET, HEAD, OPTIONS"],
@@ -80,7 +80,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
     }
   });
 
-  test("431 headers_too_large above 64 headers, and where they are larger than 16 KiB", async () => {
+  test("431 headers_too_large above 64 headers or 16 KiB", async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join("");
     const request = (headers: string) => `GET /v1/chains HTTP/1.1\r\n${closing}${headers}\r\n`;

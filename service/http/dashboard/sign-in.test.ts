@@ -238,7 +238,7 @@ for (const [name, database] of Object.entries(databases)) {
       }
     });
 
-    test("a new password ends all other sessions; 400 invalid_password without the old", async () => {
+    test("a new password ends other sessions; 400 invalid_password without the old", async () => {
       const email = newEmail();
       const [here, there] = [openBrowser(service), openBrowser(service)];
       await here.signUp(email);
