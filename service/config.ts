@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** The environment asks for what cannot be. A line for each variable: what it is and should be. */
+/** The environment holds invalid settings. A line for each: its value, and what would be right. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -71,7 +71,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   return config;
 }
 
-/** How settings are read: each kind notes what is at fault, and every name that was asked for. */
+/** Readers of settings by kind. They collect faults, and the names that were read. */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
   const known = new Set<string>();

@@ -1,5 +1,5 @@
-// The service's log: JSON lines on stdout. Of a URL only the origin is written, whoever logs it and
-// however deep it lies in an error: an RPC's path or query, and a database's user, hold secrets.
+// The service's log: JSON lines on stdout. Of every URL only the origin is written, also within an
+// error: an RPC's path or query, and a database's user, hold secrets.
 
 import { type DestinationStream, type Logger, pino } from "pino";
 import { currentTrace } from "./trace/trace.ts";

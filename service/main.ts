@@ -1,4 +1,4 @@
-// The program: reads its configuration, opens what it needs, listens, and leaves in good order.
+// The program: reads its configuration, opens what it needs, listens, and drains on a signal.
 
 import cluster from "node:cluster";
 import type { AddressInfo } from "node:net";

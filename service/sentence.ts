@@ -1,4 +1,4 @@
-// What an operator reads when a start fails: one sentence that says what to change, never a stack.
+// Makes of a failed start one sentence for the operator that says what to change, without a stack.
 
 import type { Config } from "./config.ts";
 

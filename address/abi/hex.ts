@@ -83,7 +83,7 @@ export function fromHex(text: unknown, path: Path = []): Uint8Array {
 export type Bytes = Uint8Array | Hex;
 
 /**
- * What is neither is refused: taken for bytes, it would derive an address that nobody meant.
+ * Anything else is refused: read as bytes, it would derive a wrong address.
  *
  * @param path where the value stood, for the issue
  * @throws {InvalidError} `malformed_hex` for text, `wrong_type` for anything else

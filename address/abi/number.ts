@@ -71,7 +71,7 @@ function addSpellingFault(faults: Faults, text: string): void {
   addFault(faults, code, message);
 }
 
-/** Whoever writes a decimal point may mean tokens: `25.0` is then not `25`, nor known here. */
+/** No suggestion for `25.0`: it may mean whole tokens, whose decimals are not known here. */
 const baseUnits = "amounts are in base units, 10^decimals of them to one token";
 
 /** The integer that `01`, `+1`, `-0`, `0x1`, `1e3`, `1_000` or `1.0` most likely meant. */

@@ -1,4 +1,4 @@
-// What somebody most likely meant who wrote an argument as the JSON value it is about.
+// Suggests the right text for an argument that was written as a JSON value and not as a string.
 
 import { quoted } from "../errors.ts";
 

@@ -1,6 +1,7 @@
-// Calldata of the factory, put together from terms as they are. Terms begin with the offset 0x20
-// and go on with the tuple of the intent: they are the arguments of `execute`. A recovery has the
-// same tuple at another offset, a batch has the calldata of both. Nothing is encoded again.
+// Builds calldata of the factory from terms, which are copied as they are. Terms begin with the
+// offset 0x20 and go on with the tuple of the intent: they are the arguments of `execute`. A
+// recovery has the same tuple at another offset, a batch has the calldata of both. Nothing is
+// encoded again.
 
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
 import { padded } from "../abi/writer.ts";

@@ -44,7 +44,7 @@ https://pay.example/v1. --help says this, --version the version.
 Exit status: 0 done, 1 refused or not proved, 2 misused.
 `;
 
-/** What a command has of the outside. */
+/** What a command is given of its process: input, output, environment. */
 type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;

@@ -1,5 +1,6 @@
-// `executable-address/client`: the service's interface, trusted with nothing that can be proved. A
-// record that does not recompute under the factory the caller trusts is an error, never data.
+// `executable-address/client`: a client of the service that verifies everything that can be
+// verified. A record that does not recompute under the factory the caller trusts is an error, never
+// data.
 
 import { formatAddress, parseAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";

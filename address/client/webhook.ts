@@ -7,7 +7,7 @@ import type { ServiceEvent } from "./lists.ts";
 
 export type { ServiceEvent } from "./lists.ts";
 
-/** It is not what it should be: nothing of it is to be believed. */
+/** The delivery is not what it claims to be: use nothing of it. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }

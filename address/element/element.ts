@@ -119,7 +119,7 @@ export class ExecutableAddressElement extends Base {
     }
   }
 
-  /** Redrawn only where something changed: a reader and a pressed button are not disturbed. */
+  /** Redraws only what changed, so that a screen reader and a pressed button are not disturbed. */
   #draw() {
     const lookedUp = this.#lookedUp;
     const deviceSeconds = Math.floor(Date.now() / 1000);

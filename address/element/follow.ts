@@ -1,6 +1,6 @@
-// `executable-address/follow`: what is known of an address, as a page shows it. The client's watch
-// hears what the service says; here stands since when nothing was heard, and the chain's clock.
-// What executing would do changes with the status, and is asked for here too.
+// `executable-address/follow`: follows an address for a page. To the statuses of the client's watch
+// it adds since when nothing was heard, and the chain's clock. What executing would do changes with
+// the status, and is asked for here too.
 
 import { ServiceError } from "../client/errors.ts";
 import { sleep, type Transport } from "../client/request.ts";

@@ -1,5 +1,5 @@
-// Whether what was observed still stands: blocks at which something was read are kept with their
-// hashes, newest 256 of a chain. While the newest of them stands, so do all below it.
+// Notices reorganisations: the newest 256 blocks at which something was read are kept with their
+// hashes. While the newest of them is in the chain, so are all below it.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

@@ -1,4 +1,4 @@
-// The body of an event: what an account reads in its list, and the very bytes a webhook carries.
+// The body of an event: the same bytes in an account's list and in its webhooks.
 
 import type { AddressStatus, EventReference } from "executable-address/status";
 import type { EventType } from "./changes.ts";

@@ -1,4 +1,4 @@
-// What is new about an address: two statuses in, events out. Pure.
+// Compares two statuses of an address and gives the events between them. Pure.
 
 import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";

@@ -1,6 +1,5 @@
-// The addresses of an account, by what an account asks for. Each question walks one index and reads
-// at most so many rows of it, however many the account has: where few of them fit, a page may be
-// short or empty and still have a next.
+// Lists the addresses of an account by filters. Each query walks one index and reads a bounded
+// number of its rows: where few of them fit, a page may be short or empty and still have a next.
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -171,7 +170,7 @@ function itemOf(row: Row, nowMs: number): ListedAddress {
   };
 }
 
-/** Nobody looks again at an address without money: whether it has expired its terms tell. */
+/** An address without money is not observed again, so its terms tell whether it has expired. */
 export const stateNow = (seen: string, expirationTimestamp: number, nowMs: number): string =>
   seen === "unfunded" && expirationTimestamp * 1000 < nowMs ? "expired" : seen;
 

@@ -1,12 +1,12 @@
-// From the executor's ledger to events: whose address has to be looked at, noted in the very
-// transaction that notes why. What is said of it is read from the chain later, by observe.ts.
+// Marks addresses for observation, in the transaction of the executor's ledger that records why.
+// What became of them is read from the chain later, by observe.ts.
 
 import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { isOfChain, tokenIn } from "./terms-head.ts";
 
-/** Blocks before anything is said, where neither account nor chain has a word in it. */
+/** Confirmations before an event, where neither the account nor the chain sets them. */
 const confirmationsDefault = 12;
 /**
  * Others who created the same address and hear of it too, oldest first. Anybody may create it

@@ -1,6 +1,6 @@
 // An account's money by day and token: asked for, paid, executed, returned. What came and went is
-// added in the transaction that keeps an observation; what was asked for is counted when somebody
-// looks, from where the last look ended, so that no create writes a row more.
+// added in the transaction that keeps an observation; what was asked for is counted when the
+// dashboard asks, from where the last count ended, so that no create writes a further row.
 
 import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";

@@ -1,5 +1,5 @@
 // One pass over one chain: reads what is due at the depth its account asks for, and keeps what is
-// new as events. Whoever runs it, and however often: of two at once only one is kept.
+// new as events. Several processes may run it at once: of two observations only the first is kept.
 
 import { formatAddress, type Hex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
@@ -55,7 +55,7 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
     status instanceof Error ? [] : [{ watch, status }],
   );
   const blocks = new Map(observed.map(({ status }) => [status.block.number, status.block]));
-  // Before what is built on them: an anchor too many asks for a look too many, nothing more.
+  // Before the observations: an anchor without them costs one needless reading.
   await keepAnchors(db, chainId, [...blocks.values()]);
   const events = await saveObservations(
     db,
@@ -115,9 +115,9 @@ function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts)
 }
 
 /**
- * Payments mark a watch; what else may happen is looked for now and then. An address that is
- * funded may be executed by anybody, and one that is over may be emptied by anybody; the clock
- * makes an open one expire.
+ * When to read an address again. Payments mark a watch; other changes are found by reading again.
+ * An address that is funded may be executed by anybody, and one that is over may be emptied by
+ * anybody; the clock makes an open one expire.
  */
 function nextLook(watch: Watch, status: AddressStatus, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;

@@ -1,5 +1,4 @@
-// Rows that are kept for a time only, such as events. However many are old, nobody waits for more
-// than a step.
+// Deletes old rows, such as events, in small steps, so that no other statement waits long.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";

@@ -1,5 +1,5 @@
-// References: what an account calls an address, such as its order number. It is the account's own,
-// no part of the terms, and shown to nobody else.
+// References: what an account calls an address, such as its order number. It is not part of the
+// terms, and only the account sees it.
 
 import { InvalidError } from "executable-address";
 import { type Kysely, sql } from "kysely";

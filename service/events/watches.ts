@@ -1,4 +1,5 @@
-// The rows of what is watched: which are due, and what an observation leaves behind.
+// The rows of watched addresses: finds those that are due, and saves observations with their
+// events.
 
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
@@ -241,7 +242,7 @@ async function nextPosition(
   return Number(position);
 }
 
-/** It could not be read: again at `lookAtMs`, and what was marked since is not forgotten. */
+/** After a failed reading: read again at `lookAtMs`; marks made since stay. */
 export async function postponeWatches(
   db: Kysely<Tables>,
   watches: readonly { watch: Watch; lookAtMs: number | null }[],

@@ -1,7 +1,8 @@
-// Fairness: however many items one has, the others' first ones come no later.
+// Takes items of several owners in turn, so that one owner's many items do not delay another's
+// first.
 
 /**
- * The first of each, then the second of each, and so on; otherwise as they stand.
+ * The first item of each owner, then the second of each, and so on; otherwise in their order.
  *
  * @param whose an item is
  * @param among the order within a turn, where it is another than that of `items`

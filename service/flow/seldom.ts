@@ -1,4 +1,4 @@
-// Lines of a log that an outage would repeat for each request.
+// Writes a log line that an outage would repeat for each request at most once a minute.
 
 const everyMs = 60_000;
 /** Kinds told apart; what comes beyond shares one. */

@@ -1,5 +1,5 @@
-// What arrives together is done together: one commit, one round trip or one message for many
-// requests. Every batch of the service is made here.
+// Groups requests that arrive in the same turn of the event loop, so that many share one commit,
+// one round trip or one message. Every such group of the service is made here.
 
 type Waiting<Item, Answer> = {
   item: Item;

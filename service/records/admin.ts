@@ -1,4 +1,5 @@
-// Operators' commands for all records at once: out, in, to PostgreSQL, and a copy of the file.
+// Operators' commands for all records at once: export, import, copy to PostgreSQL, backup of the
+// file.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { newWasmKeccak } from "executable-address/keccak-wasm";

@@ -1,5 +1,5 @@
-// Records as lines of JSON, each the very body of its look-up, out of one service and into another:
-// a backup that any program can read, a move, a mirror. Both ways each record proves itself.
+// Exports and imports records as lines of JSON, each the body of its look-up: for a backup that any
+// program can read, a move, or a mirror. Each record is verified on the way out and on the way in.
 
 import { fromHex, verifyRecord } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
@@ -19,7 +19,8 @@ type Exported = { exported: number; corrupt: number; untilMs: number };
 
 /**
  * Lines, many to a piece, of what was created from `sinceMs` on: expired records too, since money
- * may still come back from them. A record that does not prove itself is told and left out.
+ * may still come back from them. A record that does not derive its address is reported and left
+ * out.
  */
 export async function* exportRecords(
   store: Store,

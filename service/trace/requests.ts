@@ -1,4 +1,4 @@
-// Each request in its trace: that of its `traceparent`, and a span of it where spans are collected.
+// Runs each request in the trace of its `traceparent`, with a span where spans are collected.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
@@ -18,13 +18,13 @@ function traceOf(request: FastifyRequest, reply: FastifyReply, log: Logger): Tra
   const parent = parseTraceparent(request.headers.traceparent);
   if (!parent && !isCollecting()) return undefined;
   const { method, id: requestId } = request;
-  // The route's pattern: a path may hold a token that opens something.
+  // The route's pattern: a path itself may hold a secret.
   const route = request.routeOptions.url ?? "unknown path";
   const attributes = { "http.request.method": method, "http.route": route, requestId };
   const span = startSpan({ kind: "server", name: `${method} ${route}`, attributes }, parent);
   const trace = span?.trace ?? parent;
   if (!trace) return undefined;
-  // After the answer, or when the client no longer waits for it.
+  // When the answer was sent, or the client closed the connection.
   reply.raw.once("close", () => {
     const { statusCode, headersSent } = reply.raw;
     if (headersSent) span?.set({ "http.response.status_code": statusCode });

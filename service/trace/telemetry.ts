@@ -1,12 +1,12 @@
-// Spans to an OpenTelemetry collector, where the standard environment names one: OTLP over HTTP,
-// in JSON. The packages are loaded only then. No global provider is set, since libraries would add
-// spans of their own, with what they think worth telling.
+// Spans to an OpenTelemetry collector, where the standard environment names one: OTLP over HTTP, in
+// JSON. The packages are loaded only then. No global provider is set, since libraries would add
+// spans of their own, with attributes we do not control.
 
 import type { Logger } from "pino";
 import { seldom } from "../flow/seldom.ts";
 import { type Attributes, collectSpans, type SpanOptions, type Trace } from "./trace.ts";
 
-/** However long a collector takes, a stop does not wait longer for it. */
+/** A stop waits no longer than this for a slow collector. */
 const stopMsMax = 3000;
 const scope = "executable-address-service";
 
@@ -52,7 +52,7 @@ const isWanted = (environment: NodeJS.ProcessEnv) =>
   environment.OTEL_SDK_DISABLED?.toLowerCase() !== "true" &&
   environment.OTEL_TRACES_EXPORTER !== "none";
 
-/** What would else be passed over in silence, or fail at each export. */
+/** Refuses settings that would be ignored silently, or fail at each export. */
 function refuseOther(environment: NodeJS.ProcessEnv): void {
   const only: Record<string, string> = {
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
@@ -92,7 +92,7 @@ function spansOf(tracer: import("@opentelemetry/api").Tracer, api: Api) {
       set: (more: Attributes) => void span.setAttributes(more),
       end(error?: unknown) {
         if (error !== undefined) {
-          // An error's text may say what is nobody's business.
+          // An error's text may hold private data.
           span.setAttribute("error.type", error instanceof Error ? error.name : String(error));
           span.setStatus({ code: api.SpanStatusCode.ERROR });
         }

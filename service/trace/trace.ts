@@ -1,6 +1,6 @@
-// Which trace the work under way belongs to: from a request's `traceparent` (W3C Trace Context) to
-// the calls it makes of a chain's nodes, and to the spans in between, where an operator collects
-// them. Without either, nothing is kept and nothing is sent.
+// Keeps which trace the work under way belongs to: from a request's `traceparent` (W3C Trace
+// Context) to the calls it makes of a chain's nodes, and to the spans in between, where an operator
+// collects them. Without either, nothing is kept and nothing is sent.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -37,7 +37,7 @@ export const startSpan = (...given: Parameters<StartSpan>): Span | undefined => 
 
 export const currentTrace = (): Trace | undefined => current.getStore();
 
-/** Whatever `run` does, later too, belongs to `trace`; with undefined, to none. */
+/** Runs `run` in `trace`, what it starts and finishes later included; with undefined, in none. */
 export const withTrace = <Done>(trace: Trace | undefined, run: () => Done): Done =>
   current.run(trace, run);
 

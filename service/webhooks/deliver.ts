@@ -1,6 +1,6 @@
-// The loop that delivers. Endpoints that take what they are sent share many places, those that do
-// not, or slowly, or have not yet, share a few: a thousand dead ones slow down nobody but each
-// other. They have their turns one after the other, whatever one of them has piled up.
+// The loop that delivers. Endpoints that answer well share many places. Those that fail, are slow,
+// or have not answered yet share a few, so that a thousand dead ones delay only each other.
+// Endpoints take turns, however many deliveries one of them has waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -107,7 +107,7 @@ async function run(
 
 type Room = Endpoint & { room: number };
 
-/** The free places among what is due, in its order. */
+/** Shares the free places among the endpoints that are due, in their order. */
 function share(
   due: Endpoint[],
   free: number,

@@ -1,6 +1,6 @@
-// Where a webhook may go: an account writes the URL, and the server that follows it stands inside
-// somebody's network. A name is resolved once, every address it has must be public, and the
-// connection is made to the very address that was checked.
+// Guards against webhooks into private networks (SSRF): an account chooses the URL, and this server
+// may reach hosts that the account cannot. A name is resolved once, every address it has must be
+// public, and the connection is made to the very address that was checked.
 
 import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
@@ -56,7 +56,7 @@ export function isPublic(address: string): boolean {
   return family === 6 && global6.check(address, "ipv6") && !refused.check(address, "ipv6");
 }
 
-/** What can be said of a URL without asking anybody. @throws {TargetError} */
+/** What can be checked of a URL without DNS. @throws {TargetError} */
 export function parseTarget(text: string, targets: Targets): URL {
   if (text.length > urlMax) throw new TargetError(`a URL has at most ${urlMax} characters`);
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -21,7 +21,7 @@ export type SigningKey = {
   sign(content: string): string;
 };
 
-/** The service's own, drawn once and kept with its data. */
+/** The service's key: drawn once and kept in the store. */
 export async function readSigningKey(db: Kysely<Tables>): Promise<SigningKey> {
   const drawn = generateKeyPairSync("ed25519").privateKey;
   await db

@@ -1,8 +1,8 @@
-// The bounds of this process by what the environment says, and the defaults where it says nothing.
+// The limits of this process: of the environment, else the defaults.
 //
-// What protects other clients' room is meant for all WORKERS together, and each has its share. What
-// protects a process itself is each worker's own, and what protects a chain's endpoints is counted
-// by the shared limiter.
+// Limits of what one client may take hold for all WORKERS together, so each has its share. Limits
+// that protect a process are each worker's own; those of a chain's endpoints are counted by the
+// shared limiter.
 
 import type { Config } from "../config.ts";
 import { defaultLimits, type Limits } from "../http/parts.ts";

@@ -1,8 +1,8 @@
 // WORKERS above 1: so many processes answer on one port, each on a core of its own, over one
-// PostgreSQL. This one answers nothing: it hands connections to them in turn (node:cluster), starts
-// again what dies, passes signals on, and adds up their metrics.
+// PostgreSQL. This process serves no request: it hands connections to the workers in turn
+// (node:cluster), restarts those that die, passes signals on, and adds up their metrics.
 //
-// The executor is one process of its own beside them, and alone has its key.
+// The executor is a further process, the only one that has the key.
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
@@ -13,7 +13,7 @@ import { onStopSignals } from "../signals.ts";
 /** Delays of a worker that dies again and again double from the first to the last of these. */
 const restartMsMin = 100;
 const restartMsMax = 30_000;
-/** One that lived so long did not die of its start. */
+/** A worker that lived so long started well, so its delay begins anew. */
 const soundMs = 60_000;
 /** Beyond the drain itself, for whatever it closes after. */
 const stopMsMax = 10_000;

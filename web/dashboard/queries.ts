@@ -86,7 +86,7 @@ export const useActivity = () =>
     getNextPageParam: (page) => page.next,
   });
 
-/** A rotation refreshes the list whether it won or lost: a lost one shows what holds now. */
+/** A rotation refreshes the list also when it failed, to show the present credential. */
 export function useRotation<Shown, Answer>(rotate: (shown: Shown) => Promise<Answer>) {
   const client = useQueryClient();
   return useMutation({

@@ -18,13 +18,13 @@ const texts: Record<Doubt, Key> = {
 
 type DoubtsProps = { standing: Standing; children: ReactNode };
 
-/** Says why paying is not offered; what would offer it comes only after a deliberate press. */
+/** Says why paying is not offered, with a button that offers it all the same. */
 export function Doubts({ standing, children }: DoubtsProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();
   const [shown, setShown] = useState<string>();
   const { doubts, secondsLeft } = standing;
-  // A new doubt asks again: the press was for those that were read.
+  // A new doubt takes the payment away again: the press was for the doubts that were shown.
   const present = doubts.join();
   if (doubts.length === 0) return children;
   const isShown = shown === present;

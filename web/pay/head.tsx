@@ -12,7 +12,7 @@ import { Said, useSpeech } from "./words/say.tsx";
 type HeadProps = {
   standing: Standing;
   news: News;
-  /** A first answer may come any moment: until then no time is told by this device. */
+  /** Until the first answer comes, no time is shown, since it would be this device's. */
   isWaiting: boolean;
 };
 

@@ -23,7 +23,7 @@ import { Pair } from "./walletconnect/pair.tsx";
 import { usePairing } from "./walletconnect/wallet.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
-/** A code that is taken away again a moment later would be scanned: so long it is waited. */
+/** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;
 const tickMs = 1_000;
 

@@ -1,11 +1,11 @@
-// Deliveries, claimed: whoever takes some moves their due time ahead, so that nobody else has them
-// until they are finished, or the lease is over.
+// Claims deliveries by moving their due time ahead, so that no other process has them until they
+// are finished, or the lease is over.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
 
-/** A claim that is not finished by then is anybody's again. */
+/** A claim that is not finished by then may be taken by any process. */
 const leaseMs = 60_000;
 
 export type Endpoint = { id: string; accountId: string };

@@ -1,6 +1,5 @@
-// Deliveries, put in: with the events they carry, again for events of before, and for a test. Of an
-// address's events an endpoint is told one after the other: the next is held until the one before
-// is through.
+// Adds deliveries: with new events, for a replay, and for a test. An endpoint gets the events of
+// one address one after the other: the next is held until the one before is finished.
 
 import { randomBytes } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";

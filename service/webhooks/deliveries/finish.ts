@@ -1,5 +1,5 @@
-// Deliveries, finished: how an attempt went is kept, and with it what follows: another attempt, the
-// address's next event, an endpoint that is disabled.
+// Finishes attempts: keeps how each went, and in the same transaction what follows: another
+// attempt, the address's next event, or an endpoint that is disabled.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";

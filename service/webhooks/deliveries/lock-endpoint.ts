@@ -1,4 +1,4 @@
-// An endpoint's row guards its deliveries: whoever changes some of them holds it to the commit.
+// Locks an endpoint's row, which every transaction that changes its deliveries does first.
 
 import { sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -15,8 +15,8 @@ export async function lockEndpoint(transaction: Transaction<Tables>, endpointId:
 
 /**
  * When its next delivery may be looked for, after it had a turn: not before now, however long what
- * waits has waited. So whoever serves in the order of these times comes to everybody in turn, and
- * what one endpoint has piled up keeps no other waiting.
+ * waits has waited. Endpoints are served in the order of these times, so each gets its turn,
+ * however many deliveries another has waiting.
  */
 export async function endTurn(
   transaction: Transaction<Tables>,

@@ -17,7 +17,7 @@ import { Made } from "./made.tsx";
 type Checked = { record: AddressRecord; findings: readonly Finding[] };
 type Asked = { payment: SimplePayment; reference: string };
 
-/** What was found before anybody pays; empty: create goes on by itself. */
+/** Findings of the check; where there are none, the address is created at once. */
 const check = ({ payment }: Asked) =>
   request<Checked>("POST", "/dashboard/api/check", intentOf(payment));
 
@@ -40,7 +40,9 @@ export function NewAddressPage() {
   );
 }
 
-/** Tried first: what is doubtful is said, and made only by another press. */
+/**
+ * Checks the intent first: where something is doubtful, it is shown, and a second press creates.
+ */
 function NewAddress({ config }: { config: Config }) {
   const [asked, setAsked] = useState<Asked>();
   const creation = useMutation({

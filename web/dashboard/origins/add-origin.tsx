@@ -6,7 +6,7 @@ import { sayProblem } from "../problems.ts";
 import { useOriginChange, useVerdict } from "../queries.ts";
 import { UrlEntry } from "../url-entry.tsx";
 
-/** The verdict comes from the server's own rules as one types: they have no second home here. */
+/** Asks the server for its verdict while one types, so that its rules exist only there. */
 export function AddOrigin({ list }: { list: Origins }) {
   const [entry, setEntry] = useState("");
   const judged = useVerdict("entry", entry, api.judgeEntry)?.entry;

@@ -15,7 +15,7 @@ type Name = (typeof names)[number];
 type Day = { day: string; chainId: number; token: Hex; askedCount: number } & Record<Name, string>;
 
 const days = 30;
-/** While an account's many addresses are being counted, it is asked on. */
+/** How soon to ask again while the server still counts. */
 const countingMs = 500;
 
 const heads: Record<Name, string> = {

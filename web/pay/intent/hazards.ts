@@ -1,5 +1,4 @@
-// What in an intent a payer should stop at: everything a careful friend would point at before the
-// money leaves.
+// Finds what in an intent a payer should be warned of before paying.
 
 import { findCautions, type Intent } from "executable-address";
 import type { Key } from "../words/languages.ts";
