@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +13,8 @@ import { type Server, type ServerOptions, startServer } from "./server-for-tests
 
 const isLong = process.env.ATTACKS === "long";
 const filesMax = 1024;
+type Text = string | ((number: number) => string);
+
 /** Of each server. */
 const halves = isLong ? 5_000 : 1_500;
 
@@ -20,18 +23,18 @@ for (const kind of deployments) {
     let deployed: Deployment<Server>;
     let sockets: Socket[] = [];
     before(async () => {
-      deployed = await startProcesses(kind, { filesMax });
+      deployed = await startProcesses(kind, { filesMax, env: { TRUSTED_PROXIES: "127.0.0.1" } });
     });
     after(() => deployed.close());
 
-    /** So many connections that each send `text` and then nothing, and never close their half. */
-    const openMany = async ({ port }: Server, count: number, text: string) => {
+    /** So many connections that each send a text and then nothing, and never close their half. */
+    const openMany = async ({ port }: Server, count: number, text: Text) => {
       for (let from = 0; from < count; from += 100) {
-        const some = Array.from({ length: Math.min(100, count - from) }, () => {
+        const some = Array.from({ length: Math.min(100, count - from) }, (_, at) => {
           const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
           socket.on("error", () => {});
           socket.resume();
-          socket.write(text);
+          socket.write(typeof text === "string" ? text : text(from + at));
           return socket;
         });
         await Promise.all(some.map((each) => once(each, "connect").catch(() => {})));
@@ -75,6 +78,31 @@ for (const kind of deployments) {
       });
     }
 
+    test(`${halves} event streams of many clients: good requests go on`, async () => {
+      for (const server of deployed.servers) {
+        const path = `/v1/address/${await create(server)}/events`;
+        await openMany(server, halves, (number) => {
+          const client = `X-Forwarded-For: 192.0.2.${number % 250}\r\n`;
+          return `GET ${path} HTTP/1.1\r\nHost: x\r\n${client}\r\n`;
+        });
+      }
+      const isPending = (socket: Socket) => !socket.closed && socket.bytesRead === 0;
+      while (sockets.some(isPending)) await sleep(50);
+      for (let round = 0; round < 5; round++) await assertGood(deployed.servers);
+      closeAll();
+      await assertGood(deployed.servers);
+    });
+
+    test("40 sign-ins whose bodies never come, of 32 at once: others sign in", async () => {
+      const about = `Origin: ${page}\r\nContent-Type: application/json\r\n`;
+      const head = `POST /auth/sign-in/email HTTP/1.1\r\nHost: x\r\n${about}`;
+      await openAtEach(40, `${head}Content-Length: 100\r\n\r\n{`);
+      for (let round = 0; round < 5; round++) {
+        for (const server of deployed.servers) assert.equal(await signIn(server), 401);
+      }
+      closeAll();
+    });
+
     test("what is told 400 is let go within seconds, whoever holds on", async () => {
       await openAtEach(200, "hello\r\n\r\n");
       const deadline = Date.now() + 10_000;
@@ -112,17 +140,37 @@ for (const kind of deployments) {
   });
 }
 
+/** Where the pages of these servers are, by their default. */
+const page = "http://127.0.0.1:0";
+
+/** @returns the status, by a connection of its own */
+async function signIn({ base }: Server): Promise<number | undefined> {
+  const asked = request(`${base}/auth/sign-in/email`, {
+    method: "POST",
+    headers: { origin: page, "content-type": "application/json" },
+    agent: false,
+  });
+  asked.end(JSON.stringify({ email: "nobody@example.com", password: "not the password" }));
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  return answer.resume().statusCode;
+}
+
+/** @returns the address */
+async function create({ base, apiKey }: Server, signal?: AbortSignal): Promise<string> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  const body = JSON.stringify(newIntent());
+  const url = `${base}/v1/address/create`;
+  const made = await fetch(url, { method: "POST", headers, body, signal: signal ?? null });
+  assert.equal(made.status, 200);
+  return ((await made.json()) as { address: string }).address;
+}
+
 /** Each of them creates an address and finds it. */
 async function assertGood(servers: Server[], timeoutMs = 5_000): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
-  for (const { base, apiKey } of servers) {
-    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-    const body = JSON.stringify(newIntent());
-    const url = `${base}/v1/address/create`;
-    const created = await fetch(url, { method: "POST", headers, body, signal });
-    assert.equal(created.status, 200);
-    const { address } = (await created.json()) as { address: string };
-    assert.equal((await fetch(`${base}/v1/address/${address}`, { signal })).status, 200);
+  for (const server of servers) {
+    const url = `${server.base}/v1/address/${await create(server, signal)}`;
+    assert.equal((await fetch(url, { signal })).status, 200);
   }
 }
 

@@ -7,13 +7,18 @@ import type {
   HTTPMethods,
   onRequestHookHandler,
   onResponseHookHandler,
+  preHandlerHookHandler,
   RouteHandlerMethod,
 } from "fastify";
 import { Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** `before` runs ahead of reading the body, in order. HEAD comes with GET. */
-export type Route = { before?: onRequestHookHandler[]; handler: RouteHandlerMethod };
+/** `before` runs ahead of reading the body, in order, `whenRead` after it. HEAD comes with GET. */
+export type Route = {
+  before?: onRequestHookHandler[];
+  whenRead?: preHandlerHookHandler[];
+  handler: RouteHandlerMethod;
+};
 
 export function mount(
   app: FastifyInstance,
@@ -26,8 +31,9 @@ export function mount(
   );
   const allow = [...own, "OPTIONS"].join(", ");
   const onResponse = countAnswers(metrics, app.prefix + path);
-  for (const [method, { before = [], handler }] of Object.entries(routes)) {
-    app.route({ method: method as HTTPMethods, url: path, onRequest: before, handler, onResponse });
+  for (const [method, { before = [], whenRead = [], handler }] of Object.entries(routes)) {
+    const hooks = { onRequest: before, preHandler: whenRead, onResponse };
+    app.route({ method: method as HTTPMethods, url: path, ...hooks, handler });
   }
   app.route({ method: "OPTIONS", url: path, handler: preflight(allow) });
   const others = app.supportedMethods.filter((method) => !own.includes(method));

@@ -54,11 +54,11 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
   const { limits, metrics } = parts;
   return {
     before: [
-      budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" })),
       async (request, reply) => {
         request.caller = await authorize(request, reply, parts, "read");
       },
     ],
+    whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
       reply

@@ -44,9 +44,10 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
-      // Each may hash a password on one of Node's four threads, so few may be under way at once.
+      // Each may hash a password on one of Node's four threads, so few may be under way at once, and
+      // only those whose body has arrived, or clients that send none would take all places.
       scope.addHook(
-        "onRequest",
+        "preHandler",
         budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
       );
       mountSignIn(scope, parts);

@@ -7,7 +7,7 @@ import type { Parts } from "../parts.ts";
 import { followLatency } from "./follow-latency.ts";
 import { shed } from "./shed.ts";
 
-/** One admitted create. `isOver`: its reply has closed, though its handler may still run. */
+/** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
 type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
 
 /** A request whose body takes longer may be cut off to give its place to another. */
@@ -38,6 +38,7 @@ export function openAdmission(most: number, onShed: () => void) {
   let working = 0;
 
   const leave = (raw: IncomingMessage, place: Place, statusCode: number) => {
+    if (place.isOver) return;
     underWay--;
     place.isOver = true;
     waiting.delete(raw);
@@ -81,7 +82,9 @@ export function openAdmission(most: number, onShed: () => void) {
       places.set(raw, place);
       underWay++;
       working++;
-      reply.raw.once("close", () => leave(raw, place, reply.statusCode));
+      // When it is answered: a client that does not take its answer holds no place.
+      const left = () => leave(raw, place, reply.statusCode);
+      reply.raw.on("prefinish", left).on("close", left);
       done();
     },
     /** An onRequest hook, the last: while its body is on its way, a request is not worked on. */

@@ -113,3 +113,85 @@ test("the control: where there is a place, a create's credential is asked for", 
   assert.match(answer, /^HTTP\/1.1 401/);
   await service.close();
 });
+
+describe("requests that a connection sends before the last was answered", () => {
+  const address = `0x${"ab".repeat(20)}`;
+  const get = `GET /v1/address/${address} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  let service: TestApp;
+  let port: number;
+  before(async () => {
+    service = await startApp();
+    await service.app.listen({ host: "127.0.0.1", port: 0 });
+    port = (service.app.server.address() as { port: number }).port;
+  });
+  after(() => service.close());
+
+  const answered = (text: string) => text.split("HTTP/1.1 404").length - 1;
+
+  test("are answered in their order, up to 17", async () => {
+    const last = get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    const chains = "GET /v1/chains HTTP/1.1\r\nHost: x\r\n\r\n";
+    const answers = await exchange(port, get + chains + get.repeat(14) + last);
+    assert.equal(answered(answers), 16);
+    assert.match(answers.split("HTTP/1.1 ")[2]!, /^200/);
+  });
+
+  test("close it where they are more, and nobody works on the rest", async () => {
+    let served = 0;
+    const count = () => served++;
+    service.app.server.prependListener("request", ({ socket }, response) => {
+      response.once("finish", () => !socket.destroyed && count());
+    });
+    const answers = await exchange(port, get.repeat(1_500));
+    assert.ok(answered(answers) <= 17 && served <= 17, `${served} served`);
+    assert.match(
+      await exchange(port, get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")),
+      /404/,
+    );
+  });
+});
+
+describe("answers that nobody takes", () => {
+  let service: TestApp;
+  let port: number;
+  let areTaken = true;
+  before(async () => {
+    service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
+    // As if the client's window were full: what is written stays where it is.
+    service.app.server.on("connection", (socket) => areTaken || socket.cork());
+    await service.app.listen({ host: "127.0.0.1", port: 0 });
+    port = (service.app.server.address() as { port: number }).port;
+  });
+  after(() => service.close());
+
+  test("hold no place among creates and look-ups: 20 of each, of 4 at once", async () => {
+    const { apiKey } = await service.newKey();
+    const ask = () => {
+      const body = JSON.stringify(newIntent());
+      const credential = `Authorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n`;
+      const about = `Host: x\r\n${credential}Content-Length: ${body.length}\r\n\r\n`;
+      return [
+        `POST ${create} HTTP/1.1\r\n${about}${body}`,
+        `GET /v1/address/0x${"ab".repeat(20)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      ];
+    };
+    let ended = 0;
+    service.app.server.on("request", (_, response) => response.once("prefinish", () => ended++));
+    areTaken = false;
+    const sockets = [];
+    for (let round = 0; round < 20; round++) {
+      for (const text of ask()) {
+        const socket = connect(port, "127.0.0.1");
+        socket.write(text);
+        sockets.push(socket);
+      }
+      while (ended < sockets.length) await new Promise(setImmediate);
+    }
+    areTaken = true;
+    for (const [index, text] of ask().entries()) {
+      const last = text.replace("Host: x", "Host: x\r\nConnection: close");
+      assert.match(await exchange(port, last), index === 0 ? /^HTTP\/1.1 200/ : /^HTTP\/1.1 404/);
+    }
+    for (const socket of sockets) socket.destroy();
+  });
+});

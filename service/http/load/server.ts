@@ -9,7 +9,7 @@ import type { Parts } from "../parts.ts";
 import { refuseExpectation } from "../refuse.ts";
 import type { Admission } from "./admission.ts";
 import { shedBody, shedHeaders, shedStatus } from "./shed.ts";
-import { boundSockets } from "./sockets.ts";
+import { serveBounded } from "./sockets.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
   creates: Admission;
@@ -34,11 +34,11 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
     requireHostHeader: false,
   };
   const refuse = refuseCreate(parts);
-  const server = createServer(options, (request, response) => {
+  const server = createServer(options);
+  serveBounded(server, parts.limits.connectionsMax, (request, response) => {
     if (isCreate(request) && parts.creates.isFull()) refuse(request, response);
     else listener(request, response);
   });
-  boundSockets(server, parts.limits.connectionsMax);
   server.on("checkExpectation", refuseExpectation);
   return server;
 }

@@ -9,6 +9,7 @@ import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { openEventHub } from "./events-hub.ts";
+import { within } from "./events-limits.ts";
 import type { Statuses } from "./source.ts";
 
 /** How long a client waits before it comes back, when the connection was lost. */
@@ -16,7 +17,7 @@ const reconnectMs = 2_000;
 
 export function events(parts: Parts, statuses: Statuses): Route {
   const { metrics, draining, log } = parts;
-  const hub = openEventHub(statuses, parts.eventLimits);
+  const hub = openEventHub(statuses, within(parts.limits.connectionsMax, parts.eventLimits));
   draining.addEventListener("abort", () => hub.close(), { once: true });
   new Gauge({
     name: "event_streams",
