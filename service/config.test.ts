@@ -52,6 +52,12 @@ describe("a setting is refused by name, with what was found and what would be ri
       /^TRUSTED_PROXYES is no setting; expected TRUSTED_PROXIES$/,
     ],
     ["a name with two", { SIGN_UPP: "open" }, /^SIGN_UPP is no setting; expected SIGNUP$/],
+    ["a short name with a slip", { ROLES: "all" }, /^ROLES is no setting; expected ROLE$/],
+    [
+      "a name in lower case",
+      { database_url: "postgres://u@h/d" },
+      /^database_url is no setting; expected DATABASE_URL$/,
+    ],
     [
       "several workers on SQLite",
       { WORKERS: "2" },

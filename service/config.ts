@@ -118,12 +118,14 @@ function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): 
   return faults;
 }
 
-/** `EXECUTOR_` names that are no setting, and names a slip or two away from one. */
+/** `EXECUTOR_` names that are no setting, and names a slip or two away from one, in any case. */
 function unknownNames(names: string[], known: Set<string>): string[] {
   return names.flatMap((name) => {
     if (known.has(name)) return [];
-    const near = [...known].find((each) => each.length >= 6 && slips(name, each) <= 2);
-    if (near === undefined && !name.startsWith("EXECUTOR_")) return [];
+    const near = [...known].find((each) =>
+      each.length < 6 ? slips(name, each) <= 1 : slips(name.toUpperCase(), each) <= 2,
+    );
+    if (near === undefined && !/^EXECUTOR_/i.test(name)) return [];
     return [`${name} is no setting${near === undefined ? "" : `; expected ${near}`}`];
   });
 }

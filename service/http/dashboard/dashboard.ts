@@ -44,8 +44,8 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
-      // Each may hash a password on one of Node's four threads, so few may be under way at once, and
-      // only those whose body has arrived, or clients that send none would take all places.
+      // Each may hash a password on one of Node's four threads, so few may be under way at once.
+      // Those whose body has not arrived do not count, or clients that send none would take all.
       scope.addHook(
         "preHandler",
         budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
