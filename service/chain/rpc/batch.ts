@@ -6,7 +6,13 @@ import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from
 import type { Pace } from "./pace.ts";
 
 /** An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. */
-export type Provider = { name: string; url: string; pace: Pace };
+/** `url` without user and password, which `authorization` sends where there were any. */
+export type Provider = {
+  name: string;
+  url: string;
+  authorization: string | undefined;
+  pace: Pace;
+};
 
 /** A call that has no answer yet; `index` is its place among the answers. */
 export type OpenCall = { call: Call; index: number; attempts: number };
@@ -27,7 +33,7 @@ export async function sendBatch(
 ): Promise<OpenCall[]> {
   const { name, pace } = provider;
   if (batch.length === 0) return [];
-  const response = await traced(provider, batch, () => post(provider.url, batch, timeoutMs));
+  const response = await traced(provider, batch, () => post(provider, batch, timeoutMs));
   if (response.status === 429) {
     pace.limited(retryAfterMs(response));
     return again(
@@ -117,13 +123,18 @@ function traced<Done>({ url, name }: Provider, batch: OpenCall[], run: () => Pro
   return inSpan({ kind: "client", name: methods[0]!, attributes }, run);
 }
 
-async function post(url: string, batch: OpenCall[], timeoutMs: number) {
+async function post(
+  { url, authorization }: Pick<Provider, "url" | "authorization">,
+  batch: OpenCall[],
+  timeoutMs: number,
+) {
   const body = batch.map(({ call }, id) => ({ jsonrpc: "2.0", id, ...call }));
   const trace = currentTrace();
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
+      ...(authorization && { authorization }),
       ...(trace && { traceparent: formatTraceparent(trace) }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),

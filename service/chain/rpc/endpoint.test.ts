@@ -49,6 +49,17 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
+  test("user and password of the URL are sent, percent-encoded or not", async () => {
+    answer = (body) => [body].flat().map(echo)[0];
+    const sent: (string | undefined)[] = [];
+    server.prependListener("request", ({ headers }) => sent.push(headers.authorization));
+    const withUser = url.replace("http://", "http://us%40er:p:w@");
+    for (const each of [withUser, url]) {
+      await httpEndpoint("one", each, { timeoutMs: 1000 }).ask(calls.slice(0, 1));
+    }
+    assert.deepEqual(sent, [`Basic ${Buffer.from("us@er:p:w").toString("base64")}`, undefined]);
+  });
+
   test("a missing answer is asked for again; missing for good, that is a failure", async () => {
     const asked: string[] = [];
     answer = (body) => {

@@ -29,10 +29,20 @@ type EndpointOptions = {
 const lanesMax = 8;
 const fewCalls = 8;
 
-/** @param name how logs and metrics call it */
+/**
+ * @param name how logs and metrics call it
+ * @param url its user and password, where it has them, are sent as RFC 7617 says: `fetch` refuses
+ *   a URL that holds any
+ */
 export function httpEndpoint(name: string, url: string, options: EndpointOptions): Endpoint {
   const { patienceMs = 2 * options.timeoutMs } = options;
-  const provider: Provider = { name, url, pace: openPace(() => performance.now()) };
+  const bare = new URL(url);
+  const { username, password } = bare;
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+  [bare.username, bare.password] = ["", ""];
+  const pace = openPace(() => performance.now());
+  const provider: Provider = { name, url: bare.href, authorization, pace };
   return {
     name,
     ask: (calls, timeoutMs = options.timeoutMs) => askAll(provider, calls, timeoutMs, patienceMs),
