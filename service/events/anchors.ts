@@ -1,7 +1,7 @@
 // Notices reorganisations: the newest 256 blocks at which something was read are kept with their
 // hashes. While the newest of them is in the chain, so are all below it.
 
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
 const anchorsKept = 256;
@@ -56,28 +56,61 @@ export async function checkAnchors(
     .orderBy("number", "desc")
     .execute();
   let stands = -1;
-  const fallen: number[] = [];
-  for (const { number, hash } of anchors) {
-    if ((await hashAt(number)) === hash) {
-      stands = number;
+  const fallen: Block[] = [];
+  for (const anchor of anchors) {
+    if ((await hashAt(anchor.number)) === anchor.hash) {
+      stands = anchor.number;
       break;
     }
-    fallen.push(number);
+    fallen.push(anchor);
   }
   if (fallen.length === 0) return undefined;
-  await db.transaction().execute(async (transaction) => {
-    const due = transaction
+  await makeDueAbove(db, chainId, stands);
+  // Last, so that it is repeated after a crash; and not what another observer has kept meanwhile.
+  await db
+    .deleteFrom("watch_anchors")
+    .where("chain_id", "=", chainId)
+    .where("number", ">", stands)
+    .where(
+      "hash",
+      "in",
+      fallen.map(({ hash }) => hash),
+    )
+    .execute();
+  return stands;
+}
+
+/** Of one commit, for which creates wait: deep down it may be whatever an account ever had. */
+const stepRows = 100;
+
+type Place = { block_number: number | null; account_id: string; address: Uint8Array };
+
+/** What was observed above a block, in the order of blocks. */
+async function makeDueAbove(db: Kysely<Tables>, chainId: number, block: number): Promise<void> {
+  const key = sql`(block_number, account_id, address)`;
+  const placeSql = (place: Place) =>
+    sql`(${place.block_number}, ${place.account_id}, ${place.address})`;
+  let from: Place = { block_number: block + 1, account_id: "", address: new Uint8Array() };
+  for (;;) {
+    const some = await db
+      .selectFrom("watches")
+      .select(["block_number", "account_id", "address"])
+      .where("chain_id", "=", chainId)
+      .where(sql<boolean>`${key} > ${placeSql(from)}`)
+      .orderBy("block_number")
+      .orderBy("account_id")
+      .orderBy("address")
+      .limit(stepRows)
+      .execute();
+    const last = some.at(-1);
+    if (!last) return;
+    await db
       .updateTable("watches")
       .set({ due_block: 0, looks: 0 })
-      .where("chain_id", "=", chainId);
-    // Block by block, so that nobody waits for all of them.
-    for (const number of fallen) await due.where("block_number", "=", number).execute();
-    if (stands < 0) await due.where("block_number", "<", fallen.at(-1)!).execute();
-    await transaction
-      .deleteFrom("watch_anchors")
       .where("chain_id", "=", chainId)
-      .where("number", ">", stands)
+      .where(sql<boolean>`${key} > ${placeSql(from)}`)
+      .where(sql<boolean>`${key} <= ${placeSql(last)}`)
       .execute();
-  });
-  return stands;
+    from = last;
+  }
 }

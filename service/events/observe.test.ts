@@ -12,6 +12,7 @@ import { startWorld, type World } from "../chain/status/world-for-tests.ts";
 import { openStore } from "../store/open.ts";
 import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { checkAnchors, keepAnchors } from "./anchors.ts";
 import { type EventBody, eventBytesMax } from "./body.ts";
 import { eventsKeptMs, listEvents, setConfirmations } from "./list.ts";
 import { markWatches } from "./mark.ts";
@@ -210,6 +211,32 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const [executed, reverted] = await said(account);
       assert.equal(reverted?.data.status.state, "funded");
       assert.notEqual(reverted?.data.status.block.hash, executed?.data.status.block.hash);
+    });
+
+    test("all 450 observed above the block that stands are due again, no other", async () => {
+      const chainId = 7;
+      const watch = (number: number) => ({
+        ...{ account_id: `acc_${number % 3}`, address: Buffer.alloc(20, 7), chain_id: chainId },
+        ...{ token: Buffer.alloc(20), created_at: 1, marked_block: 1, version: 1, sequence: 1 },
+        ...{ looks: 1, block_number: 1 + (number % 4), state: "funded" },
+      });
+      const watches = Array.from({ length: 600 }, (_, number) => watch(number));
+      for (const [number, { address }] of watches.entries()) address.writeUInt32BE(number);
+      await store.db.insertInto("watches").values(watches).execute();
+      const anchors = [1, 2, 3, 4].map((number) => ({ number, hash: `old ${number}` }));
+      await keepAnchors(store.db, chainId, anchors);
+      const stands = await checkAnchors(store.db, chainId, async (number) =>
+        number === 1 ? "old 1" : "new",
+      );
+      assert.equal(stands, 1);
+      const due = store.db.selectFrom("watches").where("chain_id", "=", chainId);
+      const marked = await due.select(["block_number", "due_block"]).execute();
+      for (const { block_number, due_block } of marked) {
+        assert.equal(due_block, block_number === 1 ? null : 0);
+      }
+      assert.equal(marked.length, 600);
+      assert.equal(await checkAnchors(store.db, chainId, async () => "old 1"), undefined);
+      await store.db.deleteFrom("watches").where("chain_id", "=", chainId).execute();
     });
 
     test("a record that derives another address fails alone, and is looked at again", async () => {

@@ -17,6 +17,7 @@ import * as accountNames from "./migrations/041-account-names.ts";
 import * as eventTimes from "./migrations/050-event-times.ts";
 import * as boundedReads from "./migrations/060-bounded-reads.ts";
 import * as purposesByState from "./migrations/061-purposes-by-state.ts";
+import * as watchesByBlock from "./migrations/062-watches-by-block.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 type Migration = {
@@ -42,6 +43,7 @@ const migrations: [name: string, migration: Migration][] = [
   ["050-event-times", eventTimes],
   ["060-bounded-reads", boundedReads],
   ["061-purposes-by-state", purposesByState],
+  ["062-watches-by-block", watchesByBlock],
 ];
 
 /**

@@ -65,11 +65,23 @@ export async function findDueJobs(
   const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
   const sorted = [...once.values()].toSorted(byMerit);
   const due = inTurn(sorted, (row) => row.account_id, byDueTime).slice(0, limit);
-  const addresses = due.map(({ address }) => toHex(address));
-  const held = new Map(
-    (await findHeld(db, addresses)).map((each) => [each.address, each] as const),
+  const jobs: Job[] = [];
+  for (let at = 0; at < due.length; at += termsMax) {
+    jobs.push(...(await withTerms(db, due.slice(at, at + termsMax))));
+  }
+  return jobs;
+}
+
+/** At once, for which others wait: each is read and written as hex, and has up to 24,576 bytes. */
+const termsMax = 25;
+
+async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
+  const found = await findHeld(
+    db,
+    rows.map(({ address }) => toHex(address)),
   );
-  return due.flatMap((row) => {
+  const held = new Map(found.map((each) => [each.address, each]));
+  return rows.flatMap((row) => {
     const record = held.get(toHex(row.address));
     return record ? [jobOf(row, record)] : [];
   });

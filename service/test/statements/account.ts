@@ -13,6 +13,9 @@ export const sender = `0x${"e0".repeat(20)}` as const;
 /** Unix milliseconds: the first row's; the next follow a second apart. */
 export const began = 1_700_000_000_000;
 const othersCount = 500;
+/** Accounts that used a credential in each hour of 92 days. */
+const usersCount = 10;
+const hours = 24 * 92;
 /** Rows of `large`. */
 export const largeCount = 200;
 /** Put in by one statement: the store gives it some seconds. */
@@ -157,9 +160,10 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
           ('whe_large', ${accounts.large}, 'https://example.com', '', '', 'active', 0, 1, 0, 1)`,
     ],
     [
-      24 * 92,
+      hours * usersCount,
       ({ numbers }) => sql`insert into usage (account_id, hour, kind, created, refused)
-        select ${many}, ${int(began)} + i * 3600000, 'apiKey', 1, 1 from ${numbers}`,
+        select case when i < ${int(hours)} then ${many} else 'acc_' || (i / ${int(hours)}) end,
+          ${int(began)} + i % ${int(hours)} * 3600000, 'apiKey', 1, 1 from ${numbers}`,
     ],
     [
       92 * 30,
