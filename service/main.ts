@@ -2,13 +2,13 @@
 
 import cluster from "node:cluster";
 import type { AddressInfo } from "node:net";
-import { factoryAddress } from "executable-address";
+import { factoryAddress, type Keccak } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import { type Accounts, openAccounts } from "./accounts/open.ts";
 import { readChains } from "./chain/chains.ts";
-import { openChains } from "./chain/registry.ts";
+import { type Chains, openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
 import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
@@ -70,65 +70,84 @@ async function start(config: Config): Promise<void> {
   const factory = { address: factoryAddress, codeHash: factoryCodeHash };
   const chains = await openChains(readChains(config.chainsFile), factory, log);
   stops.push(() => chains.close());
-
   stops.push(await tellMetrics(metrics, config));
 
-  if (config.role !== "executor") {
-    const app = buildApp({
-      store,
-      accounts,
-      chains,
-      desk: openDesk(store, log),
-      factory: factoryAddress,
-      keccak,
-      publicUrl: config.publicUrl,
-      webhookTargets: config.webhookTargets,
-      walletConnect: walletConnectOf(config),
-      labels: readLabels(config.labelsFile),
-      docsUrl: config.docsUrl,
-      trustedProxies: config.trustedProxies,
-      limits: limitsOf(config),
-      eventLimits: eventLimitsOf(config),
-      metrics,
-      log,
-      now: Date.now,
-      draining: draining.signal,
-    });
-    const drain = prepareDrain(app, log);
-    await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
-    stops.push(() => drain(config.drainSeconds));
-    const { address, port } = app.server.address() as AddressInfo;
-    log.info({ address, port, publicUrl: config.publicUrl }, "listening");
-  }
-  if (config.role !== "api") {
-    const { registry } = metrics;
-    const factory = factoryAddress;
-    const executor = startExecutor({ store, chains: chains.known, factory, config, registry, log });
-    stops.push(() => executor.stop());
-    const observer = startObserver({
-      store,
-      chains,
-      factory,
-      keccak,
-      publicUrl: config.publicUrl,
-      now: Date.now,
-      onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
-      pollMs: config.executorPollMs,
-      log,
-    });
-    stops.push(() => observer.stop());
-    const delivery = startDelivery({
-      store,
-      send: sender(config.webhookTargets),
-      key: await readSigningKey(store.db),
-      now: Date.now,
-      random: Math.random,
-      pollMs: 250,
-      log,
-    });
-    stops.push(() => delivery.stop());
-  }
+  const opened = { log, stops, metrics, keccak, store, accounts, chains };
+  if (config.role !== "executor") await serve(config, opened, draining.signal);
+  if (config.role !== "api") await startExecutorRole(config, opened);
   stopOnSignal(stops, draining, log);
+}
+
+/** What both roles work with. */
+type Opened = {
+  log: Logger;
+  stops: Stops;
+  metrics: Metrics;
+  keccak: Keccak;
+  store: Store;
+  accounts: Accounts;
+  chains: Chains;
+};
+
+/** The role `api`: the HTTP API and the dashboard. */
+async function serve(config: Config, opened: Opened, draining: AbortSignal): Promise<void> {
+  const { log, stops, metrics, keccak, store, accounts, chains } = opened;
+  const app = buildApp({
+    store,
+    accounts,
+    chains,
+    desk: openDesk(store, log),
+    factory: factoryAddress,
+    keccak,
+    publicUrl: config.publicUrl,
+    webhookTargets: config.webhookTargets,
+    walletConnect: walletConnectOf(config),
+    labels: readLabels(config.labelsFile),
+    docsUrl: config.docsUrl,
+    trustedProxies: config.trustedProxies,
+    limits: limitsOf(config),
+    eventLimits: eventLimitsOf(config),
+    metrics,
+    log,
+    now: Date.now,
+    draining,
+  });
+  const drain = prepareDrain(app, log);
+  await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
+  stops.push(() => drain(config.drainSeconds));
+  const { address, port } = app.server.address() as AddressInfo;
+  log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+}
+
+/** The role `executor`: executions and recoveries, events of addresses, and webhooks. */
+async function startExecutorRole(config: Config, opened: Opened): Promise<void> {
+  const { log, stops, metrics, keccak, store, chains } = opened;
+  const { registry } = metrics;
+  const factory = factoryAddress;
+  const executor = startExecutor({ store, chains: chains.known, factory, config, registry, log });
+  stops.push(() => executor.stop());
+  const observer = startObserver({
+    store,
+    chains,
+    factory,
+    keccak,
+    publicUrl: config.publicUrl,
+    now: Date.now,
+    onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
+    pollMs: config.executorPollMs,
+    log,
+  });
+  stops.push(() => observer.stop());
+  const delivery = startDelivery({
+    store,
+    send: sender(config.webhookTargets),
+    key: await readSigningKey(store.db),
+    now: Date.now,
+    random: Math.random,
+    pollMs: 250,
+    log,
+  });
+  stops.push(() => delivery.stop());
 }
 
 /** On a port of this process, or by way of the one that started it. @returns what ends it */

@@ -8,10 +8,10 @@ import { parseUnits } from "./units.ts";
 
 const hourSeconds = 3_600;
 const spans = [
-  { name: "1 hour", seconds: hourSeconds },
-  { name: "1 day", seconds: 24 * hourSeconds },
-  { name: "7 days", seconds: 7 * 24 * hourSeconds },
-  { name: "30 days", seconds: 30 * 24 * hourSeconds },
+  { id: "1-hour", name: "1 hour", seconds: hourSeconds },
+  { id: "1-day", name: "1 day", seconds: 24 * hourSeconds },
+  { id: "7-days", name: "7 days", seconds: 7 * 24 * hourSeconds },
+  { id: "30-days", name: "30 days", seconds: 30 * 24 * hourSeconds },
 ] as const;
 
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
@@ -22,11 +22,14 @@ const addressFault = (text: string) =>
 
 type Draft = { at: string; amount: string; receiver: string; recovery: string; span: string };
 
-type Choice = { chain: Config["chains"][number]; token: Token; name: string };
+type Choice = { id: string; chain: Config["chains"][number]; token: Token; name: string };
 
 const choicesOf = ({ chains }: Config): Choice[] =>
   chains.flatMap((chain) =>
-    chain.tokens.map((token) => ({ chain, token, name: `${token.symbol} on ${chain.name}` })),
+    chain.tokens.map((token) => ({
+      ...{ chain, token, name: `${token.symbol} on ${chain.name}` },
+      id: `${chain.chainId}-${token.address}`,
+    })),
   );
 
 /** Undefined where a field is missing or wrong. */
@@ -67,13 +70,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
     const payment = paymentOf(draft, choice, units);
     if (payment) onSubmit({ payment, reference: reference.trim() });
   };
-  if (!choice) {
-    return (
-      <Notice tone="warn" title="No chain is configured">
-        The operator of this server has not listed a chain with a token yet.
-      </Notice>
-    );
-  }
+  if (!choice) return <NoChain />;
   const amountFault =
     draft.amount.trim() === "" || units
       ? undefined
@@ -81,13 +78,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   return (
     <form onSubmit={submit} className="card space-y-4 p-5" aria-label="A simple payment">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Select label="Token" value={draft.at} onChange={change("at")}>
-          {choices.map(({ name, chain, token }, at) => (
-            <option key={`${chain.chainId}-${token.address}`} value={at}>
-              {name}
-            </option>
-          ))}
-        </Select>
+        <NamedSelect label="Token" value={draft.at} onChange={change("at")} of={choices} />
         <Field
           label="Amount"
           value={draft.amount}
@@ -115,13 +106,12 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
         hint="Late, surplus and mistaken payments. Best the payer's own; else whoever receives it."
       />
       <div className="grid gap-4 sm:grid-cols-2">
-        <Select label="Can be paid for" value={draft.span} onChange={change("span")}>
-          {spans.map(({ name }, at) => (
-            <option key={name} value={at}>
-              {name}
-            </option>
-          ))}
-        </Select>
+        <NamedSelect
+          label="Can be paid for"
+          value={draft.span}
+          onChange={change("span")}
+          of={spans}
+        />
         <Field
           label="Reference"
           value={reference}
@@ -143,3 +133,26 @@ function AddressField(props: ComponentProps<typeof Field> & { value: string }) {
   const error = addressFault(props.value);
   return <Field {...props} autoComplete="off" spellCheck={false} error={error} />;
 }
+
+type NamedSelectProps = Omit<ComponentProps<typeof Select>, "children"> & {
+  of: readonly { id: string; name: string }[];
+};
+
+/** Its value is the place of what is chosen. */
+function NamedSelect({ of, ...props }: NamedSelectProps) {
+  return (
+    <Select {...props}>
+      {of.map(({ id, name }, at) => (
+        <option key={id} value={at}>
+          {name}
+        </option>
+      ))}
+    </Select>
+  );
+}
+
+const NoChain = () => (
+  <Notice tone="warn" title="No chain is configured">
+    The operator of this server has not listed a chain with a token yet.
+  </Notice>
+);

@@ -10,7 +10,7 @@ import { useChange } from "./use-change.ts";
 type EndpointProps = { endpoint: Endpoint; onSecret: (secret: string) => void };
 
 export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
-  const { id, url, types, state, reason, failingSince, oldSecretUntil } = endpoint;
+  const { id, url, types, state } = endpoint;
   const [asking, setAsking] = useState<"rotate" | "delete">();
   const [shown, setShown] = useState(false);
   const rotation = useChange(webhooks.rotate);
@@ -36,23 +36,7 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         <Badge tone={isOn ? "good" : state === "disabled" ? "bad" : "plain"}>{state}</Badge>
       </div>
       <div className="space-y-4 border-t border-line p-5">
-        {state === "disabled" && (
-          <Notice tone="bad" title={`Disabled: ${reason}`}>
-            Nothing is sent to it. Resume it when it works again, then replay what it missed.
-          </Notice>
-        )}
-        {isOn && failingSince && (
-          <Notice tone="bad" title="It does not take what it is sent">
-            <p>
-              Since <Time at={failingSince} />. After 3 days it is disabled.
-            </p>
-          </Notice>
-        )}
-        {oldSecretUntil && new Date(oldSecretUntil).getTime() > Date.now() && (
-          <p className="text-sm text-soft">
-            The old secret signs too, until <Time at={oldSecretUntil} />.
-          </p>
-        )}
+        <Condition endpoint={endpoint} />
         <div className="flex flex-wrap gap-2">
           <Button small onClick={() => setShown(!shown)} aria-expanded={shown}>
             Deliveries
@@ -98,5 +82,31 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         <p>What is waiting to be sent to it goes with it. Its events stay for 30 days.</p>
       </Confirm>
     </section>
+  );
+}
+
+/** Why nothing is sent or taken, and whether an old secret signs beside the new one. */
+function Condition({ endpoint }: { endpoint: Endpoint }) {
+  const { state, reason, failingSince, oldSecretUntil } = endpoint;
+  return (
+    <>
+      {state === "disabled" && (
+        <Notice tone="bad" title={`Disabled: ${reason}`}>
+          Nothing is sent to it. Resume it when it works again, then replay what it missed.
+        </Notice>
+      )}
+      {state === "active" && failingSince && (
+        <Notice tone="bad" title="It does not take what it is sent">
+          <p>
+            Since <Time at={failingSince} />. After 3 days it is disabled.
+          </p>
+        </Notice>
+      )}
+      {oldSecretUntil && new Date(oldSecretUntil).getTime() > Date.now() && (
+        <p className="text-sm text-soft">
+          The old secret signs too, until <Time at={oldSecretUntil} />.
+        </p>
+      )}
+    </>
   );
 }
