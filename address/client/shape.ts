@@ -1,7 +1,7 @@
 // The shapes of what the service answers: a program that reads a field gets what the type says,
 // whoever answered. Fields that are not known pass.
 
-import type { AddressState } from "../status/shape.ts";
+import { addressStates } from "../status/shape.ts";
 import { UnprovenError } from "./errors.ts";
 
 /** @throws {UnprovenError} where `answer` has not the `shape`, naming `what` it should be */
@@ -48,15 +48,7 @@ export const hash = matching(/^0x[0-9a-fA-F]{64}$/);
 export const amount = matching(/^(0|[1-9][0-9]{0,77})$/);
 export const count = integer(0);
 
-export const states: readonly AddressState[] = [
-  "unfunded",
-  "partially_funded",
-  "funded",
-  "executed",
-  "expired",
-  "recovered",
-];
-export const state = among(...states);
+export const state = among(...addressStates);
 export const block = object({ number: count, hash, timestamp: count });
 export const logPlace = {
   transactionHash: hash,

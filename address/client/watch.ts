@@ -2,12 +2,11 @@
 // status again and again.
 
 import type { Hex } from "../intent/intent.ts";
-import type { AddressState, ServiceStatus } from "../status/shape.ts";
+import { type AddressState, addressStates, type ServiceStatus } from "../status/shape.ts";
 import { proveStatus } from "./answers.ts";
 import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 import { parseCount } from "./options.ts";
 import { backoffMs, parseJson, send, sleep, type Transport } from "./request.ts";
-import { states } from "./shape.ts";
 import { readEvents } from "./stream.ts";
 
 export type WatchOptions = {
@@ -139,9 +138,9 @@ export async function waitForState(
   wanted: readonly AddressState[],
   { signal, timeoutMs, ...options }: WaitOptions,
 ): Promise<ServiceStatus> {
-  const unknown = wanted.find((state) => !states.includes(state));
+  const unknown = wanted.find((state) => !addressStates.includes(state));
   if (wanted.length === 0 || unknown !== undefined)
-    throw new TypeError(`state: expected one or more of ${states.join(", ")}`);
+    throw new TypeError(`state: expected one or more of ${addressStates.join(", ")}`);
   const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, 86_400_000);
   const controller = new AbortController();
   const follow = () => controller.abort(signal?.reason);

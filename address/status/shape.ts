@@ -8,13 +8,15 @@ import type { Hex } from "../intent/intent.ts";
  * - `expired`: past `expirationTimestamp`, never executed, not yet closed by a recovery
  * - `recovered`: closed by a recovery after it expired; the calls can never run
  */
-export type AddressState =
-  | "unfunded"
-  | "partially_funded"
-  | "funded"
-  | "executed"
-  | "expired"
-  | "recovered";
+export const addressStates = [
+  "unfunded",
+  "partially_funded",
+  "funded",
+  "executed",
+  "expired",
+  "recovered",
+] as const;
+export type AddressState = (typeof addressStates)[number];
 
 /** `timestamp` in Unix seconds, by the chain's clock. */
 export type BlockReference = { number: number; hash: Hex; timestamp: number };

@@ -83,6 +83,7 @@ describe("executable-address/status", () => {
       "RpcError",
       "StatusError",
       "addEvents",
+      "addressStates",
       "decodeFactoryEvent",
       "httpRpc",
       "isNativeToken",

@@ -33,6 +33,7 @@ export {
   statusOf,
 } from "./rule.ts";
 export type * from "./shape.ts";
+export { addressStates } from "./shape.ts";
 export {
   parseVaultEvents,
   type VaultEvent,

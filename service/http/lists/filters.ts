@@ -2,17 +2,11 @@
 // and the cursor that names the last row of a page.
 
 import { InvalidError } from "executable-address";
+import { addressStates } from "executable-address/status";
 import { z } from "zod";
 import type { Cursor } from "../../events/list-addresses.ts";
 
-export const stateInput = z.enum([
-  "unfunded",
-  "partially_funded",
-  "funded",
-  "executed",
-  "expired",
-  "recovered",
-]);
+export const stateInput = z.enum(addressStates);
 
 /** As {@link parseCursor} takes it. */
 export const formatCursor = ({ atMs, address }: Cursor): string =>
