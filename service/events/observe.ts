@@ -37,8 +37,8 @@ export type ObservedChain = {
 
 /** Read in one pass: two batches of the status reader's. */
 const watchesMax = 300;
-const lookMsMin = 15_000;
-const lookMsMax = 86_400_000;
+const readingMsMin = 15_000;
+const readingMsMax = 86_400_000;
 
 /** @throws where the chain or the store does not answer: nothing is lost, all is due again */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
@@ -59,12 +59,15 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   await keepAnchors(db, chainId, [...blocks.values()]);
   const events = await saveObservations(
     db,
-    observed.map((each) => ({ ...each, lookAtMs: nextLook(each.watch, each.status, nowMs) })),
+    observed.map((each) => ({
+      ...each,
+      readAgainAtMs: nextReading(each.watch, each.status, nowMs),
+    })),
     { publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
   );
   await postponeWatches(
     db,
-    faults.map((watch) => ({ watch, lookAtMs: nowMs + waitMs(watch.looks) })),
+    faults.map((watch) => ({ watch, readAgainAtMs: nowMs + waitMs(watch.readings) })),
   );
   return events;
 }
@@ -119,10 +122,10 @@ function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts)
  * An address that is funded may be executed by anybody, and one that is over may be emptied by
  * anybody; the clock makes an open one expire.
  */
-function nextLook(watch: Watch, status: AddressStatus, nowMs: number): number | null {
+function nextReading(watch: Watch, status: AddressStatus, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
   const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
-  const soon = nowMs + waitMs(watch.known.state === state ? watch.looks : 0);
+  const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isOpen) {
     // By the chain's clock, as far as the host's goes with it.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
@@ -132,4 +135,5 @@ function nextLook(watch: Watch, status: AddressStatus, nowMs: number): number | 
   return state === "expired" || recoverable.length > 0 ? soon : null;
 }
 
-const waitMs = (looks: number) => Math.min(lookMsMax, lookMsMin * 2 ** Math.min(looks, 20));
+const waitMs = (readings: number) =>
+  Math.min(readingMsMax, readingMsMin * 2 ** Math.min(readings, 20));

@@ -11,7 +11,10 @@ import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./
 import { confirmationsOf } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 
-/** An account's address to be looked at. `terms` unverified; `confirmations` the account's. */
+/**
+ * An account's address whose status is to be read. `terms` unverified; `confirmations` the
+ * account's.
+ */
 export type Watch = {
   accountId: string;
   address: Buffer;
@@ -20,7 +23,8 @@ export type Watch = {
   confirmations: number;
   version: number;
   sequence: number;
-  looks: number;
+  /** Since the last event. */
+  readings: number;
   known: Known;
 };
 
@@ -36,7 +40,7 @@ export type NewEvent = {
 /** In the transaction that keeps the events, so that none is kept and not delivered. */
 export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) => Promise<void>;
 
-/** Looked through for those that are read; their keys alone. */
+/** Keys read, of which those to be observed are chosen. */
 const keysMax = 1_000;
 /** Read by one statement, which others wait for: terms have up to 24,576 bytes. */
 const stepRows = 50;
@@ -101,13 +105,13 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     confirmations: Number(row.confirmations),
     version: row.version,
     sequence: row.sequence,
-    looks: row.looks,
+    readings: row.looks,
     known: row.known ? { ...nothingKnown, ...JSON.parse(row.known) } : nothingKnown,
   }));
 }
 
-/** `lookAtMs` Unix milliseconds: when to look again though no money came; null: never. */
-type Observation = { watch: Watch; status: AddressStatus; lookAtMs: number | null };
+/** `readAgainAtMs` when to read again though no money came; null: never. */
+type Observation = { watch: Watch; status: AddressStatus; readAgainAtMs: number | null };
 
 /** Of one commit, for which creates wait: some 20 ms. */
 const observationsMax = 50;
@@ -140,9 +144,9 @@ function saveSome(
   return db.transaction().execute(async (transaction) => {
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
-    for (const { watch, status, lookAtMs } of inOrder) {
+    for (const { watch, status, readAgainAtMs } of inOrder) {
       const types = changesOf(watch.known, status);
-      if (!(await updateWatch(transaction, watch, status, types, lookAtMs, nowMs))) continue;
+      if (!(await updateWatch(transaction, watch, status, types, readAgainAtMs, nowMs))) continue;
       const sum = movedSum(watch.accountId, watch.known.moved, status);
       if (sum) sums.push(sum);
       if (types.length === 0) continue;
@@ -190,7 +194,7 @@ async function updateWatch(
   watch: Watch,
   status: AddressStatus,
   types: EventType[],
-  lookAtMs: number | null,
+  readAgainAtMs: number | null,
   nowMs: number,
 ): Promise<boolean> {
   const { number, hash, timestamp } = status.block;
@@ -203,7 +207,7 @@ async function updateWatch(
     .set({
       version: watch.version + 1,
       sequence: watch.sequence + types.length,
-      looks: types.length > 0 ? 0 : watch.looks + 1,
+      looks: types.length > 0 ? 0 : watch.readings + 1,
       state,
       block_number: number,
       block_hash: hash,
@@ -211,8 +215,8 @@ async function updateWatch(
       transaction_hash: evidence?.transactionHash ?? null,
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
       known: JSON.stringify(knownOf(status)),
-      look_at: lookAtMs,
-      // Money that came above the block that was read is still to be looked at.
+      look_at: readAgainAtMs,
+      // Money that came above the block that was read is still to be read.
       due_block: sql<number | null>`case when marked_block > ${number}
         then marked_block + ${watch.confirmations} end`,
     })
@@ -242,15 +246,15 @@ async function nextPosition(
   return Number(position);
 }
 
-/** After a failed reading: read again at `lookAtMs`; marks made since stay. */
+/** After a failed reading: read again at `readAgainAtMs`; marks made since stay. */
 export async function postponeWatches(
   db: Kysely<Tables>,
-  watches: readonly { watch: Watch; lookAtMs: number | null }[],
+  watches: readonly { watch: Watch; readAgainAtMs: number | null }[],
 ): Promise<void> {
-  for (const { watch, lookAtMs } of watches) {
+  for (const { watch, readAgainAtMs } of watches) {
     await db
       .updateTable("watches")
-      .set({ due_block: null, look_at: lookAtMs, looks: watch.looks + 1 })
+      .set({ due_block: null, look_at: readAgainAtMs, looks: watch.readings + 1 })
       .where("account_id", "=", watch.accountId)
       .where("address", "=", watch.address)
       .where("version", "=", watch.version)

@@ -25,7 +25,7 @@ const attemptsMax = 3;
 
 /**
  * @param options.now Unix milliseconds, or any clock that does not go back
- * @param options.waitMsMax with the wait for a place; later, nobody looks at the page any more
+ * @param options.waitMsMax with the wait for a place; later, the page has been left
  */
 export function openSimulations(
   chain: SimulatedChain,

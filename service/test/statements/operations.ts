@@ -219,7 +219,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     const observations = watches.map((watch: Watch) => ({
       watch: { ...watch, known: nothingKnown },
       status: statusOf(toHex(watch.address), change),
-      lookAtMs: 1,
+      readAgainAtMs: 1,
     }));
     const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
       enqueue(tx, events, nowMs);
@@ -233,7 +233,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
       const watches = await due(chains.many)();
       await postponeWatches(
         db,
-        watches.map((watch) => ({ watch, lookAtMs: 1 })),
+        watches.map((watch) => ({ watch, readAgainAtMs: 1 })),
       );
     },
     "observer: very many paid": () => mark(hexes, 20),
