@@ -300,6 +300,17 @@ describe("the tree", () => {
     assert.deepEqual(wrong, []);
   });
 
+  test("each test that SECURITY.md names of the service and the executor is there", () => {
+    const page = readFileSync(join(root, "SECURITY.md"), "utf8");
+    const part = page.slice(page.indexOf("## The service"));
+    const names = [...part.matchAll(/`([a-z][a-z-]*(?:\/[a-z-]+)+)`/g)].map(([, name]) => name!);
+    assert.ok(names.length > 20);
+    const missing = names.filter(
+      (name) => !files.some((path) => `/${path}`.endsWith(`/${name}.test.ts`)),
+    );
+    assert.deepEqual(missing, []);
+  });
+
   test("no file is named for nothing in particular", () => {
     const vague = files.filter((path) =>
       /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),
