@@ -1,14 +1,13 @@
 // The store in one SQLite file: one server, and operators' commands beside it.
 //
-// The thread that answers reads, and writes through Kysely what is off the hot path. New records
-// are committed by a thread of their own (write-worker.ts), those looked up are read by another
-// (read-worker.ts), and a third copies the log into the file (checkpoint-worker.ts): each has its
-// own connection. A transaction of Kysely's may
-// outlive a turn of the event loop; the writing thread waits for it and holds nobody else up.
+// The thread that answers requests reads credentials. New records are committed by a thread of
+// their own (write-worker.ts), those looked up are read by another (read-worker.ts), Kysely's
+// statements are run by a third (statement-worker.ts), and a fourth copies the log into the file
+// (checkpoint-worker.ts). Each has its own connection; those that write wait for each other alone.
 
 import { existsSync } from "node:fs";
 import type Database from "better-sqlite3";
-import { Kysely } from "kysely";
+import { Kysely, SqliteDialect } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { migrate } from "./migrate.ts";
 import { connect } from "./sqlite/connect.ts";
@@ -36,13 +35,17 @@ const groupSizeMax = 256;
 export async function openSqlite(file: string, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
   const hot = connect(file);
-  const db = new Kysely<Tables>({ dialect: sqliteDialect(connect(file)) });
-  await migrate(db, "sqlite").catch(async (error) => {
-    await db.destroy();
+  await migrateFile(file).catch((error) => {
     hot.close();
     throw error;
   });
 
+  let fault: Error | undefined;
+  const db = new Kysely<Tables>({
+    dialect: sqliteDialect(file, (cause) => {
+      fault = cause;
+    }),
+  });
   const writer = startRecordWriter(file);
   const reader = startRecordReader(file);
   const checkpointer = checkpoints
@@ -69,6 +72,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
     async check() {
       writer.assertAcknowledging();
       await reader.find(Buffer.alloc(20));
+      if (fault) throw fault;
       if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
     },
     async close() {
@@ -80,6 +84,12 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       await checkpointer?.stop();
     },
   };
+}
+
+/** In this thread, which answers nobody yet, and need not wait for another to start. */
+async function migrateFile(file: string): Promise<void> {
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
+  await migrate(db, "sqlite").finally(() => db.destroy());
 }
 
 /** One read transaction for all keys of a turn: its locks cost more than a read. */

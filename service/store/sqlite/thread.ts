@@ -57,8 +57,8 @@ export function startThread<Message, Answer>(
   return {
     async ask(message, moved = []) {
       if (end) throw end;
-      worker.ref(); // an answer is due: the program does not end before it
       worker.postMessage(message, moved);
+      worker.ref(); // an answer is due: the program does not end before it
       return new Promise((resolve, reject) => asked.push({ resolve, reject }));
     },
     stop() {

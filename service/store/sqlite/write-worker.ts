@@ -5,6 +5,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import Database from "better-sqlite3";
 import { connect } from "./connect.ts";
 import { type Packed, unpack } from "./packed.ts";
+import { patiently } from "./patience.ts";
 
 /** Rows side by side, so that they cross in few pieces. */
 export type Group = {
@@ -19,8 +20,6 @@ export type Answer = { others: number[] } | { failure: string; message: string }
 
 /** Rows of one commit, but for what the last group brings. */
 const rowsMax = 1024;
-const busyMsMax = 5000;
-const retryMs = 1;
 
 const { file } = workerData as { file: string };
 const database = connect(file, 0);
@@ -55,24 +54,10 @@ function save(group: Group): number[] {
 }
 
 const commit = database.transaction((groups: Group[]) => groups.map(save)).immediate;
-const clock = new Int32Array(new SharedArrayBuffer(4));
-
-/** SQLite's own waiting sleeps longer each time, and past the moment the lock is free. */
-function commitPatiently(groups: Group[]): number[][] {
-  for (let waitedMs = 0; ; waitedMs += retryMs) {
-    try {
-      return commit(groups);
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (!code?.startsWith("SQLITE_BUSY") || waitedMs >= busyMsMax) throw error;
-    }
-    Atomics.wait(clock, 0, 0, retryMs);
-  }
-}
 
 function answer(groups: Group[]): Answer[] {
   try {
-    return commitPatiently(groups).map((others) => ({ others }));
+    return patiently(() => commit(groups)).map((others) => ({ others }));
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
     const { code, message } = error;

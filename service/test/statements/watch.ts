@@ -1,6 +1,7 @@
-// Every statement that this process gives its databases, by the drivers' own functions: also those
-// of libraries, and those that are prepared once.
+// Every statement that this process gives its databases, by the drivers' own functions and by what
+// goes to SQLite's thread: also those of libraries, and those that are prepared once.
 
+import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import pg from "pg";
 
@@ -18,6 +19,7 @@ export function watchStatements(): Map<string, Seen> {
     held.ms.push(ms);
   };
   watchSqlite(keep);
+  watchThreads(keep);
   watchPostgres(keep);
   return seen;
 }
@@ -51,6 +53,28 @@ function watchSqlite(keep: Keep): void {
     }
     return statement;
   } as typeof prepare;
+}
+
+/** From the question to its answer: the thread that asks does not wait for it. */
+function watchThreads(keep: Keep): void {
+  const { postMessage } = Worker.prototype;
+  const askedOf = new WeakMap<Worker, (() => void)[]>();
+  Worker.prototype.postMessage = function posted(this: Worker, ...args: unknown[]) {
+    const [message] = args as [{ sql?: string; parameters?: unknown[] }];
+    if (message.sql !== undefined) {
+      const { sql, parameters = [] } = message;
+      const asked = askedOf.get(this) ?? [];
+      if (!askedOf.has(this)) {
+        this.on("message", (answers: unknown[]) => {
+          for (const told of asked.splice(0, answers.length)) told();
+        });
+      }
+      askedOf.set(this, asked);
+      const began = performance.now();
+      asked.push(() => keep(sql, parameters, performance.now() - began));
+    }
+    return (postMessage as (...args: unknown[]) => void).apply(this, args);
+  } as typeof postMessage;
 }
 
 /** From the question to its answer: nobody's thread waits for it. */

@@ -1,0 +1,207 @@
+// Kysely's statements on a thread give what Kysely's own give in the thread that asks, but that
+// nobody else waits for them: one suite over both.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import Database from "better-sqlite3";
+import { CompiledQuery, type Dialect, Kysely, SqliteDialect, sql } from "kysely";
+import { openStore } from "../open.ts";
+import { type Store, UnavailableError } from "../store.ts";
+import { connect } from "./connect.ts";
+import { sqliteDialect } from "./dialect.ts";
+
+type Row = { id?: number; bytes: Uint8Array; number: number | null; text: string };
+type Tables = { rows: Row };
+
+const directory = mkdtempSync(join(tmpdir(), "dialect-"));
+after(() => rmSync(directory, { recursive: true }));
+
+const dialects: Record<string, (file: string) => Dialect> = {
+  "a thread": (file) => sqliteDialect(file, () => {}),
+  "the control, this thread": (file) => new SqliteDialect({ database: connect(file, 100) }),
+};
+
+/** So many turns of the event loop and a little time: whatever is on its way in this thread. */
+const somethingElse = () => sleep(20);
+
+for (const [name, dialect] of Object.entries(dialects)) {
+  const isThread = name === "a thread";
+  describe(`statements on ${name}`, () => {
+    const file = join(directory, `${isThread}.db`);
+    let db: Kysely<Tables>;
+    before(async () => {
+      db = new Kysely<Tables>({ dialect: dialect(file) });
+      await sql`create table rows (id integer primary key, bytes blob, number any,
+        text text unique)`.execute(db);
+    });
+    beforeEach(() => db.deleteFrom("rows").execute());
+    after(() => db.destroy());
+
+    const row = (text: string, bytes = Buffer.from("b")): Row => ({ bytes, number: null, text });
+    const insert = (...rows: Row[]) => db.insertInto("rows").values(rows);
+
+    test("SqliteError with its code, where SQLite refuses", async () => {
+      await insert(row("once")).execute();
+      const isUnique = (error: unknown) =>
+        error instanceof Database.SqliteError &&
+        error.name === "SqliteError" &&
+        error.code === "SQLITE_CONSTRAINT_UNIQUE" &&
+        error.message === "UNIQUE constraint failed: rows.text";
+      await assert.rejects(insert(row("once")).execute(), isUnique);
+      await assert.rejects(sql`select`.execute(db), { code: "SQLITE_ERROR" });
+    });
+
+    test("TypeError for a parameter that SQLite has no type for", async () => {
+      await assert.rejects(sql`select ${true}`.execute(db), TypeError);
+      await assert.rejects(sql`select ${new Date()}`.execute(db), TypeError);
+    });
+
+    test("what a transaction did is undone where it throws", async () => {
+      const failed = db.transaction().execute(async (transaction) => {
+        await transaction.insertInto("rows").values(row("undone")).execute();
+        throw new Error("no");
+      });
+      await assert.rejects(failed, /^Error: no$/);
+      assert.deepEqual(await db.selectFrom("rows").selectAll().execute(), []);
+    });
+
+    test("rows come as Buffers, numbers, strings and null", async () => {
+      const bytes = Buffer.from("part of a piece of memory that Buffers share");
+      await insert({ id: 7, bytes, number: 1.5, text: "a" }).execute();
+      await insert({ id: 8, bytes: new Uint8Array(), number: 2 ** 53 - 1, text: "é" }).execute();
+      const query = db.selectFrom("rows").select(["text", "bytes", "number", "id"]).orderBy("id");
+      const rows = await query.execute();
+      assert.deepEqual(rows, [
+        { text: "a", bytes, number: 1.5, id: 7 },
+        { text: "é", bytes: Buffer.alloc(0), number: 2 ** 53 - 1, id: 8 },
+      ]);
+      assert.ok(rows.every((each) => Buffer.isBuffer(each.bytes)));
+      assert.deepEqual(Object.keys(rows[0]!), ["text", "bytes", "number", "id"]);
+      await db.updateTable("rows").set({ number: null }).execute();
+      assert.equal((await query.execute())[0]!.number, null);
+    });
+
+    test("how many rows were changed, and the id of the last", async () => {
+      const inserted = await insert({ ...row("a"), id: 5 }, { ...row("b"), id: 6 }).execute();
+      assert.deepEqual(
+        inserted.map((each) => ({ ...each })),
+        [{ insertId: 6n, numInsertedOrUpdatedRows: 2n }],
+      );
+      const [updated] = await db.updateTable("rows").set({ number: 1 }).execute();
+      assert.equal(updated?.numUpdatedRows, 2n);
+      const removed = await db.deleteFrom("rows").where("id", "=", 5).returning("text").execute();
+      assert.deepEqual(removed, [{ text: "a" }]);
+    });
+
+    test("statements given at once keep their order, and a transaction is not parted", async () => {
+      const texts = Array.from({ length: 20 }, (_, number) => `${number}`);
+      const both = db.transaction().execute(async (transaction) => {
+        await transaction.insertInto("rows").values(row("first of two")).execute();
+        await somethingElse();
+        await transaction.insertInto("rows").values(row("second of two")).execute();
+      });
+      await Promise.all([both, ...texts.map((text) => insert(row(text)).execute())]);
+      const rows = await db.selectFrom("rows").select("text").orderBy("id").execute();
+      assert.deepEqual(
+        rows.map(({ text }) => text),
+        ["first of two", "second of two", ...texts],
+      );
+    });
+
+    test("this thread has its turn while another process holds the write lock", async () => {
+      const other = new Database(file);
+      other.exec("begin immediate");
+      const isWritten = insert(row("patient")).execute();
+      isWritten.catch(() => {});
+      await somethingElse();
+      other.exec("rollback");
+      other.close();
+      if (isThread) await isWritten;
+      else await assert.rejects(isWritten, { code: "SQLITE_BUSY" });
+    });
+  });
+}
+
+describe("the thread of statements", () => {
+  let store: Store;
+  let dataDirectory: string;
+  let workers: Worker[];
+  const { postMessage } = Worker.prototype;
+  /** Some 100 ms of SQLite's own work. */
+  const long = `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
+    select count(*) from n`;
+  const ask = (text: string) => store.db.executeQuery(CompiledQuery.raw(text));
+
+  beforeEach(async () => {
+    workers = [];
+    Worker.prototype.postMessage = function posted(this: Worker, ...args) {
+      if ("sql" in args[0] && !workers.includes(this)) workers.push(this);
+      return postMessage.apply(this, args);
+    };
+    dataDirectory = mkdtempSync(join(directory, "store-"));
+    store = await openStore({ dataDirectory });
+    await ask("select 1");
+    Worker.prototype.postMessage = postMessage;
+  });
+
+  test("UnavailableError for what waits and comes later, where it ends by itself", async () => {
+    await store.check();
+    const [worker] = workers;
+    const waiting = ask(long);
+    const ended = once(worker!, "exit");
+    worker!.terminate();
+    await assert.rejects(waiting, UnavailableError);
+    await ended;
+    await assert.rejects(ask("select 1"), UnavailableError);
+    await assert.rejects(
+      store.db.transaction().execute(async () => {}),
+      UnavailableError,
+    );
+    await assert.rejects(store.check(), /the statement thread has ended/);
+    await store.close();
+  });
+
+  test("a transaction that outlives the store's close fails, and leaves nothing", async () => {
+    const closed = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const values = { id: "acc_late", email: "late@example.com", created_at: 1 };
+    const late = store.db.transaction().execute(async (transaction) => {
+      await transaction.insertInto("accounts").values(values).execute();
+      begun.resolve();
+      await closed.promise;
+      await transaction.selectFrom("accounts").selectAll().execute();
+    });
+    await begun.promise;
+    await store.close();
+    closed.resolve();
+    await assert.rejects(late, UnavailableError);
+    const again = await openStore({ dataDirectory });
+    assert.deepEqual(await again.db.selectFrom("accounts").select("id").execute(), []);
+    await again.close();
+  });
+
+  test("keeps a program that waits for a statement, and no other", async () => {
+    const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
+    const program = `
+      import { CompiledQuery } from "kysely";
+      import { openStore } from ${JSON.stringify(new URL("../open.ts", import.meta.url).href)};
+      const store = await openStore(${JSON.stringify(config)});
+      await store.db.executeQuery(CompiledQuery.raw(${JSON.stringify(long)}));
+      console.log("answered");`;
+    const args = ["--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: import.meta.dirname,
+      timeout: 30_000,
+    });
+    assert.equal(stdout, "answered\n");
+    await store.close();
+  });
+});
