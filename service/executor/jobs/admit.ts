@@ -35,7 +35,7 @@ export function admit(
   budgets: Budgets,
   updates: JobUpdate[],
 ): Batch[] {
-  const refuse = ({ item: { job } }: Ready, reason: string) => {
+  const postpone = ({ item: { job } }: Ready, reason: string) => {
     const waitedSeconds = patience(budgetSeconds, pass.nowSeconds - job.detectedAtSeconds);
     // A new day has new budgets.
     const dueAtSeconds = Math.min(pass.nowSeconds + waitedSeconds, midnightAfter(pass.nowSeconds));
@@ -45,12 +45,12 @@ export function admit(
   let rest = ready.flatMap((each) => {
     const isTipped = pays !== "sponsor" && isCovered(pass, purse, each);
     if (pays !== "tips" || isTipped) return [{ ...each, isTipped }];
-    refuse(each, each.tokens ? "recovery_left_to_its_owner" : "tip_does_not_cover_gas");
+    postpone(each, each.tokens ? "recovery_left_to_its_owner" : "tip_does_not_cover_gas");
     return [];
   });
   for (;;) {
     const batches = batchesFor(pass, purse, rest);
-    const refused = new Set<Ready>();
+    const unpaid = new Set<Ready>();
     const trial = budgets.fork();
     for (const batch of batches) {
       const shares = sharesOf(batch, gasPerByte(purse));
@@ -62,13 +62,13 @@ export function admit(
         const cost = costs.get(share.address)!;
         const reason = trial.refusal(share, cost);
         if (reason) {
-          refused.add(batch.ready[index]!);
-          refuse(batch.ready[index]!, reason);
+          unpaid.add(batch.ready[index]!);
+          postpone(batch.ready[index]!, reason);
         } else trial.reserve(share, cost);
       });
     }
-    if (refused.size === 0) return batches;
-    rest = rest.filter((each) => !refused.has(each));
+    if (unpaid.size === 0) return batches;
+    rest = rest.filter((each) => !unpaid.has(each));
   }
 }
 
