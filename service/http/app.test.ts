@@ -150,6 +150,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
       }
       while (!answer.includes('"issues":[]')) await once(socket, "data");
       assertShape(answer, 413, "body_too_large");
+      if (connection === "close") await once(socket, "end");
       socket.destroy();
     }
   });

@@ -52,6 +52,8 @@ const restBytesMax = 8 * 2 ** 20;
  * the connection were closed at once: what is left of the body is read and dropped, to a bound.
  */
 function takeRest(request: IncomingMessage, reply: FastifyReply): void {
+  // Node closes with the answer where the request asked for a close: here it is done at the end.
+  if (!reply.raw.shouldKeepAlive) request.once("end", () => request.socket.end());
   reply.removeHeader("connection");
   reply.raw.shouldKeepAlive = true;
   let bytes = 0;

@@ -49,7 +49,9 @@ describe("POST /v1/address/check", () => {
     );
     const refused = answers.filter(({ statusCode }) => statusCode === 429);
     assert.deepEqual(refused.length, 1);
-    assert.match(String(refused[0]?.headers["retry-after"]), /^[12]$/);
+    const { "retry-after": seconds, ratelimit } = refused[0]!.headers;
+    assert.match(String(seconds), /^[12]$/);
+    assert.equal(ratelimit, `"check";r=0;t=${seconds}`);
     assert.equal((await post("check", other.apiKey, intent)).statusCode, 200);
     assert.equal((await post("create", busy.apiKey, intent)).statusCode, 200);
   });

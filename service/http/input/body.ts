@@ -32,12 +32,21 @@ export function parseJsonBody(
  */
 const membersMax = 200;
 
+/**
+ * Commas and opening brackets of a whole body. Terms of 24,576 bytes hold 768 arguments at most;
+ * 45,000 numbers took 300 ms to parse and to name, and 90,000 brackets 60 ms.
+ */
+const marksMax = 2_000;
+
 /** @throws {InvalidError} */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalid("not_utf8", "the body is not UTF-8");
-  const { members, isExact } = scan(bytes);
+  const { members, marks, isExact } = scan(bytes);
   if (members > membersMax) {
     throw invalid("too_many_fields", `the body has ${members} fields, more than ${membersMax}`);
+  }
+  if (marks > marksMax) {
+    throw invalid("too_many_values", "the body has more values than any valid intent");
   }
   const text = bytes.toString("utf8");
   const value = parseJsonText(text);
@@ -53,6 +62,9 @@ const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
 const point = 0x2e;
+const comma = 0x2c;
+/** The opening ones; closing ones are as many where the text is JSON. */
+const [square, curly] = [0x5b, 0x7b];
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 /** An `e` or `E` behind a digit; outside of strings others stand in `true` and `false` alone. */
@@ -60,11 +72,13 @@ const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
 /**
- * What a JSON text shows before it is parsed: the members of all its objects, which are the colons
- * outside its strings, and whether all its numbers are plain integers. @param bytes UTF-8
+ * What a JSON text shows before it is parsed, outside its strings: the members of all its objects,
+ * which are the colons; commas and opening brackets, more than which it has values at most by one;
+ * and whether all its numbers are plain integers. @param bytes UTF-8
  */
-function scan(bytes: Buffer): { members: number; isExact: boolean } {
+function scan(bytes: Buffer): { members: number; marks: number; isExact: boolean } {
   let members = 0;
+  let marks = 0;
   let isExact = true;
   let isString = false;
   for (let i = 0; i < bytes.length; i++) {
@@ -73,9 +87,10 @@ function scan(bytes: Buffer): { members: number; isExact: boolean } {
     else if (isString) {
       if (byte === backslash) i++;
     } else if (byte === colon) members++;
+    else if (byte === comma || byte === square || byte === curly) marks++;
     else if (byte === point || isExponent(bytes, i)) isExact = false;
   }
-  return { members, isExact };
+  return { members, marks, isExact };
 }
 
 /** `31337.0` and `3133.7e1` are the integer 31337 once they are parsed: other readers differ. */

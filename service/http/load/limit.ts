@@ -16,13 +16,26 @@ export async function spend(
   what: string,
 ): Promise<void> {
   const { admitted, retryMs } = await limiter.take(`${policy.name} ${whose}`, policy);
-  if (!admitted) throw overLimit(what, retryMs);
+  if (admitted) return;
+  const { name, burst, intervalMs } = policy;
+  throw overLimit(what, retryMs, (seconds) => ({
+    "ratelimit-policy": `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`,
+    ratelimit: `"${name}";r=0;t=${seconds}`,
+  }));
 }
 
-/** 429 `rate_limited`, which says when the next one is admitted. */
-export function overLimit(what: string, retryMs: number): Refusal {
+/**
+ * 429 `rate_limited`, which says when the next one is admitted.
+ *
+ * @param more headers, in place of those about the credential, which may have much left
+ */
+export function overLimit(
+  what: string,
+  retryMs: number,
+  more: (seconds: number) => Record<string, string> = () => ({}),
+): Refusal {
   const seconds = Math.max(1, Math.ceil(retryMs / 1000));
   return new Refusal("rate_limited", `${what}: try again in ${seconds} s`, {
-    headers: { "retry-after": String(seconds) },
+    headers: { "retry-after": String(seconds), ...more(seconds) },
   });
 }
