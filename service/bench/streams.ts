@@ -22,6 +22,7 @@ async function measure(count: number) {
   const server = await startApp({
     chains: chainsAt(world),
     draining: draining.signal,
+    limits: { connectionsMax: 16 * count },
     eventLimits: { streamsPerAddressMax: count, streamsPerClientMax: count, pollMs: 100 },
   });
   const base = await server.app.listen({ host: "127.0.0.1", port: 0 });

@@ -2,6 +2,7 @@
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { kindOf, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
@@ -102,12 +103,26 @@ const lingerMs = 1000;
 /** Answers what Node's HTTP parser refuses, for which there is no request object. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const { status, body } = toAnswer(
-    error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-      ? error
-      : new Refusal("invalid_request", "this is not an HTTP/1.1 request"),
+  const isKnown = error.code === "HPE_HEADER_OVERFLOW" || error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  const refusal = new Refusal("invalid_request", "this is not an HTTP/1.1 request");
+  endWith(socket, isKnown ? error : refusal);
+}
+
+/** Node's own answer to CONNECT is to hang up. */
+export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
+  const allow = "GET, HEAD, POST, OPTIONS";
+  endWith(
+    socket,
+    new Refusal("method_not_allowed", `this is no proxy: it takes ${allow}`, {
+      headers: { allow },
+    }),
   );
-  const headers = Object.entries({ ...socketHeaders, "content-length": Buffer.byteLength(body) });
+}
+
+function endWith(socket: Duplex, error: unknown): void {
+  const { status, body, headers: own } = toAnswer(error);
+  const length = { "content-length": String(Buffer.byteLength(body)) };
+  const headers = Object.entries({ ...socketHeaders, ...own, ...length });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${body}`);
   // A client that never closes its half would hold the socket for ever.

@@ -105,6 +105,17 @@ describe("creates where none may be under way", () => {
   });
 });
 
+test("405 to CONNECT, in our shape: Node would hang up", async () => {
+  const service = await startApp();
+  await service.app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = service.app.server.address() as { port: number };
+  const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
+  assert.match(answer, /^HTTP\/1.1 405 Method Not Allowed\r\n/);
+  assert.match(answer, /\r\nallow: GET, HEAD, POST, OPTIONS\r\n/);
+  assert.equal(JSON.parse(answer.split("\r\n\r\n")[1]!).error.code, "method_not_allowed");
+  await service.close();
+});
+
 test("the control: where there is a place, a create's credential is asked for", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
   await service.app.listen({ host: "127.0.0.1", port: 0 });

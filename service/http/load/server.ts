@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { corsHeaders } from "../headers.ts";
 import type { Parts } from "../parts.ts";
-import { refuseExpectation } from "../refuse.ts";
+import { refuseConnect, refuseExpectation } from "../refuse.ts";
 import type { Admission } from "./admission.ts";
 import { shedBody, shedHeaders, shedStatus } from "./shed.ts";
 import { serveBounded } from "./sockets.ts";
@@ -40,6 +40,7 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
     else listener(request, response);
   });
   server.on("checkExpectation", refuseExpectation);
+  server.on("connect", refuseConnect);
   return server;
 }
 
