@@ -28,7 +28,7 @@ const known = parseChains(
       chainId: 1,
       name: "Ethereum",
       rpcUrls: ["http://127.0.0.1:9"],
-      tokens: [{ symbol: "USDC", address: token, decimals: 6 }],
+      tokens: [{ symbol: "USDC", address: token, decimals: 6, recoverMin: "10000" }],
     },
     {
       chainId: 10,

@@ -1,5 +1,6 @@
 // GET /chains: spec/service.md §4.3. The listed chains and their tokens.
 
+import type { Chain } from "../chain/chains.ts";
 import type { Parts } from "./parts.ts";
 import type { Route } from "./routes.ts";
 
@@ -8,10 +9,13 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
     handler(_request, reply) {
       // The registry may list or unlist a chain at any minute.
       reply.header("cache-control", "public, max-age=60");
-      const listed = chains
-        .listed()
-        .map(({ chainId, name, tokens }) => ({ chainId, name, tokens }));
-      return reply.send({ factory, chains: listed });
+      return reply.send({ factory, chains: chains.listed().map(shown) });
     },
   };
+}
+
+/** Without what the operator's file says besides, for the executor. */
+function shown({ chainId, name, tokens }: Chain) {
+  const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
+  return { chainId, name, tokens: fields };
 }
