@@ -61,6 +61,19 @@ async function expect(
   return response;
 }
 
+/** Judges an answer that is 429. A slow machine needs more requests, as the limit fills again. */
+async function refused(path: string, request: InjectOptions & { method: "POST" }) {
+  for (let time = 0; time < 50; time++) {
+    const many = Array.from({ length: 100 }, () => service.app.inject(request));
+    const response = (await Promise.all(many)).find(({ statusCode }) => statusCode === 429);
+    if (!response) continue;
+    judge(response, path, "post");
+    answered.add(`post ${path} 429`);
+    return;
+  }
+  assert.fail(`${path}: nothing was refused of 5,000 requests`);
+}
+
 /** A create, or a check, with a key of its own: nobody's limit is in the way. */
 async function create(
   status: number,
@@ -139,9 +152,9 @@ describe("answers are as described, no header and no field besides", () => {
     const { clientId } = await newClientId(service);
     const headers = { "x-client-id": clientId, origin, "content-type": "application/json" };
     const request = { method: "POST", url: "/v1/address/create", headers, payload: "{}" } as const;
-    await Promise.all(Array.from({ length: 100 }, () => service.app.inject(request)));
-    await expect(429, "/address/create", request);
-    await expect(429, "/address/check", { ...request, url: "/v1/address/check" });
+    for (const path of intentPaths) {
+      await refused(path, { ...request, url: `/v1${path}` });
+    }
   });
 
   test("200 to a create by either credential, and 200, 304 and 404 on look-up", async () => {
