@@ -4,8 +4,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
+import { getAddress } from "viem";
 import { assertSound, launchBrowser } from "./browser.ts";
-import { create, createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
+import {
+  approve,
+  create,
+  createOrder,
+  execute,
+  mint,
+  openFresh,
+  readCode,
+  token,
+} from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 import { announceWallet } from "./test-wallet.ts";
 
@@ -30,14 +40,7 @@ before(async () => {
   browser = await launchBrowser();
   service = await startService();
   order = await createOrder(service);
-  many = await create(
-    service,
-    Array.from({ length: 32 }, (_, at) => ({
-      target: token.address,
-      function: "transfer(address to, uint256 amount)",
-      args: [`0x${(at + 1).toString(16).padStart(40, "a")}`, "1000"],
-    })),
-  );
+  many = await create(service, transfers(32));
   executed = await createOrder(service);
   await mint(service, executed.address, 25_000_000n);
   hash = await execute(service, executed);
@@ -47,6 +50,14 @@ after(async () => {
   await browser?.close();
   await service?.stop();
 });
+
+const receiverOf = (at: number): string => getAddress(`0x${at.toString(16).padStart(40, "a")}`);
+const transfers = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    target: token.address,
+    function: "transfer(address to, uint256 amount)",
+    args: [receiverOf(at + 1), "1000"],
+  }));
 
 /** How far down the page an element ends, in pixels. */
 const bottomOf = async (page: Page, selector: string): Promise<number> => {
@@ -85,6 +96,49 @@ describe("everything to pay by stands on one screen", () => {
       });
     }
   }
+});
+
+describe("32 calls", () => {
+  const callsOf = (page: Page) => page.locator("details", { hasText: "What paying does" }).first();
+
+  test("are folded after three, counted, and all there in their order", async () => {
+    const page = await openFresh(browser);
+    await page.goto(urlOf(many));
+    const calls = callsOf(page);
+    await calls.locator("summary").first().click();
+    const items = calls.locator("ol > li");
+    assert.equal(await items.filter({ visible: true }).count(), 3);
+    const rest = page.getByText("29 more calls");
+    await rest.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await items.filter({ visible: true }).count(), 32);
+    const texts = await items.allInnerTexts();
+    texts.forEach((text, at) => {
+      const said = text.replaceAll(/\s/g, "").toLowerCase();
+      assert.ok(said.includes(receiverOf(at + 1).toLowerCase()), `call ${at + 1}: ${text}`);
+    });
+    assert.equal(await calls.locator("ol").last().getAttribute("start"), "4");
+    await assertSound(page, "32 calls");
+    await page.context().close();
+  });
+
+  test("of which the last is hazardous are all open, and a notice names it", async () => {
+    const unlimited = approve(String(2n ** 256n - 1n));
+    const record = await create(service, [...transfers(31), unlimited]);
+    const page = await openFresh(browser);
+    await page.goto(urlOf(record));
+    await page.getByText("Call 32", { exact: false }).first().waitFor();
+    assert.equal(await callsOf(page).locator("ol > li").filter({ visible: true }).count(), 32);
+    await page.context().close();
+  });
+
+  test("of which none is hazardous stay folded", async () => {
+    const page = await openFresh(browser);
+    await page.goto(urlOf(many));
+    await page.getByText("29 more calls").waitFor({ state: "attached" });
+    assert.equal(await callsOf(page).locator("ol > li").filter({ visible: true }).count(), 0);
+    await page.context().close();
+  });
 });
 
 describe("the language", () => {

@@ -5,21 +5,26 @@ import { Said, useSpeech } from "../words/say.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
 import { Argument } from "./argument.tsx";
 import { partsOf } from "./function.ts";
+import { hazardsOf } from "./hazards.ts";
 import { InertText } from "./inert-text.tsx";
 import { findToken, isSame, sayCall, sayTip } from "./reading.ts";
 
-/** More are folded: nobody reads 32 calls before paying, and none of them may be missing. */
+/**
+ * More are folded, unless one of them is hazardous: nobody reads 32 calls before paying, and none
+ * of them may be missing.
+ */
 const shownMax = 3;
 
 export function Calls() {
-  const { intent } = useAbout();
+  const { intent, chains } = useAbout();
+  const isHazardous = hazardsOf(intent, chains).some(({ call = 0 }) => call > shownMax);
   const shown = intent.calls.slice(0, shownMax);
   const more = intent.calls.slice(shownMax);
   return (
     <>
       <CallList calls={shown} from={1} />
       {more.length > 0 && (
-        <details className="mt-3">
+        <details className="mt-3" open={isHazardous}>
           <summary className="font-medium">
             <Said as="moreCalls" n={more.length} />
           </summary>
