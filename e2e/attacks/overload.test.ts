@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newIntent, token } from "../../service/http/app-for-tests.ts";
+import { heldUpMs } from "../../service/test/held-up-for-tests.ts";
 import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
 import { at, type Outcome, openLoad } from "./open-loop-for-tests.ts";
 import { newKeys, type Server } from "./server-for-tests.ts";
@@ -26,9 +27,7 @@ function largeIntent() {
 const memoryBytes = ({ process: { pid } }: Server) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
 
-/** How long the thread that answers was ready to run so far, and other work had the processors. */
-const heldUpMs = ({ process: { pid } }: Server) =>
-  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+const heldUp = ({ process: { pid } }: Server) => heldUpMs(pid!);
 
 const mean = (values: number[]) => values.reduce((sum, each) => sum + each) / values.length;
 
@@ -82,10 +81,10 @@ for (const kind of deployments) {
     const offer = async (perSecond: number, ms = phaseMs) => {
       const streams = { create: creates(perSecond), lookup: lookups(100) };
       const ports = servers.map(({ port }) => port);
-      const heldUpBefore = servers.map(heldUpMs);
+      const heldUpBefore = servers.map(heldUp);
       const startedAt = performance.now();
       const outcome = await load.run({ ports, ms, streams });
-      const heldUp = servers.map((server, at) => heldUpMs(server) - heldUpBefore[at]!);
+      const lostMs = servers.map((server, at) => heldUp(server) - heldUpBefore[at]!);
       const created = statusOf(outcome, "create", 200);
       return {
         outcome,
@@ -94,7 +93,7 @@ for (const kind of deployments) {
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
         /** What other work, of the other server too, left of a processor for each. */
-        freePart: 1 - mean(heldUp) / (performance.now() - startedAt),
+        freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
     };
 
