@@ -87,6 +87,8 @@ export type TestApp = {
   parts: Parts;
   /** Lines logged so far. */
   logged: string[];
+  /** How often the limiter that servers share did not answer, and this one judged by itself. */
+  limiterFaults(): number;
   newKey(): Promise<{ accountId: string; apiKey: string }>;
   close(): Promise<void>;
 };
@@ -97,10 +99,11 @@ export async function startApp(
   const dataDirectory = mkdtempSync(join(tmpdir(), "app-"));
   const store = await openStore({ dataDirectory, databaseUrl: more.databaseUrl });
   const publicUrl = "http://127.0.0.1:8080";
+  let limiterFaults = 0;
   const accounts = await openAccounts(
     store,
     { publicUrl, signup: "open" },
-    { onLimiterFault: () => {}, onUsageFault: () => {} },
+    { onLimiterFault: () => limiterFaults++, onUsageFault: () => {} },
   );
   const logged: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => logged.push(line) });
@@ -126,6 +129,7 @@ export async function startApp(
     app,
     parts,
     logged,
+    limiterFaults: () => limiterFaults,
     async newKey() {
       const email = `${randomBytes(6).toString("hex")}@example.com`;
       const account = await createAccount(store.db, email, { atMs: Date.now() });
