@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { openLog, originsOnly } from "./log.ts";
 
@@ -26,4 +29,35 @@ test("errors, their stacks and causes are lines of JSON without the secret", () 
   const { err } = JSON.parse(lines[0]!);
   assert.match(err.message, /HTTP request failed. URL: https:\/\/rpc\.example/);
   assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
+});
+
+test("a process ends though whoever read its log is gone", async () => {
+  const program = `
+    import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
+    const log = openLog({ level: "info", role: "api" });
+    process.stdin.once("end", () => {
+      for (let line = 0; line < 3; line++) log.info("unread");
+      exitLogged(log, 7);
+    });
+    process.stdin.resume();
+    log.info("begun");`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+  await once(child.stdout, "data");
+  child.stdout.destroy();
+  await once(child.stdout, "close");
+  child.stdin.end();
+  const [code] = await once(child, "exit");
+  assert.equal(code, 7);
+});
+
+test("a process writes its whole log before it ends", async () => {
+  const program = `
+    import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
+    const log = openLog({ level: "info", role: "api" });
+    for (let line = 0; line < 2_000; line++) log.info({ line }, "x".repeat(100));
+    exitLogged(log, 0);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+  const lines = (await text(child.stdout)).trimEnd().split("\n");
+  assert.equal(JSON.parse(lines.at(-1)!).line, 1_999);
+  assert.equal(lines.length, 2_000);
 });

@@ -20,7 +20,7 @@ import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
 import { prepareDrain } from "./http/load/drain.ts";
 import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
-import { openLog, originsOnly } from "./log.ts";
+import { exitLogged, openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
 import { onStopSignals } from "./signals.ts";
 import { openStore } from "./store/open.ts";
@@ -190,10 +190,10 @@ function stopOnSignal(stops: Stops, draining: AbortController, log: Logger): voi
       for (const each of stops.toReversed()) await each();
     } catch (err) {
       log.error({ err }, "not everything was closed in good order");
-      process.exit(1);
+      return exitLogged(log, 1);
     }
     log.info("stopped");
-    process.exit(0);
+    await exitLogged(log, 0);
   };
   onStopSignals(drain, () => process.exit(1));
 }

@@ -8,6 +8,7 @@ import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { serveWorkersMetrics } from "../http/metrics.ts";
+import { exitLogged } from "../log.ts";
 import { onStopSignals } from "../signals.ts";
 
 /** Delays of a worker that dies again and again double from the first to the last of these. */
@@ -64,7 +65,7 @@ export async function runWorkers(program: string, config: Config, log: Logger): 
       log.error({ worker: id, pid }, "worker did not end in time; it is killed");
     const code = await endAll(signal, config.drainSeconds * 1000 + stopMsMax, late);
     log.info("stopped");
-    process.exit(code);
+    await exitLogged(log, code);
   };
   onStopSignals(drain, () => {
     for (const worker of running()) worker.process.kill("SIGKILL");
