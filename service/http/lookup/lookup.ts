@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
+import { heldRecordJson } from "../../store/record-json.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
@@ -12,8 +13,10 @@ export function lookup(parts: Parts): Route {
   const recent = recentTexts(limits.lookupCacheBytesMax);
 
   const find = async (digits: string): Promise<string> => {
-    const text = await store.findRecord(Buffer.from(digits, "hex"));
-    if (!text) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+    const address = Buffer.from(digits, "hex");
+    const terms = await store.findTerms(address);
+    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+    const text = heldRecordJson(address, terms, parts);
     recent?.set(digits, text);
     return text;
   };
