@@ -1,7 +1,7 @@
 // The store in one SQLite file: one server, and operators' commands beside it.
 //
 // The thread that answers requests reads terms and credentials, each by its key: a thread for the
-// look-ups was tried, answered 5 to 8 % more of them a second and 12 % fewer of those in memory.
+// look-ups answered 5 to 8 % more of them a second, and was taken out again.
 // New records are committed by a thread of their own (write-worker.ts), Kysely's statements are
 // run by another (statement-worker.ts), and a third copies the log into the file
 // (checkpoint-worker.ts). Each has its own connection; those that write wait for each other alone.
