@@ -18,11 +18,17 @@ export async function openProver(): Promise<Prover> {
     async satisfiable(condition) {
       if (typeof condition === "boolean") return condition;
       const solver = new Solver("QF_UFBV");
-      // Not eval_smtlib2_string: its thread reads the text after the caller has given it back.
-      solver.fromString(`${declarations}(assert ${smtBool(condition)})`);
-      const answer = await solver.check();
-      if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
-      return answer === "sat";
+      try {
+        // Not eval_smtlib2_string: its thread reads the text after the caller has given it back.
+        solver.fromString(`${declarations}(assert ${smtBool(condition)})`);
+        const answer = await solver.check();
+        if (answer === "unknown") throw new Error(`z3: ${solver.reasonUnknown()}`);
+        return answer === "sat";
+      } finally {
+        // Else the garbage collector does it, while Z3's thread checks the next condition in the
+        // same memory: the thread then fails or never ends.
+        solver.release();
+      }
     },
     close: () => killThreads(em),
   };
