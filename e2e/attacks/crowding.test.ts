@@ -69,11 +69,8 @@ for (const kind of deployments) {
       for (let client = 2; client < 12; client++) {
         for (let i = 0; i < 10; i++) (await ask(path, `192.0.2.${client}`)).hangUp();
       }
-      // Twice where a minute ends meanwhile. Where the database that the servers share does not
-      // answer in time, on a machine too busy, each counts by itself.
-      const faults = deployed.servers.reduce((sum, server) => sum + server.limiterFaults(), 0);
-      const most = 2 * 20 * (faults > 0 ? deployed.servers.length : 1);
-      assert.ok(calls > 0 && calls <= most, `${calls} calls, ${faults} faults of the limiter`);
+      // Twice where a minute ends meanwhile.
+      assert.ok(calls > 0 && calls <= 40, `${calls} calls`);
     });
 
     test("streams: its own share of each server and no more, the others keep theirs", async () => {

@@ -11,9 +11,10 @@ import { startCore } from "../../service/executor/test/faults/executor-for-tests
 import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
 import { attacker, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
 
-const { world, store, recordOf, save, pay, jobOf, goodPayments, chargedTo } = await prepareAttack({
-  tickMs: 200,
-});
+const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } =
+  await prepareAttack({
+    tickMs: 200,
+  });
 const oracle: Hex = "0x420000000000000000000000000000000000000F";
 const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with size times that. */
@@ -48,12 +49,6 @@ const start = (context: TestContext, perAccountMax = budget, more: object = {}) 
   return running;
 };
 
-const funded = async (many: number, accountId: string) => {
-  const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
-  await save(records, accountId);
-  await pay(records);
-  return records;
-};
 const isOver = async (records: AddressRecord[]) => {
   const jobs = await Promise.all(records.map(({ address }) => jobOf(address)));
   return jobs.some((job) => job?.reason === "account_budget_spent");

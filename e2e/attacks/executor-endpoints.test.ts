@@ -10,7 +10,7 @@ import { startCore } from "../../service/executor/test/faults/executor-for-tests
 import { count, fatesOf, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack();
-const { world, store, recordOf, save, pay, goodPayments } = attack;
+const { world, store, recordOf, save, pay, funded, goodPayments } = attack;
 
 type Call = { id: number; method: string; params: unknown[] };
 type Told = { status?: number; headers?: Record<string, string>; body?: unknown } | undefined;
@@ -58,9 +58,7 @@ async function secondsFor(context: TestContext, urls: string[], many: number): P
   context.after(running.stop);
   context.after(world.stopTicking);
   world.startTicking(500);
-  const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
-  await save(records, victim);
-  await pay(records);
+  const records = await funded(many, victim);
   const began = performance.now();
   await until(
     "all are executed",

@@ -18,7 +18,7 @@ import {
 } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack({ tickMs: 200 });
-const { world, store, recordOf, save, pay, jobOf, goodPayments, chargedTo } = attack;
+const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;
 /** Of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const payee: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
@@ -55,12 +55,6 @@ async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<
 }
 
 const purposes = () => store.db.selectFrom("executor_purposes").selectAll().execute();
-const funded = async (many: number, accountId: string, change: object = {}) => {
-  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
-  await save(records, accountId);
-  await pay(records);
-  return records;
-};
 const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 

@@ -24,7 +24,7 @@ import {
 } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack();
-const { world, store, recordOf, save, pay, contract, jobOf, goodPayments } = attack;
+const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
 const paced = paceBlocks(attack, 400);
 
 /** What good payments wait without an attack, in blocks, and the most they may wait under one. */
@@ -164,12 +164,7 @@ describe("good payments come through within 10 blocks of what they take without 
   describe("due addresses by the hundred, of which a pass takes five", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 5, batchItemsMax: 5 } });
-    const many = async (accountId: string) => {
-      const records = await Promise.all(Array.from({ length: count(200, 500) }, () => recordOf()));
-      await save(records, accountId);
-      await pay(records);
-      await world.mine();
-    };
+    const many = (accountId: string) => fundedInBlock(count(200, 500), accountId);
 
     test("those of another account come no later", async (context) => {
       await many(attacker);

@@ -10,7 +10,7 @@ import { startCore } from "../../service/executor/test/faults/executor-for-tests
 import { attacker, count, prepareAttack, until } from "./executor-world-for-tests.ts";
 
 const attack = await prepareAttack();
-const { world, store, recordOf, save, pay, jobOf, chargedTo } = attack;
+const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 const daySeconds = 86_400;
 
@@ -48,13 +48,6 @@ function start(context: TestContext, perAccountMax: bigint, adapt = (core: Parts
   return { ...running, simulations, aPass };
 }
 
-const funded = async (many: number, change: object = {}) => {
-  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
-  await save(records, attacker);
-  await pay(records);
-  await world.mine();
-  return records;
-};
 const reasonsOf = async (records: readonly AddressRecord[]) =>
   Promise.all(records.map(async ({ address }) => (await jobOf(address))?.reason));
 
@@ -69,7 +62,7 @@ async function secondsPass(seconds: number, aPass: () => Promise<void>) {
 describe("paid addresses of an account that has spent its budget", () => {
   test("are simulated a few times in an hour, not each minute", async (context) => {
     const [many, minutes] = [count(30, 400), count(30, 60)];
-    const hostile = await funded(many);
+    const hostile = await fundedInBlock(many, attacker);
     const { aPass, simulations, stop } = start(context, 1n);
     await until("all wait for the budget", async () =>
       (await reasonsOf(hostile)).every((reason) => reason === "account_budget_spent"),
@@ -83,7 +76,7 @@ describe("paid addresses of an account that has spent its budget", () => {
   });
 
   test("are looked at again at midnight, when there is a new budget", async (context) => {
-    const [record] = await funded(1);
+    const [record] = await fundedInBlock(1, attacker);
     const waiting = start(context, 1n);
     await until("it waits", async () => (await reasonsOf([record!]))[0] === "account_budget_spent");
     const { timestamp } = await world.client.getBlock();

@@ -8,7 +8,7 @@ import { startCore } from "../../service/executor/test/faults/executor-for-tests
 import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
 import { attacker, count, fatesOf, prepareAttack, until } from "./executor-world-for-tests.ts";
 
-const { world, store, recordOf, save, pay, jobOf } = await prepareAttack();
+const { world, store, fundedInBlock, jobOf } = await prepareAttack();
 /** Of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
@@ -54,13 +54,6 @@ const start = (context: TestContext) => {
   return running;
 };
 
-const funded = async (many: number, change: object = {}) => {
-  const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
-  await save(records, attacker);
-  await pay(records);
-  await world.mine();
-  return records;
-};
 const areWaiting = async (records: readonly AddressRecord[]) => {
   const jobs = await Promise.all(records.map(({ address }) => jobOf(address)));
   return jobs.every((job) => job?.reason === "executor_out_of_gas_money");
@@ -72,9 +65,13 @@ describe("an executor without money for gas", () => {
   test("tries each address once, then asks for its balance alone", async (context) => {
     await setMoney(1n);
     const { events, stop } = start(context);
-    const looks = () => events.filter(({ kind }) => kind === "stopped_for_balance").length;
-    const records = await funded(count(40, 300));
+    const timesOf = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
+    const looks = () => timesOf("stopped_for_balance");
+    const records = await fundedInBlock(count(40, 300), attacker);
     await until("all wait", () => areWaiting(records));
+    // The pass that made them wait goes on to look at new records, after its report.
+    const passes = timesOf("pass");
+    await until("that pass has ended", async () => timesOf("pass") > passes + 1);
     asked.clear();
     for (let time = 0; time < 10; time++) {
       const earlier = looks();
@@ -86,7 +83,7 @@ describe("an executor without money for gas", () => {
     assert.ok(timesAsked("eth_getBalance") <= 15, `${timesAsked("eth_getBalance")}`);
     context.diagnostic(`in 150 s: ${JSON.stringify(Object.fromEntries(asked))}`);
 
-    const later = await funded(2);
+    const later = await fundedInBlock(2, attacker);
     await until("those that came later wait too", () => areWaiting(later));
     assert.equal(timesAsked("eth_estimateGas"), later.length);
 
@@ -96,7 +93,7 @@ describe("an executor without money for gas", () => {
   });
 
   test("that has enough for a few executes all, a few at a time", async (context) => {
-    const records = await funded(10);
+    const records = await fundedInBlock(10, attacker);
     await setMoney(await moneyFor(400_000n));
     const { stop } = start(context);
     await untilLater("they are executed", () => areExecuted(records));
@@ -109,11 +106,13 @@ describe("an executor without money for gas", () => {
       function: "transfer(address to, uint256 amount)",
       args: [executor, "1"],
     };
-    const [dear] = await funded(1, { calls: Array.from({ length: 32 }, () => call) });
+    const [dear] = await fundedInBlock(1, attacker, {
+      calls: Array.from({ length: 32 }, () => call),
+    });
     await setMoney(await moneyFor(250_000n));
     const { stop } = start(context);
     await untilLater("it waits", () => areWaiting([dear!]));
-    const cheap = await funded(1);
+    const cheap = await fundedInBlock(1, attacker);
     await untilLater("another is executed", () => areExecuted(cheap));
     assert.ok(await areWaiting([dear!]));
     await stop();

@@ -96,6 +96,14 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
   const pay = (records: readonly AddressRecord[], amount?: bigint) =>
     world.pay(records.map((r) => ({ to: r.address, amount: amount ?? BigInt(r.intent.amount) })));
 
+  /** New addresses of the account, and their payments, which wait for a block. */
+  const funded = async (many: number, accountId: string, change: object = {}) => {
+    const records = await Promise.all(Array.from({ length: many }, () => recordOf(change)));
+    await save(records, accountId);
+    await pay(records);
+    return records;
+  };
+
   return {
     world,
     store,
@@ -103,6 +111,13 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     recordOf,
     save,
     pay,
+    funded,
+    /** As `funded`, and the payments are in a block. */
+    async fundedInBlock(many: number, accountId: string, change: object = {}) {
+      const records = await funded(many, accountId, change);
+      await world.mine();
+      return records;
+    },
     /** A contract with this code at an address of its own. */
     async contract(code: Hex): Promise<Hex> {
       const address = getAddress(`0x${(0xc0de0000n + ++salt).toString(16).padStart(40, "0")}`);
@@ -115,9 +130,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     },
     /** `more` payments of an honest account, and how many blocks each waits to be executed. */
     async goodPayments(many: number, accountId = victim): Promise<number[]> {
-      const records = await Promise.all(Array.from({ length: many }, () => recordOf()));
-      await save(records, accountId);
-      await pay(records);
+      const records = await funded(many, accountId);
       const from = await world.client.getBlockNumber();
       await until("the good payments are executed", async () =>
         (await fatesOf(world, records)).every((fate) => fate.executed === 1),

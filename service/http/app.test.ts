@@ -4,14 +4,20 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { exchange, newIntent, startApp, type TestApp, testChains } from "./app-for-tests.ts";
+import {
+  exchange,
+  listen,
+  newIntent,
+  startApp,
+  type TestApp,
+  testChains,
+} from "./app-for-tests.ts";
 
 let service: TestApp;
 let port: number;
 before(async () => {
   service = await startApp();
-  await service.app.listen({ host: "127.0.0.1", port: 0 });
-  port = (service.app.server.address() as { port: number }).port;
+  port = await listen(service);
 });
 after(() => service.close());
 
@@ -170,8 +176,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
 
   test("408 request_timeout where a head is not sent to its end in time", async () => {
     const strict = await startApp({ limits: { headersMsMax: 100 } });
-    await strict.app.listen({ host: "127.0.0.1", port: 0 });
-    const { port } = strict.app.server.address() as { port: number };
+    const port = await listen(strict);
     const answer = await raw("GET /v1/chains HTTP/1.1\r\nHost: x\r\nX-Slow: ", port);
     assertShape(answer, 408, "request_timeout");
     await strict.close();
@@ -184,8 +189,7 @@ describe("every refusal has the shape of spec §7, and CORS", () => {
 
   test("503 with Retry-After beyond what may be under way, and the rest is untouched", async () => {
     const busy = await startApp({ limits: { createsInFlightMax: 2 } });
-    await busy.app.listen({ host: "127.0.0.1", port: 0 });
-    const { port: busyPort } = busy.app.server.address() as { port: number };
+    const busyPort = await listen(busy);
     const { apiKey } = await busy.newKey();
     const credential = `Authorization: Bearer ${apiKey}\r\n`;
     const head = `POST /v1/address/create HTTP/1.1\r\n${closing}${credential}`;

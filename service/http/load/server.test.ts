@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { exchange, newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+import { exchange, listen, newIntent, startApp, type TestApp } from "../app-for-tests.ts";
 
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";
@@ -16,8 +16,7 @@ describe("creates where none may be under way", () => {
   let port: number;
   before(async () => {
     service = await startApp({ limits: { createsInFlightMax: 0 }, draining: draining.signal });
-    await service.app.listen({ host: "127.0.0.1", port: 0 });
-    port = (service.app.server.address() as { port: number }).port;
+    port = await listen(service);
   });
   after(() => service.close());
 
@@ -107,8 +106,7 @@ describe("creates where none may be under way", () => {
 
 test("405 to CONNECT, in our shape: Node would hang up", async () => {
   const service = await startApp();
-  await service.app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = service.app.server.address() as { port: number };
+  const port = await listen(service);
   const answer = await exchange(port, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n");
   assert.match(answer, /^HTTP\/1.1 405 Method Not Allowed\r\n/);
   assert.match(answer, /\r\nallow: GET, HEAD, POST, OPTIONS\r\n/);
@@ -118,8 +116,7 @@ test("405 to CONNECT, in our shape: Node would hang up", async () => {
 
 test("the control: where there is a place, a create's credential is asked for", async () => {
   const service = await startApp({ limits: { createsInFlightMax: 1 } });
-  await service.app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = service.app.server.address() as { port: number };
+  const port = await listen(service);
   const answer = await exchange(port, `POST ${create} HTTP/1.0\r\nHost: x\r\n\r\n`);
   assert.match(answer, /^HTTP\/1.1 401/);
   await service.close();
@@ -132,8 +129,7 @@ describe("requests that a connection sends before the last was answered", () => 
   let port: number;
   before(async () => {
     service = await startApp();
-    await service.app.listen({ host: "127.0.0.1", port: 0 });
-    port = (service.app.server.address() as { port: number }).port;
+    port = await listen(service);
   });
   after(() => service.close());
 
@@ -170,8 +166,7 @@ describe("answers that nobody takes", () => {
     service = await startApp({ limits: { createsInFlightMax: 4, lookupsInFlightMax: 4 } });
     // As if the client's window were full: what is written stays where it is.
     service.app.server.on("connection", (socket) => areTaken || socket.cork());
-    await service.app.listen({ host: "127.0.0.1", port: 0 });
-    port = (service.app.server.address() as { port: number }).port;
+    port = await listen(service);
   });
   after(() => service.close());
 
