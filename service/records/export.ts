@@ -6,7 +6,6 @@ import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { findCreated, readClock, startPlace } from "../store/created.ts";
 import { mendTerms } from "../store/record.ts";
-import { heldRecordJson } from "../store/record-json.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** Records that are read, or saved, together. */
@@ -28,7 +27,6 @@ export async function* exportRecords(
   sinceMs: number,
   tell: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
-  const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
   const untilMs = await readClock(store.db, store.dialect);
   const counts = { exported: 0, corrupt: 0 };
   const span = { from: sinceMs, until: untilMs };
@@ -36,18 +34,17 @@ export async function* exportRecords(
     const page = await findCreated(store.db, span, place, batchSize);
     place = page.next;
     const addresses = page.created.map(({ address }) => Buffer.from(fromHex(address)));
-    const terms = await Promise.all(addresses.map((address) => store.findTerms(address)));
     let piece = "";
-    addresses.forEach((address, index) => {
-      try {
-        piece += `${heldRecordJson(address, terms[index] ?? Buffer.alloc(0), parts)}\n`;
+    for (const found of await Promise.allSettled(addresses.map(store.findRecord))) {
+      if (found.status === "fulfilled") {
+        piece += `${found.value}\n`;
         counts.exported += 1;
-      } catch (error) {
-        if (!(error instanceof CorruptError)) throw error;
-        counts.corrupt += 1;
-        tell(error.message);
+        continue;
       }
-    });
+      if (!(found.reason instanceof CorruptError)) throw found.reason;
+      counts.corrupt += 1;
+      tell(found.reason.message);
+    }
     if (piece !== "") yield piece;
   }
   return { ...counts, untilMs };

@@ -4,10 +4,13 @@
 // whose single statement is its own transaction. Rows are sorted, so that two servers inserting the
 // same keys wait for each other and never in a circle.
 
+import { factoryAddress } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { migrate } from "./migrate.ts";
+import { heldRecordJson } from "./record-json.ts";
 import {
   type KeyedQuery,
   type KeyedReader,
@@ -45,12 +48,17 @@ export async function openPostgres(url: string): Promise<Store> {
     reads.push(read);
     return read;
   };
+  const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
   const terms = readerOf<{ terms: Buffer }>(termsByAddress);
 
   return {
     dialect: "postgres",
     saveRecord: save,
     findTerms: async (address) => (await terms(address))[0]?.terms,
+    async findRecord(address) {
+      const [row] = await terms(address);
+      return row && heldRecordJson(address, row.terms, parts);
+    },
     readerOf,
     prepared: async (statement) => (await available(pool.query(statement))).rows,
     db,

@@ -20,9 +20,14 @@ export function decodeRecord(address: Uint8Array, terms: Uint8Array, parts: Deco
     if (Buffer.compare(address, derived) === 0) return intent;
     throw new Error(`its terms derive 0x${Buffer.from(derived).toString("hex")}`);
   } catch (cause) {
-    const digits = Buffer.from(address).toString("hex");
-    throw new CorruptError(`the record of 0x${digits} is not served`, { cause });
+    throw notServed(address, cause);
   }
+}
+
+/** @param address 20 bytes */
+export function notServed(address: Uint8Array, cause: unknown): CorruptError {
+  const digits = Buffer.from(address).toString("hex");
+  return new CorruptError(`the record of 0x${digits} is not served`, { cause });
 }
 
 /** The records are of a factory that came before this one, or was made by somebody else. */

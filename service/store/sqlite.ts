@@ -1,9 +1,8 @@
 // The store in one SQLite file: one server, and operators' commands beside it.
 //
-// The thread that answers requests reads terms and credentials, each by its key: a thread for the
-// look-ups answered 5 to 8 % more of them a second, and was taken out again.
-// New records are committed by a thread of their own (write-worker.ts), Kysely's statements are
-// run by another (statement-worker.ts), and a third copies the log into the file
+// The thread that answers requests reads credentials. New records are committed by a thread of
+// their own (write-worker.ts), those looked up are read by another (read-worker.ts), Kysely's
+// statements are run by a third (statement-worker.ts), and a fourth copies the log into the file
 // (checkpoint-worker.ts). Each has its own connection; those that write wait for each other alone.
 
 import { existsSync } from "node:fs";
@@ -14,6 +13,7 @@ import { migrate } from "./migrate.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
+import { startRecordReader } from "./sqlite/record-reader.ts";
 import { startRecordWriter } from "./sqlite/record-writer.ts";
 import { startThread } from "./sqlite/thread.ts";
 import {
@@ -34,7 +34,7 @@ const groupSizeMax = 256;
  */
 export async function openSqlite(file: string, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
-  const hot = connect(file);
+  const hot = connect(file, { cacheMiB: 16 });
   await migrateFile(file).catch((error) => {
     hot.close();
     throw error;
@@ -47,6 +47,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
     }),
   });
   const writer = startRecordWriter(file);
+  const reader = startRecordReader(file);
   const checkpointer = checkpoints
     ? startThread(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
         ...{ file, name: "checkpoint" },
@@ -65,16 +66,18 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
     dialect: "sqlite",
     saveRecord: writer.save,
     findTerms: async (address) => (await terms(address))[0]?.terms,
+    findRecord: reader.find,
     readerOf,
     db,
     async check() {
       writer.assertAcknowledging();
-      hot.prepare("select 1").get();
+      await reader.find(Buffer.alloc(20));
       if (fault) throw fault;
       if (!existsSync(file)) throw new UnavailableError(`${file} is gone`);
     },
     async close() {
       await Promise.all(reads.map((read) => read.idle()));
+      await reader.stop();
       await writer.stop();
       await db.destroy();
       hot.close();

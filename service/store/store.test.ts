@@ -8,9 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import { fromHex, makeRecord } from "executable-address";
+import { intentOf } from "../bench/intents.ts";
 import type { openStore } from "./open.ts";
 import { openPostgres } from "./postgres.ts";
 import { startPostgres, type TestPostgres } from "./postgres-for-tests.ts";
+import { causeOf } from "./record.ts";
 import { openSqlite } from "./sqlite.ts";
 import { CorruptError, type NewRecord, type Store } from "./store.ts";
 
@@ -75,8 +78,31 @@ for (const name of ["sqlite", "postgres"] as const) {
       ]);
     });
 
+    test("CorruptError, for that record alone, where its terms derive another one", async () => {
+      const records = [1, 2, 3].map((number) => makeRecord(intentOf(number, 2_000_000_000)));
+      const [first, forged, last] = records.map((record) => ({
+        ...row(),
+        address: Buffer.from(fromHex(record.address)),
+        terms: Buffer.from(fromHex(record.terms)),
+      }));
+      await store.saveRecord(first!);
+      await store.saveRecord({ ...forged!, terms: first!.terms });
+      await store.saveRecord(last!);
+      const addresses = [first!, forged!, last!].map(({ address }) => address);
+      const found = await Promise.allSettled(addresses.map(store.findRecord));
+      assert.ok(found[1]?.status === "rejected" && found[1].reason instanceof CorruptError);
+      assert.match(found[1].reason.message, new RegExp(records[1]!.address.slice(2), "i"));
+      assert.match(causeOf(found[1].reason), /its terms derive 0x/);
+      for (const place of [0, 2]) {
+        const each = found[place]!;
+        assert.ok(each.status === "fulfilled");
+        assert.equal(each.value, JSON.stringify(records[place]));
+      }
+    });
+
     test("undefined for what is not held", async () => {
       assert.equal(await store.findTerms(randomBytes(20)), undefined);
+      assert.equal(await store.findRecord(randomBytes(20)), undefined);
     });
 
     test("whether the first create came by a client ID is kept", async () => {

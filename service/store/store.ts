@@ -32,6 +32,12 @@ export type Store = {
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
+   * The record held for 20 bytes of address, proved: the JSON text that create answered.
+   * @throws {CorruptError} where the terms held do not derive the address
+   */
+  findRecord(address: Uint8Array): Promise<string | undefined>;
+
+  /**
    * Makes a read that many requests wait for at once: the keys of one turn of the event loop share
    * a transaction or a round trip. Each call reads the primary, never a cache.
    */

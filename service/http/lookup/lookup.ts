@@ -2,7 +2,6 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { heldRecordJson } from "../../store/record-json.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
@@ -12,15 +11,6 @@ export function lookup(parts: Parts): Route {
   const { store, limits, metrics } = parts;
   const recent = recentTexts(limits.lookupCacheBytesMax);
 
-  const find = async (digits: string): Promise<string> => {
-    const address = Buffer.from(digits, "hex");
-    const terms = await store.findTerms(address);
-    if (!terms) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
-    const text = heldRecordJson(address, terms, parts);
-    recent?.set(digits, text);
-    return text;
-  };
-
   return {
     before: [budget(limits.lookupsInFlightMax, () => metrics.shed.inc({ route: "lookup" }))],
     handler(request, reply) {
@@ -28,7 +18,11 @@ export function lookup(parts: Parts): Route {
       const tags = request.headers["if-none-match"];
       const held = recent?.get(digits);
       if (held) return send(digits, held, tags, reply);
-      return find(digits).then((found) => send(digits, found, tags, reply));
+      return store.findRecord(Buffer.from(digits, "hex")).then((found) => {
+        if (!found) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
+        recent?.set(digits, found);
+        return send(digits, found, tags, reply);
+      });
     },
   };
 }

@@ -15,7 +15,7 @@ const logPagesMax = 16_384;
 const readersMsMax = 20;
 
 const { file } = workerData as { file: string };
-const database = connect(file, readersMsMax);
+const database = connect(file, { busyMsMax: readersMsMax });
 const descriptor = openSync(file, "r+"); // not every system syncs what was opened to read
 
 /** A full disk is no failed disk: the log keeps what was committed until there is room. */

@@ -2,11 +2,18 @@
 
 import Database from "better-sqlite3";
 
-/**
- * Its commits survive a power cut: better-sqlite3 itself opens WAL at NORMAL.
- * @param busyMsMax how long a statement waits for the write lock
- */
-export function connect(file: string, busyMsMax = 5000): Database.Database {
+type ConnectOptions = {
+  /** How long a statement waits for the write lock. */
+  busyMsMax?: number;
+  /** Memory for pages: with 2 most pages of an index are read anew. */
+  cacheMiB?: number;
+};
+
+/** Its commits survive a power cut: better-sqlite3 itself opens WAL at NORMAL. */
+export function connect(
+  file: string,
+  { busyMsMax = 5000, cacheMiB = 64 }: ConnectOptions = {},
+): Database.Database {
   const database = new Database(file, { timeout: 5000 }); // to enter WAL takes the lock
   database.pragma("journal_mode = wal");
   database.pragma("synchronous = full");
@@ -14,7 +21,7 @@ export function connect(file: string, busyMsMax = 5000): Database.Database {
   database.pragma("foreign_keys = on");
   database.pragma("wal_autocheckpoint = 0"); // checkpoint-worker.ts does it
   database.pragma("journal_size_limit = 268435456"); // bytes: back to it after a long read
-  database.pragma("cache_size = -65536"); // 64 MiB: with 2 most pages of an index are read anew
+  database.pragma(`cache_size = -${cacheMiB * 1024}`); // KiB
   database.pragma(`busy_timeout = ${busyMsMax}`);
   const journal = database.pragma("journal_mode", { simple: true });
   const synchronous = database.pragma("synchronous", { simple: true });

@@ -26,7 +26,8 @@ after(() => rmSync(directory, { recursive: true }));
 
 const dialects: Record<string, (file: string) => Dialect> = {
   "a thread": (file) => sqliteDialect(file, () => {}),
-  "the control, this thread": (file) => new SqliteDialect({ database: connect(file, 100) }),
+  "the control, this thread": (file) =>
+    new SqliteDialect({ database: connect(file, { busyMsMax: 100 }) }),
 };
 
 /** So many turns of the event loop and a little time: whatever is on its way in this thread. */

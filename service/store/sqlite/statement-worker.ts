@@ -18,7 +18,7 @@ export type Outcome =
   | { error: unknown };
 
 const { file } = workerData as { file: string };
-const database = connect(file, 0);
+const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 /**

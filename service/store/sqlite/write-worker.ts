@@ -22,7 +22,7 @@ export type Answer = { others: number[] } | { failure: string; message: string }
 const rowsMax = 1024;
 
 const { file } = workerData as { file: string };
-const database = connect(file, 0);
+const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 const insert = database.prepare(

@@ -1,0 +1,58 @@
+// Reads records from SQLite, proves them and writes them as JSON, in a thread of its own.
+
+import { parentPort, workerData } from "node:worker_threads";
+import Database from "better-sqlite3";
+import { factoryAddress } from "executable-address";
+import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { causeOf } from "../record.ts";
+import { heldRecordJson } from "../record-json.ts";
+import { CorruptError, termsByAddress } from "../store.ts";
+import { connect } from "./connect.ts";
+
+/** The JSON of a record, null where none is held, or why the one that is held is not served. */
+export type Found = string | null | { corrupt: string };
+
+/** In the order of the addresses; `failure`: SQLite's code. */
+export type Answer = { found: Found[] } | { failure: string; message: string };
+
+const { file } = workerData as { file: string };
+const database = connect(file, { cacheMiB: 112 });
+const port = parentPort as NonNullable<typeof parentPort>;
+const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
+
+/** One read transaction: its locks cost more than a read. */
+const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
+
+function find(address: Uint8Array): Found {
+  const row = held.get(address);
+  if (!row) return null;
+  try {
+    return heldRecordJson(address, row.terms, parts);
+  } catch (error) {
+    if (!(error instanceof CorruptError)) throw error;
+    return { corrupt: causeOf(error) };
+  }
+}
+
+function answer(addresses: Uint8Array[]): Answer {
+  try {
+    return { found: findAll(addresses) };
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    return { failure: error.code, message: error.message };
+  }
+}
+
+/** 20 bytes of each address. */
+port.on("message", (message: ArrayBuffer | "stop") => {
+  if (message !== "stop") {
+    const count = message.byteLength / 20;
+    port.postMessage([
+      answer(Array.from({ length: count }, (_, at) => Buffer.from(message, 20 * at, 20))),
+    ]);
+    return;
+  }
+  database.close();
+  port.close();
+});
