@@ -136,6 +136,7 @@ async function people({ store, nowMs, crowd }: World): Promise<Operations> {
     email: `${randomBytes(6).toString("hex")}@example.com`,
     password: "a long password",
   };
+  const digests = Array.from({ length: crowd }, () => randomBytes(32));
   const cookieOf = ({ setCookies }: { setCookies: string[] }) => ({
     cookie: setCookies.map((each) => each.split(";")[0]).join("; "),
   });
@@ -174,17 +175,16 @@ async function people({ store, nowMs, crowd }: World): Promise<Operations> {
     "account: usage of 92 days": () => listUsage(db, many, began),
     "credentials: very many at once": () =>
       Promise.all(
-        Array.from({ length: crowd / 2 }, () => [
-          holders.findApiKey(randomBytes(32)),
-          holders.findClientId(randomBytes(32)),
-        ]).flat(),
+        digests
+          .slice(0, crowd / 2)
+          .flatMap((digest) => [holders.findApiKey(digest), holders.findClientId(digest)]),
       ),
     "credentials: very many used, and counted": async () => {
-      for (let at = 0; at < crowd; at++) {
+      digests.forEach((digest, at) => {
         const use = { accountId: `acc_${at}`, kind: "apiKey" as const, atMs: nowMs };
-        usage.count({ ...use, digest: randomBytes(32) }, "created");
-        usage.seenInBrowser(randomBytes(32), nowMs);
-      }
+        usage.count({ ...use, digest }, "created");
+        usage.seenInBrowser(digest, nowMs);
+      });
       await usage.flush();
     },
     "limits: very many keys": () =>

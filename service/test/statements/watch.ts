@@ -11,8 +11,11 @@ export type Seen = { text: string; values: unknown[]; ms: number[] };
 /** From here on. What is opened later is seen. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
+  // Found once for each text: long ones take milliseconds of the turns that are measured.
+  const shapes = new Map<string, string>();
   const keep = (text: string, values: unknown[], ms: number) => {
-    const key = shapeOf(text);
+    const key = shapes.get(text) ?? shapeOf(text);
+    shapes.set(text, key);
     const held = seen.get(key) ?? { text, values, ms: [] };
     seen.set(key, held);
     Object.assign(held, { text, values });
