@@ -3,6 +3,7 @@
 // million rows and tells each operation's times; `npm test` asks it of fewer.
 
 import assert from "node:assert/strict";
+import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +12,12 @@ import { CompiledQuery } from "kysely";
 import { openStore } from "../../store/open.ts";
 import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
-import { heldUpMs } from "../held-up-for-tests.ts";
 import { fill } from "./account.ts";
 import { startCoverage } from "./coverage.ts";
 import { type Operations, openOperations } from "./operations.ts";
 import { plansOf, rowsReadBy } from "./plans.ts";
+import { turnsOf } from "./turns.ts";
+import type { Told } from "./turns-for-tests.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
 const isLong = process.env.ATTACKS === "long";
@@ -113,16 +115,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test(`none keeps the answering thread for longer than ${turnMsMax} ms`, {
       skip: isLong ? false : "of a machine that does other work it tells only that",
     }, async () => {
-      const told: Record<string, Record<"least" | "p50" | "max" | "statement", number>> = {};
-      for (const [name, run] of Object.entries(operations)) {
-        if (once.test(name)) continue;
-        const ms: number[] = [];
-        seen.clear();
-        for (let round = 0; round < rounds; round++) ms.push((await turnsOf(run)).longest);
-        const statement = Math.max(...[...seen.values()].map((each) => median(each.ms)));
-        const [least, max] = [Math.min(...ms), Math.max(...ms)];
-        told[name] = { least, p50: median(ms), max, statement };
-      }
+      const args = [String(size), directory].concat(postgres?.url ?? []);
+      const child = fork(join(import.meta.dirname, "turns-for-tests.ts"), args);
+      const told = await new Promise<Told>((resolve, reject) => {
+        child.once("message", resolve as (message: unknown) => void);
+        child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));
+      });
       console.table(told);
       // Other work of the machine falls on the rest.
       const long = Object.entries(told).filter(([, { least }]) => least > turnMsMax);
@@ -131,15 +129,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   });
 }
 
-const rounds = 21;
-/** These hash passwords, or close what others need. */
-const once = /^(sign-in: all of it|accounts: closed)$/;
 const readsOnly = /^\s*(select|with)\b/i;
 /** Which reads nothing. */
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Of some runs, until one is within `enough`: what else the machine does falls on the others. */
 async function leastMs({ db }: Store, text: string, values: unknown[], enough = 0) {
@@ -150,27 +143,4 @@ async function leastMs({ db }: Store, text: string, values: unknown[], enough = 
     least = Math.min(least, performance.now() - began);
   }
   return least;
-}
-
-/**
- * How long `run` took, and its longest turn of the event loop, in milliseconds, without what the
- * thread waited for a processor that other work had.
- */
-async function turnsOf(run: () => Promise<unknown>): Promise<{ longest: number; all: number }> {
-  let longest = 0;
-  const ownMs = () => performance.now() - heldUpMs(process.pid);
-  const began = ownMs();
-  let last = began;
-  let isOver = false;
-  const tick = () => {
-    const now = ownMs();
-    longest = Math.max(longest, now - last);
-    last = now;
-    if (!isOver) setImmediate(tick);
-  };
-  setImmediate(tick);
-  await run();
-  isOver = true;
-  tick();
-  return { longest, all: last - began };
 }

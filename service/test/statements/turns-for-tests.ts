@@ -1,0 +1,36 @@
+// A program: `node turns-for-tests.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which has the
+// store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
+// promises take 5 to 20 ms of an operation that has some thousands of them.
+
+import { openStore } from "../../store/open.ts";
+import { openOperations } from "./operations.ts";
+import { turnsOf } from "./turns.ts";
+import { watchStatements } from "./watch.ts";
+
+/** Milliseconds of the longest turn in each round, and of the statement that took longest. */
+export type Told = Record<string, Record<"least" | "p50" | "max" | "statement", number>>;
+
+const rounds = 21;
+/** These hash passwords, or close what others need. */
+const once = /^(sign-in: all of it|accounts: closed)$/;
+
+const [size = "", dataDirectory = "", databaseUrl] = process.argv.slice(2);
+const seen = watchStatements();
+const store = await openStore({ dataDirectory, databaseUrl }, false);
+const operations = await openOperations(store, Number(size));
+const told: Told = {};
+for (const [name, run] of Object.entries(operations)) {
+  if (once.test(name)) continue;
+  const ms: number[] = [];
+  seen.clear();
+  for (let round = 0; round < rounds; round++) ms.push((await turnsOf(run)).longest);
+  const statement = Math.max(0, ...[...seen.values()].map((each) => median(each.ms)));
+  told[name] = { least: Math.min(...ms), p50: median(ms), max: Math.max(...ms), statement };
+}
+await operations["accounts: closed"]!();
+await store.close();
+process.send!(told, () => process.disconnect());
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}

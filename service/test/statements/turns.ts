@@ -1,0 +1,28 @@
+// How long an operation keeps the thread that runs it.
+
+import { heldUpMs } from "../held-up-for-tests.ts";
+
+/**
+ * How long `run` took, and its longest turn of the event loop, in milliseconds, without what the
+ * thread waited for a processor that other work had.
+ */
+export async function turnsOf(
+  run: () => Promise<unknown>,
+): Promise<{ longest: number; all: number }> {
+  let longest = 0;
+  const ownMs = () => performance.now() - heldUpMs(process.pid);
+  const began = ownMs();
+  let last = began;
+  let isOver = false;
+  const tick = () => {
+    const now = ownMs();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (!isOver) setImmediate(tick);
+  };
+  setImmediate(tick);
+  await run();
+  isOver = true;
+  tick();
+  return { longest, all: last - began };
+}
