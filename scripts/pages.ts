@@ -18,19 +18,14 @@ const built = join(web, "dist/index.html");
 export function buildPages(): void {
   const stale = findNewerThanPages();
   if (stale.length === 0) return;
-  const vite = findVite();
-  if (!vite) {
+  if (!canBuild()) {
     const state = existsSync(built) ? "may be old" : "are not built: only the API is served";
     console.error(`The pages ${state}. To build them: npm ci && npm run build -w web`);
     return;
   }
   console.error("building the pages ...");
-  const options = { cwd: web, stdio: ["ignore", 2, 2] as ["ignore", 2, 2] };
-  const { status } = spawnSync(
-    process.execPath,
-    [vite, "build", "--logLevel", "error", "--emptyOutDir"],
-    options,
-  );
+  const build = [join(web, "build.ts")];
+  const { status } = spawnSync(process.execPath, build, { stdio: ["ignore", 2, 2] });
   if (status !== 0) throw new Error("the pages were not built; vite says why above");
 }
 
@@ -39,7 +34,7 @@ export function findNewerThanPages(): string[] {
   if (!existsSync(join(web, "index.html"))) return [];
   const sources = [
     ...["dashboard", "pay", "ui", "public"].flatMap((folder) => filesOf(join(web, folder))),
-    ...["index.html", "pay.html", "vite.config.ts"].map((name) => join(web, name)),
+    ...["index.html", "pay.html", "build.ts"].map((name) => join(web, name)),
     // The pages hold a copy of the library.
     ...filesOf(join(root, "address")),
     join(root, "package-lock.json"),
@@ -56,11 +51,11 @@ function filesOf(folder: string): string[] {
     .filter((path) => !/\.test\.|-for-tests|[\\/](dist|node_modules|test)[\\/]/.test(path));
 }
 
-function findVite(): string | undefined {
+function canBuild(): boolean {
   try {
-    const manifest = createRequire(join(web, "package.json")).resolve("vite/package.json");
-    return resolve(manifest, "../bin/vite.js");
+    createRequire(join(web, "package.json")).resolve("vite/package.json");
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

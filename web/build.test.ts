@@ -1,12 +1,12 @@
 // What the build promises to those who load it: how much, from where, and nothing inline.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { build } from "vite";
 
 const dist = mkdtempSync(join(tmpdir(), "web-build-"));
 const textOf = (path: string) => readFileSync(join(dist, path), "utf8");
@@ -29,12 +29,8 @@ const gzipBytes = (paths: readonly string[]) =>
   paths.reduce((sum, path) => sum + gzipSync(readFileSync(join(dist, path))).length, 0);
 
 describe("the web build", () => {
-  before(async () => {
-    await build({
-      root: import.meta.dirname,
-      logLevel: "error",
-      build: { outDir: dist, emptyOutDir: true },
-    });
+  before(() => {
+    execFileSync(process.execPath, [join(import.meta.dirname, "build.ts"), dist]);
   });
   after(() => rmSync(dist, { recursive: true }));
 

@@ -1,5 +1,5 @@
-// A program: `node turns-for-tests.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which has the
-// store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
+// A program: `node turns-for-tests.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which holds
+// the store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
 // promises take 5 to 20 ms of an operation that has some thousands of them.
 
 import { openStore } from "../../store/open.ts";
