@@ -227,7 +227,11 @@ export async function fill(
     await db.insertInto("event_positions").values({ account_id, position: size }).execute();
   }
   // PostgreSQL counts its rows by itself; SQLite plans without, as the service leaves it.
-  if (isPostgres) await sql`analyze`.execute(db);
+  if (!isPostgres) return;
+  // All of them at once may take longer than a statement may.
+  for (const { name } of await db.introspection.getTables()) {
+    await sql`analyze ${sql.table(name)}`.execute(db);
+  }
 }
 
 const numbersFrom = (from: number, last: number, isPostgres: boolean): Sql =>
