@@ -197,6 +197,21 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
+  test("on PostgreSQL while it is away, whichever way it is asked", async () => {
+    const own = await startPostgres();
+    const store = await openStore({ dataDirectory: directory, databaseUrl: own.url });
+    await own.stop();
+    const { address } = rowOf(1);
+    await assert.rejects(store.saveRecord(rowOf(1)), isUnavailable);
+    await assert.rejects(store.findTerms(address), isUnavailable);
+    await assert.rejects(store.db.selectFrom("records").selectAll().execute(), isUnavailable);
+    await assert.rejects(
+      store.db.transaction().execute(async () => {}),
+      isUnavailable,
+    );
+    await store.close();
+  });
+
   test("on PostgreSQL when the wait for a synchronous standby is cancelled", async () => {
     const databaseUrl = await postgres.newDatabase();
     const store = await openStore({ dataDirectory: directory, databaseUrl });

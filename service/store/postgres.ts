@@ -32,7 +32,15 @@ const int8Oid = 20;
 /** @param url `postgres://…`; the role may create tables */
 export async function openPostgres(url: string): Promise<Store> {
   const pool = connect(url);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: {
+        options: pool.options,
+        connect: () => available(pool.connect()),
+        end: () => pool.end(),
+      },
+    }),
+  });
   try {
     await assertDurable(pool);
     await migrate(db, "postgres");
