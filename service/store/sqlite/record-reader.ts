@@ -21,7 +21,7 @@ export type RecordReader = {
 };
 
 /** A group of this size leaves at once: the reading thread starts while requests are still read. */
-const groupSizeMax = 16;
+const groupSizeMax = 20;
 /** One is worked on while the next waits before the thread; without a bound 5 % fewer a second. */
 const groupsRunningMax = 2;
 
