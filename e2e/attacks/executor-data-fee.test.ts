@@ -12,9 +12,7 @@ import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tes
 import { attacker, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
 
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } =
-  await prepareAttack({
-    tickMs: 200,
-  });
+  await prepareAttack({ tickMs: 200 });
 const oracle: Hex = "0x420000000000000000000000000000000000000F";
 const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with size times that. */

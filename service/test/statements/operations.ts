@@ -357,7 +357,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     ...{ address, state: "waiting" as const, dueAtSeconds: 1, reason: null, notBeforeSeconds: 0 },
     ...{ failures: 0, paidFailures: 0, recoveryFailures: 0 },
   }));
-  let nonce = Math.max(size, (await ledger.readNextNonce(chainId, sender)) ?? 0);
+  let nonce = await ledger.readNextNonce(chainId, sender);
   const open = async (address: Hex) => {
     const fee = { maxFee: 1n, priorityFee: 1n };
     const signed = () => ({
