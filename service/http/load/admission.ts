@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Parts } from "../parts.ts";
 import { followLatency } from "./follow-latency.ts";
 import { shed } from "./shed.ts";
+import { whenAnswered } from "./when-answered.ts";
 
 /** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
 type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
@@ -38,7 +39,6 @@ export function openAdmission(most: number, onShed: () => void) {
   let working = 0;
 
   const leave = (raw: IncomingMessage, place: Place, statusCode: number) => {
-    if (place.isOver) return;
     underWay--;
     place.isOver = true;
     waiting.delete(raw);
@@ -82,9 +82,7 @@ export function openAdmission(most: number, onShed: () => void) {
       places.set(raw, place);
       underWay++;
       working++;
-      // When it is answered: a client that does not take its answer holds no place.
-      const left = () => leave(raw, place, reply.statusCode);
-      reply.raw.on("prefinish", left).on("close", left);
+      whenAnswered(reply, () => leave(raw, place, reply.statusCode));
       done();
     },
     /** An onRequest hook, the last: while its body is on its way, a request is not worked on. */

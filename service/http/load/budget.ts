@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { shed } from "./shed.ts";
+import { whenAnswered } from "./when-answered.ts";
 
 /**
  * An onRequest or preHandler hook that lets at most `max` requests be under way, until they are
@@ -16,16 +17,9 @@ export function budget(max: number, onShed: () => void) {
       return void shed(reply);
     }
     underWay++;
-    let isOver = false;
-    // A counter, not a Set of those under way: when V8 makes a Set's table anew, the old table
-    // refers to the new one, and once one of them lies in the old space, all that follow are kept
-    // until a full collection, with the requests in them.
-    const leave = () => {
-      if (isOver) return;
-      isOver = true;
+    whenAnswered(reply, () => {
       underWay--;
-    };
-    reply.raw.on("prefinish", leave).on("close", leave);
+    });
     done();
   };
 }
