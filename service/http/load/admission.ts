@@ -9,7 +9,14 @@ import { shed } from "./shed.ts";
 import { whenAnswered } from "./when-answered.ts";
 
 /** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
-type Place = { isWorking: boolean; isOver: boolean; sinceMs: number };
+type Place = { raw: IncomingMessage; isWorking: boolean; isOver: boolean; sinceMs: number };
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set when it is admitted. */
+    place?: Place;
+  }
+}
 
 /** A request whose body takes longer may be cut off to give its place to another. */
 const bodyMsMin = 1_000;
@@ -32,16 +39,15 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
-  const places = new WeakMap<IncomingMessage, Place>();
-  /** Requests whose bodies are on their way, oldest first. */
-  const waiting = new Set<IncomingMessage>();
+  /** Of requests whose bodies are on their way, oldest first. */
+  const waiting = new Set<Place>();
   let underWay = 0;
   let working = 0;
 
-  const leave = (raw: IncomingMessage, place: Place, statusCode: number) => {
+  const leave = (place: Place, statusCode: number) => {
     underWay--;
     place.isOver = true;
-    waiting.delete(raw);
+    waiting.delete(place);
     if (!place.isWorking) return;
     working--;
     const nowMs = performance.now();
@@ -49,15 +55,15 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 
   /** The oldest request whose body is late, which may be cut off for a new one. */
-  const slowest = (): IncomingMessage | undefined => {
+  const slowest = (): Place | undefined => {
     const [oldest] = waiting;
-    const isSlow = oldest && performance.now() - places.get(oldest)!.sinceMs >= bodyMsMin;
+    const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
     return isSlow ? oldest : undefined;
   };
 
-  const cut = (slow: IncomingMessage) => {
+  const cut = (slow: Place) => {
     waiting.delete(slow);
-    slow.socket.destroy();
+    slow.raw.socket.destroy();
   };
 
   /** Whether a request that comes now has to be refused. */
@@ -72,32 +78,36 @@ export function openAdmission(most: number, onShed: () => void) {
     /** To be called by a caller of {@link isFull} that refused a request. */
     refused: onShed,
     /** An onRequest hook. */
-    enter({ raw }: FastifyRequest, reply: FastifyReply, done: () => void) {
+    enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       if (isFull()) {
         onShed();
         return void shed(reply);
       }
       if (underWay >= most) cut(slowest()!);
-      const place = { isWorking: true, isOver: false, sinceMs: performance.now() };
-      places.set(raw, place);
+      const sinceMs = performance.now();
+      const place = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
+      request.place = place;
       underWay++;
       working++;
-      whenAnswered(reply, () => leave(raw, place, reply.statusCode));
+      whenAnswered(reply, () => leave(place, reply.statusCode));
       done();
     },
     /** An onRequest hook, the last: while its body is on its way, a request is not worked on. */
-    async awaitBody({ raw }: FastifyRequest) {
-      const place = places.get(raw)!;
-      if (place.isOver || raw.complete || raw.destroyed) return;
-      place.isWorking = false;
-      working--;
-      waiting.add(raw);
+    awaitBody(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
+      const place = request.place!;
+      const { raw, isOver } = place;
+      if (!isOver && !raw.complete && !raw.destroyed) {
+        place.isWorking = false;
+        working--;
+        waiting.add(place);
+      }
+      done();
     },
     /** Called when the body is there. */
-    begin({ raw }: FastifyRequest) {
-      const place = places.get(raw)!;
+    begin(request: FastifyRequest) {
+      const place = request.place!;
       if (place.isOver || place.isWorking) return;
-      waiting.delete(raw);
+      waiting.delete(place);
       place.isWorking = true;
       place.sinceMs = performance.now();
       working++;

@@ -64,7 +64,7 @@ export function serveBounded(server: Server, max: number, serve: RequestListener
     if (exchange.request.socket.destroyed) return;
     state.underWay = exchange;
     state.since = ++turn;
-    exchange.response.once("close", rest);
+    exchange.response.on("close", rest);
     serve(exchange.request, exchange.response as Parameters<RequestListener>[1]);
   };
   function rest(this: ServerResponse) {

@@ -17,11 +17,11 @@ export function lookup(parts: Parts): Route {
       const digits = addressDigits(addressOf(request));
       const tags = request.headers["if-none-match"];
       const held = recent?.get(digits);
-      if (held) return send(digits, held, tags, reply);
+      if (held) return answer(digits, held, tags, reply);
       return store.findRecord(Buffer.from(digits, "hex")).then((found) => {
         if (!found) throw new Refusal("not_found", `no intent is held for 0x${digits}`);
         recent?.set(digits, found);
-        return send(digits, found, tags, reply);
+        return answer(digits, found, tags, reply);
       });
     },
   };
@@ -56,14 +56,17 @@ export function addressDigits(text: string | undefined): string {
   });
 }
 
-/** The body of an address never changes, so the address itself is a strong validator. */
-function send(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
+/**
+ * The body of an address never changes, so the address itself is a strong validator.
+ * @returns what is to be sent: to return a reply costs its caller another turn of promises
+ */
+function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   const etag = `"${digits}"`;
   reply.header("cache-control", "public, max-age=31536000, immutable");
   reply.header("etag", etag);
   if (tags !== undefined && isAmong(etag, tags)) return reply.code(304).send();
   reply.header("content-type", "application/json; charset=utf-8");
-  return reply.send(body);
+  return body;
 }
 
 /** RFC 9110 §13.1.2: weak comparison, a list, or `*`. Our tags hold no comma. */
