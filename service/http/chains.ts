@@ -9,7 +9,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
     handler(_request, reply) {
       // The registry may list or unlist a chain at any minute.
       reply.header("cache-control", "public, max-age=60");
-      return reply.send({ factory, chains: chains.listed().map(shown) });
+      return { factory, chains: chains.listed().map(shown) };
     },
   };
 }

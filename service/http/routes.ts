@@ -13,7 +13,10 @@ import type {
 import { Refusal } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** `before` runs ahead of reading the body, in order, `whenRead` after it. HEAD comes with GET. */
+/**
+ * `before` runs ahead of reading the body, in order, `whenRead` after it. HEAD comes with GET.
+ * `handler` gives what is to be sent: a reply is a thenable, which costs 2.7 us more to return.
+ */
 export type Route = {
   before?: onRequestHookHandler[];
   whenRead?: preHandlerHookHandler[];

@@ -56,10 +56,7 @@ export function addressDigits(text: string | undefined): string {
   });
 }
 
-/**
- * The body of an address never changes, so the address itself is a strong validator.
- * @returns what is to be sent: to return a reply costs its caller another turn of promises
- */
+/** The body of an address never changes, so the address itself is a strong validator. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   const etag = `"${digits}"`;
   reply.header("cache-control", "public, max-age=31536000, immutable");

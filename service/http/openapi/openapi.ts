@@ -9,7 +9,7 @@ export function openapi(): Route {
     handler(_request, reply) {
       reply.header("cache-control", "public, max-age=60");
       reply.header("content-type", "application/json; charset=utf-8");
-      return reply.send(body);
+      return body;
     },
   };
 }

@@ -31,7 +31,8 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
       const found = await simulateOn(chainId)(subject).catch((error) =>
         refuseUnread(chainId, error),
       );
-      return reply.header("cache-control", "no-store").send(found);
+      reply.header("cache-control", "no-store");
+      return found;
     },
   };
 }

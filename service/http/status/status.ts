@@ -12,7 +12,8 @@ export function status({ limits, metrics }: Parts, statuses: Statuses): Route {
     async handler(request, reply) {
       const subject = await statuses.readSubject(addressOf(request));
       const found = await statuses.read(subject);
-      return reply.header("cache-control", "no-store").send(found);
+      reply.header("cache-control", "no-store");
+      return found;
     },
   };
 }
