@@ -165,7 +165,7 @@ function countWhenAnswered(
   { accounts, now }: AuthorizeParts,
   use: Use,
 ): void {
-  reply.raw.on("finish", () => {
+  reply.raw.once("finish", () => {
     if (reply.statusCode >= 500) return;
     const served = use === "create" ? "created" : "used";
     const outcome = reply.statusCode < 400 ? served : "refused";

@@ -69,7 +69,7 @@ export function serveBounded(server: Server, max: number, serve: RequestListener
   };
   function rest(this: ServerResponse) {
     const state = states.get(this.req.socket);
-    if (!state) return;
+    if (state?.underWay?.response !== this) return;
     state.underWay = undefined;
     state.since = ++turn;
     const next = state.queued.shift();
