@@ -15,7 +15,7 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * `before` runs ahead of reading the body, in order, `whenRead` after it. HEAD comes with GET.
- * `handler` gives what is to be sent. A reply is a thenable: returned, Fastify waits for it.
+ * `handler` gives what is to be sent: Fastify waits for a returned reply, which is a thenable.
  */
 export type Route = {
   before?: onRequestHookHandler[];

@@ -64,12 +64,12 @@ export function serveBounded(server: Server, max: number, serve: RequestListener
     if (exchange.request.socket.destroyed) return;
     state.underWay = exchange;
     state.since = ++turn;
-    exchange.response.on("close", rest);
+    exchange.response.once("close", rest);
     serve(exchange.request, exchange.response as Parameters<RequestListener>[1]);
   };
   function rest(this: ServerResponse) {
     const state = states.get(this.req.socket);
-    if (state?.underWay?.response !== this) return;
+    if (!state) return;
     state.underWay = undefined;
     state.since = ++turn;
     const next = state.queued.shift();
