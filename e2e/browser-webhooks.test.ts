@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { verifyWebhook } from "executable-address/webhook";
 import type { Browser, Page } from "playwright-core";
 import { executorKey } from "../scripts/local-chain.ts";
-import { startReceiver } from "../service/webhooks/world-for-tests.ts";
+import { startReceiver } from "../service/testing/webhooks/world.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, mint, openFresh } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";

@@ -10,7 +10,7 @@ import {
   type NewIntent,
   ServiceError,
 } from "executable-address/client";
-import { newIntent, startApp, type TestApp } from "../service/http/app-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../service/testing/app.ts";
 
 let service: TestApp;
 let baseUrl: string;

@@ -6,8 +6,8 @@ import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { collectDefaultMetrics, type Registry } from "prom-client";
 import { countEvents } from "../service/executor/metrics.ts";
-import { startApp, type TestApp } from "../service/http/app-for-tests.ts";
 import { createMetrics } from "../service/http/metrics.ts";
+import { startApp, type TestApp } from "../service/testing/app.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (name: string) => readFileSync(join(root, "deploy", name), "utf8");

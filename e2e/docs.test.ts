@@ -8,9 +8,9 @@ import { after, before, describe, test } from "node:test";
 import { initCodePrefix } from "executable-address";
 import { localChains, shopAddress } from "../scripts/local-chain.ts";
 import { parseChains } from "../service/chain/chains.ts";
-import { startApp, type TestApp, testChains } from "../service/http/app-for-tests.ts";
 import { statuses } from "../service/http/errors.ts";
-import { judgeStatus } from "../service/http/openapi/openapi-for-tests.ts";
+import { startApp, type TestApp, testChains } from "../service/testing/app.ts";
+import { judgeStatus } from "../service/testing/openapi.ts";
 
 const docs = resolve(import.meta.dirname, "../docs");
 const read = (page: string) => readFileSync(join(docs, page), "utf8");

@@ -48,7 +48,7 @@ function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => /\.(tsx?|css|js|svg)$/.test(path))
-    .filter((path) => !/\.test\.|-for-tests|[\\/](dist|node_modules|test)[\\/]/.test(path));
+    .filter((path) => !/\.test\.|[\\/](dist|node_modules|test)[\\/]/.test(path));
 }
 
 function canBuild(): boolean {

@@ -126,7 +126,7 @@ const files = walk("");
 const sources = files.filter((path) => /\.(ts|tsx|js|cjs)$/.test(path));
 const textOf = new Map(sources.map((path) => [path, readFileSync(join(root, path), "utf8")]));
 const isTest = (path: string) =>
-  /\.(test|bench)\.tsx?$|-for-tests\.ts$|\/(bench|test)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
+  /\.(test|bench)\.tsx?$|\/(bench|test|testing)\/|(^|\/)bench\.ts$|^e2e\//.test(path);
 
 const roomOf = (path: string) => {
   const rooms = Object.keys(mayImport).sort((a, b) => b.length - a.length);

@@ -11,9 +11,9 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { deriveAddress, encodeNewIntent, factoryAddress, type Hex } from "executable-address";
 import { freePort } from "executable-address-contracts/anvil";
-import { newIntent, token } from "./http/app-for-tests.ts";
 import { openStore } from "./store/open.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
+import { newIntent, token } from "./testing/app.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "main-"));
 after(() => rmSync(directory, { recursive: true }));

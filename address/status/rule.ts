@@ -1,6 +1,6 @@
 // The rule that tells the status of an address: a pure function of its intent, of what it holds
 // at one block and of the factory's events up to there. The library and the service read these
-// facts in their own ways and both ask this; service/chain/status/oracle-for-tests.ts is a second
+// facts in their own ways and both ask this; service/testing/chain/oracle.ts is a second
 // rule, written apart, that random histories hold it to.
 
 import { parseAddress } from "../abi/checksum.ts";

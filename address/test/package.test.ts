@@ -80,7 +80,7 @@ describe("the packed package", () => {
     assert.match(readFileSync(join(unpacked, Object.values(bin)[0] as string), "utf8"), /^#!/);
     const files = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
     for (const file of ["README.md", "LICENSE"]) assert.ok(files.includes(file), file);
-    const sourceFiles = /\.test\.|bench|-for-tests|(?<!\.d)\.ts$/;
+    const sourceFiles = /\.test\.|bench|(?<!\.d)\.ts$/;
     assert.deepEqual(
       files.filter((name) => sourceFiles.test(name)),
       [],

@@ -5,9 +5,9 @@ import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { findOrDrawSecret } from "../../service/accounts/secret.ts";
-import type { TestApp } from "../../service/http/app-for-tests.ts";
-import { openBrowser } from "../../service/http/browser-for-tests.ts";
-import { type Deployment, deployments, startDeployment } from "./deployments-for-tests.ts";
+import type { TestApp } from "../../service/testing/app.ts";
+import { openBrowser } from "../../service/testing/browser.ts";
+import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 for (const kind of deployments) {
   describe(`a copy of the database of ${kind}`, () => {

@@ -7,8 +7,8 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { openChainRpc } from "../../service/chain/rpc/chain-rpc.ts";
-import { newIntent, testChains } from "../../service/http/app-for-tests.ts";
-import { type Deployment, deployments, startDeployment } from "./deployments-for-tests.ts";
+import { newIntent, testChains } from "../../service/testing/app.ts";
+import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 const perClient = 8;
 

@@ -1,12 +1,12 @@
 // Somebody with many addresses searches among them: for as long as a search runs, nobody else may
-// wait for it. What each statement costs is held in service/test/statements/.
+// wait for it. What each statement costs is held in service/testing/statements/.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { type TestApp, token } from "../../service/http/app-for-tests.ts";
-import { openBrowser } from "../../service/http/browser-for-tests.ts";
-import { type Deployment, deployments, startDeployment } from "./deployments-for-tests.ts";
+import { type TestApp, token } from "../../service/testing/app.ts";
+import { openBrowser } from "../../service/testing/browser.ts";
+import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 /** More than one request searches. */
 const rows = 10_000;

@@ -7,9 +7,9 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { demoTokens } from "../../scripts/local-chain.ts";
 import { hintJobs } from "../../service/executor/desk/hints.ts";
-import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
-import { startProxy } from "../../service/executor/test/faults/rpc-proxy-for-tests.ts";
-import { attacker, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
+import { startCore } from "../../service/testing/executor/executor.ts";
+import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
+import { attacker, prepareAttack, until, victim } from "./executor-world.ts";
 
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } =
   await prepareAttack({ tickMs: 200 });

@@ -6,8 +6,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
-import { count, fatesOf, prepareAttack, until, victim } from "./executor-world-for-tests.ts";
+import { startCore } from "../../service/testing/executor/executor.ts";
+import { count, fatesOf, prepareAttack, until, victim } from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, funded, goodPayments } = attack;

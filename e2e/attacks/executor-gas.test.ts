@@ -7,15 +7,8 @@ import { deterministicDeployer, tip } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
 import { isHardhat } from "../../contracts/local-node.ts";
 import { demoTokens } from "../../scripts/local-chain.ts";
-import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
-import {
-  attacker,
-  count,
-  fatesOf,
-  prepareAttack,
-  until,
-  victim,
-} from "./executor-world-for-tests.ts";
+import { startCore } from "../../service/testing/executor/executor.ts";
+import { attacker, count, fatesOf, prepareAttack, until, victim } from "./executor-world.ts";
 
 const attack = await prepareAttack({ tickMs: 200 });
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;

@@ -8,7 +8,7 @@ import { factoryAddress } from "executable-address-contracts";
 import { parseTransaction } from "viem";
 import { isHardhat } from "../../contracts/local-node.ts";
 import type { Parts } from "../../service/executor/parts.ts";
-import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { startCore } from "../../service/testing/executor/executor.ts";
 import {
   assertAccounted,
   attacker,
@@ -21,7 +21,7 @@ import {
   prepareAttack,
   until,
   victim,
-} from "./executor-world-for-tests.ts";
+} from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;

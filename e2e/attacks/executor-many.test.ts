@@ -6,8 +6,8 @@ import { describe, type TestContext, test } from "node:test";
 import { type AddressRecord, batchCalldata, recoverCalldata, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import type { Parts } from "../../service/executor/parts.ts";
-import { startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
-import { attacker, count, prepareAttack, until } from "./executor-world-for-tests.ts";
+import { startCore } from "../../service/testing/executor/executor.ts";
+import { attacker, count, prepareAttack, until } from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;

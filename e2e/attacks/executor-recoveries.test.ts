@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeFunctionData, toHex } from "viem";
-import { isAtRest, startCore } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
 import {
   assertAccounted,
   attacker,
@@ -14,7 +14,7 @@ import {
   prepareAttack,
   until,
   victim,
-} from "./executor-world-for-tests.ts";
+} from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;

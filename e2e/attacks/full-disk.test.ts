@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { deployments } from "./deployments-for-tests.ts";
-import type { Told } from "./full-disk-for-tests.ts";
+import { deployments } from "./deployments.ts";
+import type { Told } from "./fill-disk.ts";
 
 const cycles = process.env.ATTACKS === "long" ? 8 : 2;
 const refused = "503 service_unavailable";
-const program = join(import.meta.dirname, "full-disk-for-tests.ts");
+const program = join(import.meta.dirname, "fill-disk.ts");
 
 /** To mount takes root, of a user namespace; PostgreSQL refuses to run as root. */
 const asNobody = "exec unshare --map-user=65534 --map-group=65534";

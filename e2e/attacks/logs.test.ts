@@ -8,9 +8,9 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newIntent } from "../../service/http/app-for-tests.ts";
-import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
-import type { Server } from "./server-for-tests.ts";
+import { newIntent } from "../../service/testing/app.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments.ts";
+import type { Server } from "./server.ts";
 
 const secret = "f00dfeed5ec2e7";
 const isLong = process.env.ATTACKS === "long";

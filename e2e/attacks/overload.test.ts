@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newIntent, token } from "../../service/http/app-for-tests.ts";
-import { heldUpMs } from "../../service/test/held-up-for-tests.ts";
-import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
-import { at, type Outcome, openLoad } from "./open-loop-for-tests.ts";
-import { newKeys, type Server } from "./server-for-tests.ts";
+import { newIntent, token } from "../../service/testing/app.ts";
+import { heldUpMs } from "../../service/testing/held-up.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments.ts";
+import { at, type Outcome, openLoad } from "./open-loop.ts";
+import { newKeys, type Server } from "./server.ts";
 
 const isLong = process.env.ATTACKS === "long";
 const phaseMs = isLong ? 10_000 : 1_500;

@@ -7,9 +7,9 @@ import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newIntent } from "../../service/http/app-for-tests.ts";
-import { type Deployment, deployments, startProcesses } from "./deployments-for-tests.ts";
-import { type Server, type ServerOptions, startServer } from "./server-for-tests.ts";
+import { newIntent } from "../../service/testing/app.ts";
+import { type Deployment, deployments, startProcesses } from "./deployments.ts";
+import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 const isLong = process.env.ATTACKS === "long";
 const filesMax = 1024;

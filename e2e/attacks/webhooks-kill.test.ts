@@ -11,8 +11,8 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type ServiceEvent } from "executable-address/client";
 import { executorKey } from "../../scripts/local-chain.ts";
-import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
-import { startReceiver } from "../../service/webhooks/world-for-tests.ts";
+import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
+import { startReceiver } from "../../service/testing/webhooks/world.ts";
 import { createOrder, mint } from "../pay-page.ts";
 import { admin, type Running, startService } from "../service.ts";
 

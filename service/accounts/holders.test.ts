@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openStore } from "../store/open.ts";
-import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { type Holders, openHolders } from "./holders.ts";
 
 let postgres: TestPostgres;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { openStore } from "../store/open.ts";
-import { startPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { startPostgres } from "../testing/postgres.ts";
 import { type Limiter, memoryLimiter, type Policy, policies, withLocalFallback } from "./limits.ts";
 import { postgresLimiter } from "./limits-postgres.ts";
 

@@ -16,8 +16,8 @@ import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning, type Pass } from "../executor/parts.ts";
 import { sweep } from "../executor/payments/sweep.ts";
 import { openStore } from "../store/open.ts";
-import { startPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { startPostgres } from "../testing/postgres.ts";
 
 const sizes = [10_000, 100_000, 1_000_000];
 const logs = 10_000;

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { startPostgres } from "../store/postgres-for-tests.ts";
+import { startPostgres } from "../testing/postgres.ts";
 import { intentOf } from "./intents.ts";
 import type { Job, Outcome } from "./load.ts";
 

@@ -9,8 +9,8 @@ import { type Kysely, sql } from "kysely";
 import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
 import { openStore } from "../store/open.ts";
-import { startPostgres } from "../store/postgres-for-tests.ts";
 import type { Dialect, Tables } from "../store/tables.ts";
+import { startPostgres } from "../testing/postgres.ts";
 
 const sizes = (process.env.SIZES ?? "10000,100000,1000000").split(",").map(Number);
 const rounds = Number(process.env.ROUNDS ?? 31);

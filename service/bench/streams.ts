@@ -9,9 +9,9 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { startWorld } from "../chain/status/world-for-tests.ts";
-import { startApp } from "../http/app-for-tests.ts";
-import { chainsAt, keepRecord } from "../http/status/app-for-tests.ts";
+import { startApp } from "../testing/app.ts";
+import { chainsAt, keepRecord } from "../testing/app-on-chain.ts";
+import { startWorld } from "../testing/chain/world.ts";
 
 if (process.argv[2] === "clients") await openClients(process.argv.slice(3));
 else await measure(Number(process.argv[2] ?? 1000));

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { openStore } from "../store/open.ts";
+import { addHook, happen, newAccount, startReceiver } from "../testing/webhooks/world.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { sender } from "../webhooks/send.ts";
 import { readSigningKey } from "../webhooks/sign.ts";
-import { addHook, happen, newAccount, startReceiver } from "../webhooks/world-for-tests.ts";
 
 const endpoints = Number(process.argv[2] ?? 1000);
 const rounds = Number(process.argv[3] ?? 3);

@@ -10,8 +10,6 @@ import { Registry } from "prom-client";
 import { localChains } from "../../scripts/local-chain.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
-import { executorCommands } from "./admin.ts";
-import { type Executor, startExecutor } from "./start.ts";
 import {
   type AnvilWorld,
   fatesOf,
@@ -19,7 +17,9 @@ import {
   startWorld,
   testConfig,
   until,
-} from "./test/anvil-world-for-tests.ts";
+} from "../testing/executor/anvil-world.ts";
+import { executorCommands } from "./admin.ts";
+import { type Executor, startExecutor } from "./start.ts";
 
 describe("the executor on a real chain", () => {
   let world: AnvilWorld;

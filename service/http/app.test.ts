@@ -4,14 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import {
-  exchange,
-  listen,
-  newIntent,
-  startApp,
-  type TestApp,
-  testChains,
-} from "./app-for-tests.ts";
+import { exchange, listen, newIntent, startApp, type TestApp, testChains } from "../testing/app.ts";
 
 let service: TestApp;
 let port: number;

@@ -9,8 +9,8 @@ import { after, before, describe, test } from "node:test";
 import { fromHex, type Intent, makeRecord } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { openStore } from "../store/open.ts";
-import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
 const program = resolve(import.meta.dirname, "../admin.ts");
 const folder = mkdtempSync(join(tmpdir(), "records-"));

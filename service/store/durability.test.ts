@@ -14,8 +14,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import pg from "pg";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { openStore } from "./open.ts";
-import { startPostgres, type TestPostgres } from "./postgres-for-tests.ts";
 import { UnavailableError } from "./store.ts";
 
 const rounds = Number(process.env.DURABILITY_ROUNDS ?? 6);

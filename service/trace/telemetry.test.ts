@@ -10,6 +10,10 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { startExecutor } from "../executor/start.ts";
+import { openStore } from "../store/open.ts";
+import { startApp } from "../testing/app.ts";
+import { keepRecord } from "../testing/app-on-chain.ts";
+import { startTracedNode } from "../testing/chain/traced-node.ts";
 import {
   type AnvilWorld,
   fatesOf,
@@ -17,13 +21,9 @@ import {
   startWorld,
   testConfig,
   until,
-} from "../executor/test/anvil-world-for-tests.ts";
-import { startApp } from "../http/app-for-tests.ts";
-import { keepRecord } from "../http/status/app-for-tests.ts";
-import { openStore } from "../store/open.ts";
+} from "../testing/executor/anvil-world.ts";
 import { startTelemetry } from "./telemetry.ts";
 import { inSpan } from "./trace.ts";
-import { startTracedNode } from "./traced-node-for-tests.ts";
 
 const log = pino({ level: "silent" });
 

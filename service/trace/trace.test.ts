@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { startWorld, type World } from "../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../http/app-for-tests.ts";
-import { chainsAt, keepRecord } from "../http/status/app-for-tests.ts";
 import { openLog } from "../log.ts";
+import { startApp, type TestApp } from "../testing/app.ts";
+import { chainsAt, keepRecord } from "../testing/app-on-chain.ts";
+import { startTracedNode } from "../testing/chain/traced-node.ts";
+import { startWorld, type World } from "../testing/chain/world.ts";
 import { formatTraceparent, parseTraceparent } from "./trace.ts";
-import { startTracedNode } from "./traced-node-for-tests.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";

@@ -12,8 +12,16 @@ import { pino } from "pino";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { openStore } from "../store/open.ts";
-import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
 import type { Store } from "../store/store.ts";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import {
+  addHook,
+  type Delivery,
+  happen,
+  newAccount,
+  type Reply,
+  startReceiver,
+} from "../testing/webhooks/world.ts";
 import { startDelivery } from "./deliver.ts";
 import { replay, sendTest } from "./deliveries/enqueue.ts";
 import { attemptsMax } from "./deliveries/finish.ts";
@@ -27,14 +35,6 @@ import {
 } from "./endpoints.ts";
 import { sender } from "./send.ts";
 import { readSigningKey, type SigningKey } from "./sign.ts";
-import {
-  addHook,
-  type Delivery,
-  happen,
-  newAccount,
-  type Reply,
-  startReceiver,
-} from "./world-for-tests.ts";
 
 const oracles: Record<string, (secret: string, delivery: Delivery) => unknown> = {
   standardwebhooks: (secret, { body, headers }) =>

@@ -9,10 +9,10 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "executable-address-contracts/anvil";
-import { type Server, startServer } from "../../e2e/attacks/server-for-tests.ts";
+import { type Server, startServer } from "../../e2e/attacks/server.ts";
 import { admin } from "../../e2e/service.ts";
-import { newIntent } from "../http/app-for-tests.ts";
-import { startPostgres, type TestPostgres } from "../store/postgres-for-tests.ts";
+import { newIntent } from "../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 
 let postgres: TestPostgres;
 before(async () => {

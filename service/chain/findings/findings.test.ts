@@ -7,15 +7,15 @@ import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { type Finding, type FindingCode, findingCodes } from "executable-address/client";
 import { deterministicDeployer } from "executable-address-contracts";
 import { concat, encodeFunctionData, getAddress, getContractAddress, parseAbi, toHex } from "viem";
-import { deployOdd } from "../simulation/odd-contracts-for-tests.ts";
+import { type Manner, NodeError } from "../../testing/chain/node.ts";
+import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import {
   type SimulatedWorld,
   shop,
   startSimulated,
   stranger,
-} from "../simulation/world-for-tests.ts";
-import { type Manner, NodeError } from "../status/node-for-tests.ts";
-import { payer } from "../status/world-for-tests.ts";
+} from "../../testing/chain/simulated.ts";
+import { payer } from "../../testing/chain/world.ts";
 import { openChecks } from "./checks.ts";
 
 const amount = "5000000";

@@ -10,8 +10,8 @@ import {
   shop,
   startSimulated,
   stranger,
-} from "../simulation/world-for-tests.ts";
-import { payer, recovery } from "../status/world-for-tests.ts";
+} from "../../testing/chain/simulated.ts";
+import { payer, recovery } from "../../testing/chain/world.ts";
 import { openChecks } from "./checks.ts";
 
 const count = Number(process.env.CHECKS ?? 60);

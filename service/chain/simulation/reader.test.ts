@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Manner } from "../status/node-for-tests.ts";
+import type { Manner } from "../../testing/chain/node.ts";
+import { type SimulatedWorld, startSimulated } from "../../testing/chain/simulated.ts";
 import { openSimulations } from "./reader.ts";
-import { type SimulatedWorld, startSimulated } from "./world-for-tests.ts";
 
 let world: SimulatedWorld;
 before(async () => {

@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Call } from "executable-address";
 import { getAddress } from "viem";
+import { NodeError } from "../../testing/chain/node.ts";
+import {
+  type SimulatedWorld,
+  startSimulated,
+  stranger,
+  transfer,
+} from "../../testing/chain/simulated.ts";
+import { startWorld } from "../../testing/chain/world.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
-import { NodeError } from "../status/node-for-tests.ts";
-import { startWorld } from "../status/world-for-tests.ts";
 import { openSimulations } from "./reader.ts";
-import { type SimulatedWorld, startSimulated, stranger, transfer } from "./world-for-tests.ts";
 
 let world: SimulatedWorld;
 before(async () => {

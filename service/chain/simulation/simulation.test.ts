@@ -3,14 +3,14 @@ import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Call, Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { getAddress, zeroAddress } from "viem";
-import { type Manner, NodeError, unhashed } from "../status/node-for-tests.ts";
+import { type Manner, NodeError, unhashed } from "../../testing/chain/node.ts";
 import {
   type SimulatedWorld,
   shop,
   startSimulated,
   stranger,
   transfer,
-} from "./world-for-tests.ts";
+} from "../../testing/chain/simulated.ts";
 
 const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const unlimited = (2n ** 256n - 1n).toString();

@@ -6,7 +6,6 @@ import type { AddressRecord, Hex } from "executable-address";
 import { type AddressStatus, readStatus } from "executable-address/status";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { getAbiItem, toEventSelector } from "viem";
-import { openChainRpc } from "../rpc/chain-rpc.ts";
 import {
   forgetful,
   type Manner,
@@ -14,9 +13,10 @@ import {
   narrow,
   startNode,
   unhashed,
-} from "./node-for-tests.ts";
+} from "../../testing/chain/node.ts";
+import { startWorld, type World } from "../../testing/chain/world.ts";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
-import { startWorld, type World } from "./world-for-tests.ts";
 
 type Read = (record: AddressRecord, rpcUrl: string) => Promise<AddressStatus>;
 

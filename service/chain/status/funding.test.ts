@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { encodeBalanceOf, type Hex } from "executable-address";
 import { getAddress } from "viem";
+import { recovery as owner, startWorld, type World } from "../../testing/chain/world.ts";
 import { callAt } from "../rpc/call-at.ts";
 import { fundingOf } from "./funding.ts";
 import { readHead } from "./view.ts";
-import { recovery as owner, startWorld, type World } from "./world-for-tests.ts";
 
 let world: World;
 before(async () => {

@@ -8,9 +8,9 @@ import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable
 import { type AddressState, type AddressStatus, readStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { parseAbiItem, zeroAddress } from "viem";
-import { expectedStatus } from "./oracle-for-tests.ts";
+import { expectedStatus } from "../../testing/chain/oracle.ts";
+import { recoverData, startWorld, type World } from "../../testing/chain/world.ts";
 import { openStatusReader } from "./reader.ts";
-import { recoverData, startWorld, type World } from "./world-for-tests.ts";
 
 const histories = Number(process.env.HISTORIES ?? 10);
 const firstSeed = Number(process.env.SEED ?? 1);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
 import { readStatus } from "executable-address/status";
+import { startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
-import { startWorld, type World } from "./world-for-tests.ts";
 
 /** Answers the native balance of whom it is asked about: as Celo's token does. */
 const coin: Hex = "0x600435315f5260205ff3";

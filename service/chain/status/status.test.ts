@@ -3,8 +3,8 @@ import { after, before, describe, test } from "node:test";
 import type { AddressRecord } from "executable-address";
 import { type AddressStatus, readStatus } from "executable-address/status";
 import { zeroAddress } from "viem";
+import { recovery, startWorld, type World } from "../../testing/chain/world.ts";
 import { openStatusReader, type StatusReader } from "./reader.ts";
-import { recovery, startWorld, type World } from "./world-for-tests.ts";
 
 let world: World;
 let clock = 0;

@@ -5,14 +5,14 @@ import type { AddressStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { startApp } from "../../http/app-for-tests.ts";
-import { chainsAt, keepRecord } from "../../http/status/app-for-tests.ts";
 import { openStore } from "../../store/open.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
+import { startApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";
+import { startWorld, testConfig, until } from "../../testing/executor/anvil-world.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { startExecutor } from "../start.ts";
-import { startWorld, testConfig, until } from "../test/anvil-world-for-tests.ts";
 import { openJobs } from "./progress.ts";
 import { openWake } from "./wake.ts";
 

@@ -5,11 +5,11 @@ import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../chain/status/probe.ts";
 import { openStore } from "../../store/open.ts";
-import { startPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
+import { fatesOf, saveRecords, until } from "../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, startCore } from "../../testing/executor/executor.ts";
+import { startPostgres } from "../../testing/postgres.ts";
 import type { Parts } from "../parts.ts";
-import { fatesOf, saveRecords, until } from "../test/anvil-world-for-tests.ts";
-import { isAtRest, prepare, startCore } from "../test/faults/executor-for-tests.ts";
 
 const { world, store: sqlite } = await prepare({ tickMs: 100 });
 const postgres = await startPostgres();

@@ -5,8 +5,8 @@ import { policies } from "../../accounts/limits.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origin-list.ts";
 import { rotateApiKey } from "../../accounts/rotate.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
-import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const rounds = 100;
 const actor = { atMs: Date.now() };

@@ -4,7 +4,7 @@ import { digestOf, newApiKey, newClientId } from "../../accounts/credentials.ts"
 import { memoryLimiter, type Policy, policies } from "../../accounts/limits.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origin-list.ts";
 import { rotateApiKey } from "../../accounts/rotate.ts";
-import { exchange, newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+import { exchange, newIntent, startApp, type TestApp } from "../../testing/app.ts";
 
 let service: TestApp;
 before(async () => {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { openBrowser } from "../browser-for-tests.ts";
-import { chainsAt } from "../status/app-for-tests.ts";
+import { startApp, type TestApp } from "../../testing/app.ts";
+import { chainsAt } from "../../testing/app-on-chain.ts";
+import { openBrowser } from "../../testing/browser.ts";
+import { startWorld, type World } from "../../testing/chain/world.ts";
 
 let world: World;
 let server: TestApp;

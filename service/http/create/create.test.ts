@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { InvalidError, verifyRecord } from "executable-address";
 import { UnavailableError } from "../../store/store.ts";
+import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { bodyBytesMax } from "../app.ts";
-import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
 
 let service: TestApp;
 let apiKey: string;

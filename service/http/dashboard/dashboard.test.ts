@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { originsMax } from "../../accounts/origins.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
-import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
-import { type Browser, openBrowser } from "../browser-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
+import { type Browser, openBrowser } from "../../testing/browser.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 let postgres: TestPostgres;
 before(async () => {

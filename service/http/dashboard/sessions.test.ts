@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
-import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
-import { openBrowser } from "../browser-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
+import { openBrowser } from "../../testing/browser.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const api = "/dashboard/api";
 

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createAccount } from "../../accounts/account.ts";
 import { openAccounts } from "../../accounts/open.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { openBrowser, password } from "../browser-for-tests.ts";
+import { startApp, type TestApp } from "../../testing/app.ts";
+import { openBrowser, password } from "../../testing/browser.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 let postgres: TestPostgres;
 before(async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { openBrowser } from "../browser-for-tests.ts";
+import { startApp, type TestApp } from "../../testing/app.ts";
+import { openBrowser } from "../../testing/browser.ts";
 
 describe("/dashboard/api/webhooks", () => {
   let service: TestApp;

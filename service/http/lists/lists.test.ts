@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origin-list.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
-import { newIntent, startApp, type TestApp } from "../app-for-tests.ts";
-import { openBrowser } from "../browser-for-tests.ts";
+import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
+import { openBrowser } from "../../testing/browser.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 type Page = { items: { address: string; reference: string | null }[]; next: string | null };
 const origin = "https://shop.example.com";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { exchange, listen, newIntent, startApp, type TestApp } from "../app-for-tests.ts";
+import { exchange, listen, newIntent, startApp, type TestApp } from "../../testing/app.ts";
 
 const create = "/v1/address/create";
 const elsewhere = "/v1/address/%63reate";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatAddress, type Hex } from "executable-address";
-import { newIntent, startApp, type TestApp, token } from "../app-for-tests.ts";
+import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 
 let service: TestApp;
 before(async () => {

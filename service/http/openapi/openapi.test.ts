@@ -10,13 +10,10 @@ import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origin-list.ts";
 import { headMsMax } from "../../chain/status/shared-head.ts";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
 import { eventBody } from "../../events/body.ts";
 import { CorruptError, UnavailableError } from "../../store/store.ts";
-import { bodyBytesMax, buildApp } from "../app.ts";
-import { exchange, newIntent, startApp, type TestApp, testChains } from "../app-for-tests.ts";
-import { statuses } from "../errors.ts";
-import { createMetrics } from "../metrics.ts";
+import { exchange, newIntent, startApp, type TestApp, testChains } from "../../testing/app.ts";
+import { startWorld, type World } from "../../testing/chain/world.ts";
 import {
   codesOf,
   document,
@@ -24,7 +21,10 @@ import {
   judge,
   judgeAs,
   judgeStatus,
-} from "./openapi-for-tests.ts";
+} from "../../testing/openapi.ts";
+import { bodyBytesMax, buildApp } from "../app.ts";
+import { statuses } from "../errors.ts";
+import { createMetrics } from "../metrics.ts";
 
 const origin = "https://shop.example.com";
 const strange = `0x${"1".repeat(40)}`;

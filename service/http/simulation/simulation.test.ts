@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord, serveWorld } from "../status/app-for-tests.ts";
+import { startApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
 
 const { world, server, get: getPath, stop } = await serveWorld();
 after(stop);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ServiceStatus } from "executable-address/status";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord } from "./app-for-tests.ts";
+import { startApp, type TestApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";
+import { startWorld, type World } from "../../testing/chain/world.ts";
 
 let world: World;
 let server: TestApp;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { readStatus } from "executable-address/status";
 import { headMsMax } from "../../chain/status/shared-head.ts";
-import { startWorld } from "../../chain/status/world-for-tests.ts";
-import { startApp } from "../app-for-tests.ts";
-import { chainsAt, keepRecord, serveWorld } from "./app-for-tests.ts";
+import { startApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
+import { startWorld } from "../../testing/chain/world.ts";
 
 const { world, server, get, stop } = await serveWorld();
 after(stop);

@@ -11,11 +11,11 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "../../store/open.ts";
-import { startPostgres } from "../../store/postgres-for-tests.ts";
-import { addHook, happen, newAccount, startReceiver } from "../world-for-tests.ts";
+import { startPostgres } from "../../testing/postgres.ts";
+import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 
 const rounds = process.env.FAULTS === "long" ? 200 : 6;
-const program = new URL("./deliverer-for-tests.ts", import.meta.url).pathname;
+const program = new URL("../../testing/webhooks/deliverer.ts", import.meta.url).pathname;
 
 async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {
   const args = [program, where, String(aheadMs)];

@@ -9,14 +9,14 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { addHook, happen, newAccount } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
 import { replay } from "../deliveries/enqueue.ts";
 import { listDeliveries } from "../deliveries/list.ts";
 import type { Sent } from "../send.ts";
 import { readSigningKey } from "../sign.ts";
-import { addHook, happen, newAccount } from "../world-for-tests.ts";
 
 type Sending = { host: string; answer(latencyMs: number): void };
 

@@ -1,6 +1,6 @@
 import { describe, test } from "node:test";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { prepare, startCore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { prepare, startCore } from "../../../testing/executor/executor.ts";
 
 const tenMinutes = 600;
 

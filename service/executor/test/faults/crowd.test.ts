@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { parseEventLogs } from "viem";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
 
 const { world, store } = await prepare();
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "../../../store/open.ts";
-import { startPostgres, type TestPostgres } from "../../../store/postgres-for-tests.ts";
 import type { Store } from "../../../store/store.ts";
 import {
   type AnvilWorld,
@@ -10,8 +9,9 @@ import {
   saveRecords,
   startWorld,
   until,
-} from "../anvil-world-for-tests.ts";
-import { isAtRest, rounds, startCore } from "./executor-for-tests.ts";
+} from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, rounds, startCore } from "../../../testing/executor/executor.ts";
+import { startPostgres, type TestPostgres } from "../../../testing/postgres.ts";
 
 describe("PostgreSQL, restarted in the middle", () => {
   let world: AnvilWorld;

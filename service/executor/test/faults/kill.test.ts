@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
 
-const program = fileURLToPath(new URL("./dying-for-tests.ts", import.meta.url));
+const program = fileURLToPath(new URL("../../../testing/executor/dying.ts", import.meta.url));
 const steps = [
   "before_sign",
   "before_store",

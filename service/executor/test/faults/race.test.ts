@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
 
 const confirmations = 4;
 

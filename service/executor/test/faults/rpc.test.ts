@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { httpEndpoint } from "../../../chain/rpc/endpoint.ts";
-import { fatesOf, saveRecords, until } from "../anvil-world-for-tests.ts";
-import { isAtRest, prepare, rounds, startCore } from "./executor-for-tests.ts";
-import { type Misbehaviour, startProxy } from "./rpc-proxy-for-tests.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import { type Misbehaviour, startProxy } from "../../../testing/executor/rpc-proxy.ts";
 
 const impatienceMs = 300;
 const spellMs = 1200;

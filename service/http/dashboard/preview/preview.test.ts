@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { startWorld, type World } from "../../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../../app-for-tests.ts";
-import { chainsAt, keepRecord } from "../../status/app-for-tests.ts";
+import { startApp, type TestApp } from "../../../testing/app.ts";
+import { chainsAt, keepRecord } from "../../../testing/app-on-chain.ts";
+import { startWorld, type World } from "../../../testing/chain/world.ts";
 import { openStatuses } from "../../status/source.ts";
 import { openPreviews } from "./preview.ts";
 

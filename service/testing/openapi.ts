@@ -26,7 +26,7 @@ export type Answered = {
   body: string;
 };
 
-const text = readFileSync(new URL("../../../spec/openapi.json", import.meta.url), "utf8");
+const text = readFileSync(new URL("../../spec/openapi.json", import.meta.url), "utf8");
 export const document: Document = JSON.parse(text);
 
 /** Beyond the document's own, which lets clients meet new fields, no answer may have others. */

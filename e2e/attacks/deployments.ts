@@ -1,9 +1,9 @@
 // The service as it is deployed: one server on SQLite, or two on one PostgreSQL. Attacks run on
 // both, and of two servers each is asked in turn: what is bounded for all is bounded over both.
 
-import { startApp, type TestApp } from "../../service/http/app-for-tests.ts";
-import { startPostgres, type TestPostgres } from "../../service/store/postgres-for-tests.ts";
-import { type Server, type ServerOptions, startServer } from "./server-for-tests.ts";
+import { startApp, type TestApp } from "../../service/testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
+import { type Server, type ServerOptions, startServer } from "./server.ts";
 
 export const deployments = ["one server on SQLite", "two servers on one PostgreSQL"] as const;
 

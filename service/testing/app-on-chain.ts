@@ -1,11 +1,11 @@
 // The service on a chain of its own, for tests of status and events.
 
 import { type AddressRecord, fromHex } from "executable-address";
-import { parseChains } from "../../chain/chains.ts";
-import type { Chains } from "../../chain/registry.ts";
-import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { startWorld, type World } from "../../chain/status/world-for-tests.ts";
-import { startApp, type TestApp } from "../app-for-tests.ts";
+import { parseChains } from "../chain/chains.ts";
+import type { Chains } from "../chain/registry.ts";
+import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { startWorld, type World } from "./chain/world.ts";
 
 /** A chain, the service that lists it, and GET of a path under /v1/address/. */
 export async function serveWorld() {

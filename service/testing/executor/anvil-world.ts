@@ -20,7 +20,7 @@ import { demoTokens, deployDemo, executorKey, localChainId } from "../../../scri
 import { parseChains } from "../../chain/chains.ts";
 import type { Store } from "../../store/store.ts";
 
-export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 
 export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;

@@ -3,11 +3,11 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAccount } from "../accounts/account.ts";
-import type { NewEvent } from "../events/watches.ts";
-import type { Store } from "../store/store.ts";
-import { enqueue } from "./deliveries/enqueue.ts";
-import { addEndpoint } from "./endpoints.ts";
+import { createAccount } from "../../accounts/account.ts";
+import type { NewEvent } from "../../events/watches.ts";
+import type { Store } from "../../store/store.ts";
+import { enqueue } from "../../webhooks/deliveries/enqueue.ts";
+import { addEndpoint } from "../../webhooks/endpoints.ts";
 
 export type Delivery = { path: string; headers: IncomingHttpHeaders; body: string };
 export type Reply = { status: number; headers?: Record<string, string>; body?: string } | "never";

@@ -8,8 +8,8 @@ import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { createAccount } from "../../service/accounts/account.ts";
 import { rotateApiKey } from "../../service/accounts/rotate.ts";
-import { token } from "../../service/http/app-for-tests.ts";
 import { openStore } from "../../service/store/open.ts";
+import { token } from "../../service/testing/app.ts";
 import { admin } from "../service.ts";
 
 const program = resolve(import.meta.dirname, "../../service/main.ts");

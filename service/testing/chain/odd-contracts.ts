@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Hex } from "executable-address";
 import { type Abi, getAddress } from "viem";
 import { type Artifact, readArtifact, runForge } from "../../../contracts/build.ts";
-import type { World } from "../status/world-for-tests.ts";
+import type { World } from "./world.ts";
 
 const contracts = join(import.meta.dirname, "../../../contracts");
 /** Of this process alone: test files run at the same time. */

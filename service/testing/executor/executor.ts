@@ -8,17 +8,17 @@ import { after } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import type { Chain } from "../../../chain/chains.ts";
-import { openStore } from "../../../store/open.ts";
-import { startPostgres } from "../../../store/postgres-for-tests.ts";
-import type { Store } from "../../../store/store.ts";
-import type { ExecutorEvent, Parts } from "../../parts.ts";
-import { run } from "../../run.ts";
-import { coresOf, type ExecutorParts } from "../../start.ts";
-import { startWorld, testConfig } from "../anvil-world-for-tests.ts";
+import type { Chain } from "../../chain/chains.ts";
+import type { ExecutorEvent, Parts } from "../../executor/parts.ts";
+import { run } from "../../executor/run.ts";
+import { coresOf, type ExecutorParts } from "../../executor/start.ts";
+import { openStore } from "../../store/open.ts";
+import type { Store } from "../../store/store.ts";
+import { startPostgres } from "../postgres.ts";
+import { startWorld, testConfig } from "./anvil-world.ts";
 
 /** Long form: npm run test:faults -w service sets it. */
-export const isLong = process.env.FAULTS === "long";
+const isLong = process.env.FAULTS === "long";
 
 /** How often something is repeated, in the short and in the long form. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);

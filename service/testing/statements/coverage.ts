@@ -14,7 +14,7 @@ const holdsSql =
  */
 const elsewhere = [
   /^(store\/(migrations|migrate|copy|postgres|sqlite))/,
-  /(^|\/)admin\.ts$|^test\/|-for-tests\.ts$/,
+  /(^|\/)admin\.ts$|^test(ing)?\//,
 ];
 
 /** Counts from here on. */

@@ -1,12 +1,12 @@
 // A real executor process that kills itself with SIGKILL at the step named on its command line,
-// the n-th time it comes there: node dying-for-tests.ts DATA_DIR CHAINS_FILE STEP
+// the n-th time it comes there: node dying.ts DATA_DIR CHAINS_FILE STEP
 
-import { readChains } from "../../../chain/chains.ts";
-import { openStore } from "../../../store/open.ts";
-import type { Parts } from "../../parts.ts";
-import { run } from "../../run.ts";
-import { coresOf } from "../../start.ts";
-import { partsFor } from "./executor-for-tests.ts";
+import { readChains } from "../../chain/chains.ts";
+import type { Parts } from "../../executor/parts.ts";
+import { run } from "../../executor/run.ts";
+import { coresOf } from "../../executor/start.ts";
+import { openStore } from "../../store/open.ts";
+import { partsFor } from "./executor.ts";
 
 const [dataDirectory, chainsFile, step] = process.argv.slice(2) as [string, string, string];
 

@@ -1,6 +1,6 @@
 // A browser at the dashboard, for tests: keeps cookies, and says which page asks.
 
-import type { TestApp } from "./app-for-tests.ts";
+import type { TestApp } from "./app.ts";
 
 export const password = "correct horse battery staple";
 

@@ -1,10 +1,10 @@
-// A deliverer as a process of its own, to be killed: node deliverer-for-tests.ts STORE
+// A deliverer as a process of its own, to be killed: node deliverer.ts STORE
 
 import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
-import { startDelivery } from "../deliver.ts";
-import { sender } from "../send.ts";
-import { readSigningKey } from "../sign.ts";
+import { startDelivery } from "../../webhooks/deliver.ts";
+import { sender } from "../../webhooks/send.ts";
+import { readSigningKey } from "../../webhooks/sign.ts";
 
 const where = process.argv[2]!;
 // Beside the test's own: as an operator's command is.

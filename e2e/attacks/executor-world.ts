@@ -6,13 +6,8 @@ import { type AddressRecord, fromHex, type Hex, makeRecord, toHex } from "execut
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { getAddress, parseEventLogs } from "viem";
 import type { Parts } from "../../service/executor/parts.ts";
-import {
-  fatesOf,
-  shop,
-  testConfig,
-  until,
-} from "../../service/executor/test/anvil-world-for-tests.ts";
-import { partsFor, prepare } from "../../service/executor/test/faults/executor-for-tests.ts";
+import { fatesOf, shop, testConfig, until } from "../../service/testing/executor/anvil-world.ts";
+import { partsFor, prepare } from "../../service/testing/executor/executor.ts";
 
 export { fatesOf, testConfig, until };
 

@@ -2,11 +2,11 @@
 
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { getAddress } from "viem";
-import { openChainRpc } from "../rpc/chain-rpc.ts";
-import { type Manner, startNode } from "../status/node-for-tests.ts";
-import { startWorld } from "../status/world-for-tests.ts";
-import { deployOdd } from "./odd-contracts-for-tests.ts";
-import { openSimulations } from "./reader.ts";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
+import { openSimulations } from "../../chain/simulation/reader.ts";
+import { type Manner, startNode } from "./node.ts";
+import { deployOdd } from "./odd-contracts.ts";
+import { startWorld } from "./world.ts";
 
 export const shop: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 export const stranger: Hex = getAddress(`0x${"55".repeat(20)}`);

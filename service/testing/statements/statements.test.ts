@@ -9,15 +9,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { CompiledQuery } from "kysely";
+import type { Told } from "measure-turns.ts";
 import { openStore } from "../../store/open.ts";
-import { startPostgres, type TestPostgres } from "../../store/postgres-for-tests.ts";
 import type { Store } from "../../store/store.ts";
+import { startPostgres, type TestPostgres } from "../postgres.ts";
 import { fill } from "./account.ts";
 import { startCoverage } from "./coverage.ts";
 import { type Operations, openOperations } from "./operations.ts";
 import { plansOf, rowsReadBy } from "./plans.ts";
 import { turnsOf } from "./turns.ts";
-import type { Told } from "./turns-for-tests.ts";
 import { type Seen, watchStatements } from "./watch.ts";
 
 const isLong = process.env.ATTACKS === "long";
@@ -116,7 +116,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       skip: isLong ? false : "of a machine that does other work it tells only that",
     }, async () => {
       const args = [String(size), directory].concat(postgres?.url ?? []);
-      const child = fork(join(import.meta.dirname, "turns-for-tests.ts"), args);
+      const child = fork(join(import.meta.dirname, "measure-turns.ts"), args);
       const told = await new Promise<Told>((resolve, reject) => {
         child.once("message", resolve as (message: unknown) => void);
         child.once("exit", (code) => reject(new Error(`it ended with ${code}`)));

@@ -5,7 +5,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import type { AddressState, AddressStatus, BlockReference } from "executable-address/status";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { parseAbi, size, zeroAddress } from "viem";
-import type { World } from "./world-for-tests.ts";
+import type { World } from "./world.ts";
 
 /** The status that `record` has at `block`, which the world's chain still has. */
 export async function expectedStatus(

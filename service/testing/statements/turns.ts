@@ -1,6 +1,6 @@
 // How long an operation keeps the thread that runs it.
 
-import { heldUpMs } from "../held-up-for-tests.ts";
+import { heldUpMs } from "../held-up.ts";
 
 /**
  * How long `run` took, and its longest turn of the event loop, in milliseconds, without what the

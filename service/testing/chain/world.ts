@@ -23,7 +23,7 @@ import {
 } from "viem";
 import { anvilChain } from "../../../contracts/anvil.ts";
 import { startLocalNode } from "../../../contracts/local-node.ts";
-import { openChainRpc } from "../rpc/chain-rpc.ts";
+import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 
 export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 export const recovery: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

@@ -1,4 +1,4 @@
-// A program: `node turns-for-tests.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which holds
+// A program: `node measure-turns.ts SIZE DIRECTORY [DATABASE_URL]` tells its parent, which holds
 // the store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
 // promises take 5 to 20 ms of an operation that has some thousands of them.
 

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromHex, type Hex } from "executable-address";
 import { sql } from "kysely";
-import { newIntent } from "../../service/http/app-for-tests.ts";
 import { openStore } from "../../service/store/open.ts";
-import { type Kind, startProcesses } from "./deployments-for-tests.ts";
-import { newKeys, type Server } from "./server-for-tests.ts";
+import { newIntent } from "../../service/testing/app.ts";
+import { type Kind, startProcesses } from "./deployments.ts";
+import { newKeys, type Server } from "./server.ts";
 
 /** How often each answer was given. */
 type Counted = Record<string, number>;
