@@ -4,7 +4,7 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
-import type { PurposeKind } from "../../store/migrations/003-executor.ts";
+import type { PurposeKind } from "../../store/tables/executor.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Payer } from "../jobs/budgets.ts";
 import type { Fee } from "../transactions/fees.ts";

@@ -13,7 +13,7 @@ const holdsSql =
  * writing threads, not in the one that answers.
  */
 const elsewhere = [
-  /^(store\/(migrations|migrate|copy|postgres|sqlite))/,
+  /^(store\/(tables|migrate|copy|postgres|sqlite))/,
   /(^|\/)admin\.ts$|^test(ing)?\//,
 ];
 

@@ -1,13 +1,23 @@
-// What became of the addresses that received money, for each account that created them, and the
-// events that say so. Times are Unix milliseconds; blocks are numbers of the row's chain.
+// What accounts call their addresses, what became of those that received money, the events that say
+// so, and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
 
-import { type Kysely, sql } from "kysely";
-import type { Bytes, Dialect } from "../dialect.ts";
+import { sql } from "kysely";
+import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 export type EventTables = {
   /**
-   * One for each account and address once money was seen to come. `state` to `surplus` are what was
-   * last said; `sequence` counts what was said. Observed again from `due_block` on, or at
+   * What an account calls its addresses: one for each that has one. `created_at` is the owner's,
+   * as in owners.
+   */
+  address_references: {
+    account_id: string;
+    address: Bytes;
+    reference: string;
+    created_at: number;
+  };
+  /**
+   * One for each account and address once money was seen to come. `state` to `settled_at` are
+   * what was last said; `sequence` counts what was said. Observed again from `due_block` on, or at
    * `look_at`; a row with neither waits for money. `marked_block` is where it last came.
    */
   watches: {
@@ -51,20 +61,43 @@ export type EventTables = {
     created_at: number;
     body: string;
   };
+  /**
+   * What each account asked for, was paid, executed and returned. `day` counts from 1970-01-01,
+   * UTC. Amounts are decimal, in base units, of any length: no database here adds 256 bits. A
+   * reorganisation may make a day's negative.
+   */
+  money_days: {
+    account_id: string;
+    day: number;
+    chain_id: number;
+    token: Bytes;
+    asked_count: number;
+    asked: string;
+    paid: string;
+    executed: string;
+    returned: string;
+  };
+  /** The last of an account's addresses that is counted as asked for. */
+  money_places: { account_id: string; created_at: number; address: Bytes };
 };
 
-export async function up(db: Kysely<EventTables>, dialect: Dialect): Promise<void> {
+export function statements(dialect: Dialect): Statement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
-  const statements = [
+  return [
+    sql`create table address_references (account_id text not null, address ${bytes} not null,
+        reference text not null, created_at bigint not null, primary key (account_id, address))`,
+    sql`create index address_references_reference
+        on address_references (account_id, reference, created_at, address)`,
     sql`create table watches (account_id text not null, address ${bytes} not null,
         chain_id bigint not null, token ${bytes} not null, created_at bigint not null,
         marked_block bigint not null, due_block bigint, look_at bigint, looks bigint not null,
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    sql`create index watches_due on watches (chain_id, due_block)`,
-    sql`create index watches_look on watches (chain_id, look_at)`,
-    sql`create index watches_block on watches (chain_id, block_number)`,
+    // What is due is read account by account, and after a reorganisation a block's part at a time.
+    sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
+    sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
+    sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
     sql`create index watches_state on watches (account_id, state, created_at, address)`,
     sql`create index watches_settled on watches (account_id, settled_at, address)`,
     sql`create table watch_anchors (chain_id bigint not null, number bigint not null,
@@ -81,8 +114,13 @@ export async function up(db: Kysely<EventTables>, dialect: Dialect): Promise<voi
         primary key (account_id, position))`,
     sql`create index events_address on events (account_id, address, sequence)`,
     sql`create index events_age on events (created_at)`,
-    // The other owners of an address that is paid are found by it.
-    sql`create index later_owners_address on later_owners (address, created_at)`,
+    // A replay asks for the events that an account was told of in a span of time.
+    sql`create index events_told on events (account_id, created_at, position)`,
+    sql`create table money_days (account_id text not null, day bigint not null,
+        chain_id bigint not null, token ${bytes} not null, asked_count bigint not null,
+        asked text not null, paid text not null, executed text not null, returned text not null,
+        primary key (account_id, day, chain_id, token))`,
+    sql`create table money_places (account_id text primary key not null,
+        created_at bigint not null, address ${bytes} not null)`,
   ];
-  for (const statement of statements) await statement.execute(db);
 }

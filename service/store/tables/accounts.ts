@@ -1,11 +1,37 @@
-// What the dashboard needs: people's sign-ins, the usage of credentials, the audit log, and the
-// limits that servers share. Times are Unix milliseconds, but for the auth_ tables, whose columns
-// are better-auth's own (accounts/sign-in.ts is its only user).
+// Accounts, their credentials and origins, and what the dashboard needs: people's sign-ins, the
+// usage of credentials, the audit log, and the limits that servers share. Times are Unix
+// milliseconds, but for the auth_ tables, whose columns are better-auth's own (accounts/sign-in.ts
+// is its only user).
 
-import { type Kysely, sql } from "kysely";
-import type { Dialect } from "../dialect.ts";
+import { sql } from "kysely";
+import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 export type AccountTables = {
+  /** `id` is `acc_` and 24 hex digits, `email` lower case. */
+  accounts: { id: string; email: string; created_at: number };
+  /** `digest` SHA-256 of the key's text; `prefix` its first characters, for display. */
+  api_keys: {
+    account_id: string;
+    digest: Bytes;
+    prefix: string;
+    created_at: number;
+    rotated_at: number | null;
+    last_used_at: number | null;
+    seen_in_browser_at: number | null;
+  };
+  /** Publishable, so `client_id` is kept in full. */
+  client_ids: {
+    account_id: string;
+    digest: Bytes;
+    client_id: string;
+    created_at: number;
+    rotated_at: number | null;
+    last_used_at: number | null;
+  };
+  /** `origin` in canonical form. */
+  origins: { account_id: string; origin: string; created_at: number };
+  /** The name under which payers read of an account, once the operator has confirmed it. */
+  account_names: { account_id: string; name: string };
   /** `hour` is when it began. One row is written per batch of requests, not per request. */
   usage: {
     account_id: string;
@@ -32,9 +58,22 @@ export type AccountTables = {
   auth_tokens: { id: string; identifier: string; value: string };
 };
 
-export async function up(db: Kysely<AccountTables>, dialect: Dialect): Promise<void> {
+export function statements(dialect: Dialect): Statement[] {
   const isPostgres = dialect === "postgres";
-  const statements = [
+  const bytes = sql.raw(isPostgres ? "bytea" : "blob");
+  return [
+    sql`create table accounts (id text primary key not null, email text not null unique,
+        created_at bigint not null)`,
+    sql`create table api_keys (account_id text primary key not null references accounts (id),
+        digest ${bytes} not null unique, prefix text not null, created_at bigint not null,
+        rotated_at bigint, last_used_at bigint, seen_in_browser_at bigint)`,
+    sql`create table client_ids (account_id text primary key not null references accounts (id),
+        digest ${bytes} not null unique, client_id text not null, created_at bigint not null,
+        rotated_at bigint, last_used_at bigint)`,
+    sql`create table origins (account_id text not null references accounts (id),
+        origin text not null, created_at bigint not null, primary key (account_id, origin))`,
+    sql`create table account_names (account_id text primary key not null references accounts (id),
+        name text not null)`,
     sql`create table usage (account_id text not null, hour bigint not null, kind text not null,
         created bigint not null, refused bigint not null, primary key (account_id, hour, kind))`,
     sql`create table audit (id text primary key not null, account_id text not null,
@@ -44,7 +83,6 @@ export async function up(db: Kysely<AccountTables>, dialect: Dialect): Promise<v
     ...(isPostgres ? [...appendOnlyPostgres, ...limits] : appendOnlySqlite),
     ...signIn(isPostgres),
   ];
-  for (const statement of statements) await statement.execute(db);
 }
 
 const appendOnlySqlite = ["update", "delete"].map((verb) =>
@@ -86,8 +124,10 @@ function signIn(isPostgres: boolean) {
     sql`create table auth_tokens ("id" text primary key not null, "identifier" text not null,
         "value" text not null, "expiresAt" ${time} not null, "createdAt" ${time} not null,
         "updatedAt" ${time} not null)`,
-    sql`create index auth_sessions_user on auth_sessions ("userId")`,
+    sql`create index auth_sessions_user on auth_sessions ("userId", "createdAt")`,
+    sql`create index auth_sessions_expiry on auth_sessions ("expiresAt")`,
     sql`create index auth_passwords_user on auth_passwords ("userId")`,
     sql`create index auth_tokens_identifier on auth_tokens ("identifier")`,
+    sql`create index auth_tokens_expiry on auth_tokens ("expiresAt")`,
   ];
 }

@@ -1,8 +1,8 @@
 // What the executor knows and owes: where it has looked, who has money, what it sent. Times are
 // seconds of the chain's clock, so that a wrong clock on the host moves nothing.
 
-import { type Kysely, sql } from "kysely";
-import type { Bytes, Dialect } from "../dialect.ts";
+import { type Generated, sql } from "kysely";
+import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 /** What a nonce is spent on; `fill` closes a gap with a transfer of nothing. */
 export type PurposeKind = "execute" | "recover" | "fill";
@@ -33,6 +33,11 @@ export type ExecutorTables = {
     reason: string | null;
     detected_at: number;
     detected_block: number;
+    /** Transactions that returned money of it, on the last day on which there was one. */
+    recovery_day: Generated<number>;
+    recoveries: Generated<number>;
+    /** The record's first creator; empty where no record was held when the job was made. */
+    account_id: Generated<string>;
   };
   /** One nonce, one purpose, until it is final. `id` is chain, sender and nonce. */
   executor_purposes: {
@@ -48,7 +53,15 @@ export type ExecutorTables = {
     block_number: number | null;
     transaction_hash: string | null;
   };
-  executor_purpose_addresses: { purpose_id: string; address: Bytes };
+  /** Beside the address its part of the transaction's gas, and who is charged for it. */
+  executor_purpose_addresses: {
+    purpose_id: string;
+    address: Bytes;
+    gas: number;
+    account_id: string;
+    by_client_id: number;
+    by_tip: number;
+  };
   /** Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal. */
   executor_transactions: {
     hash: string;
@@ -73,11 +86,26 @@ export type ExecutorTables = {
   };
   /** Gas paid per day of the chain's clock, in wei, decimal. */
   executor_spending: { chain_id: number; day: number; wei: string };
+  /**
+   * Settled transactions; what is in flight is worked out from the purposes. `wei` is all that
+   * was spent for the account, `client_wei` the part for what its client ID created;
+   * `tip_loss_wei` is what tipped executions cost that failed.
+   */
+  executor_account_spending: {
+    chain_id: number;
+    day: number;
+    account_id: string;
+    wei: string;
+    client_wei: string;
+    tip_loss_wei: string;
+  };
+  /** Every record created before `since` was looked at when it was new: ms of the database. */
+  executor_looks: { chain_id: number; since: number };
 };
 
-export async function up(db: Kysely<ExecutorTables>, dialect: Dialect): Promise<void> {
+export function statements(dialect: Dialect): Statement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
-  const statements = [
+  return [
     sql`create table executor_leases (chain_id bigint primary key not null, holder text not null,
         epoch bigint not null, renewals bigint not null)`,
     sql`create table executor_blocks (chain_id bigint not null, number bigint not null,
@@ -86,16 +114,25 @@ export async function up(db: Kysely<ExecutorTables>, dialect: Dialect): Promise<
         due_at bigint, not_before bigint not null, purpose_id text, failures bigint not null,
         paid_failures bigint not null, recovery_failures bigint not null, state text not null,
         reason text, detected_at bigint not null, detected_block bigint not null,
-        primary key (chain_id, address))`,
-    sql`create index executor_jobs_due on executor_jobs (chain_id, due_at)`,
+        recovery_day bigint not null default 0, recoveries bigint not null default 0,
+        account_id text not null default '', primary key (chain_id, address))`,
+    sql`create index executor_jobs_due on executor_jobs (chain_id, due_at, address)
+        where purpose_id is null`,
+    sql`create index executor_jobs_turn on executor_jobs (chain_id, account_id,
+          (case when failures > 0 then 1 else 0 end), due_at, address)
+        where purpose_id is null and due_at is not null`,
     sql`create index executor_jobs_purpose on executor_jobs (purpose_id)`,
     sql`create table executor_purposes (id text primary key not null, chain_id bigint not null,
         sender text not null, nonce bigint not null, kind text not null, data ${bytes} not null,
         gas bigint not null, state text not null, created_at bigint not null,
         block_number bigint, transaction_hash text, unique (chain_id, sender, nonce))`,
-    sql`create index executor_purposes_state on executor_purposes (chain_id, state)`,
+    // Pending ones are looked for with each pass, not among all that a key ever sent.
+    sql`create index executor_purposes_state
+        on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,
-        address ${bytes} not null, primary key (purpose_id, address))`,
+        address ${bytes} not null, gas bigint not null, account_id text not null,
+        by_client_id bigint not null, by_tip bigint not null,
+        primary key (purpose_id, address))`,
     sql`create table executor_transactions (hash text primary key not null,
         purpose_id text not null, raw ${bytes} not null, max_fee text not null,
         priority_fee text not null, signed_at bigint not null, signed_block bigint not null)`,
@@ -106,6 +143,12 @@ export async function up(db: Kysely<ExecutorTables>, dialect: Dialect): Promise<
         primary key (purpose_id, address, kind, token))`,
     sql`create table executor_spending (chain_id bigint not null, day bigint not null,
         wei text not null, primary key (chain_id, day))`,
+    sql`create table executor_account_spending (chain_id bigint not null, day bigint not null,
+        account_id text not null, wei text not null, client_wei text not null,
+        tip_loss_wei text not null, primary key (chain_id, day, account_id))`,
+    sql`create index executor_account_spending_account
+        on executor_account_spending (account_id, day)`,
+    sql`create table executor_looks (chain_id bigint primary key not null,
+        since bigint not null)`,
   ];
-  for (const statement of statements) await statement.execute(db);
 }

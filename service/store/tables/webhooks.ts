@@ -1,7 +1,7 @@
 // Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
 
-import { type Kysely, sql } from "kysely";
-import type { Bytes, Dialect } from "../dialect.ts";
+import { sql } from "kysely";
+import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 export type WebhookTables = {
   /**
@@ -55,9 +55,9 @@ export type WebhookTables = {
   webhook_keys: { id: number; private_key: string };
 };
 
-export async function up(db: Kysely<WebhookTables>, dialect: Dialect): Promise<void> {
+export function statements(dialect: Dialect): Statement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
-  const statements = [
+  return [
     sql`create table webhook_endpoints (id text primary key not null, account_id text not null,
         url text not null, types text not null, secret text not null, old_secret text,
         old_until bigint, state text not null, reason text, failing_since bigint,
@@ -79,5 +79,4 @@ export async function up(db: Kysely<WebhookTables>, dialect: Dialect): Promise<v
         primary key (delivery_id, number))`,
     sql`create table webhook_keys (id bigint primary key not null, private_key text not null)`,
   ];
-  for (const statement of statements) await statement.execute(db);
 }
