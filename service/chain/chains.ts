@@ -58,6 +58,8 @@ const chainSchema = z.strictObject({
   tipPrices: z.record(z.string(), wei).optional(),
   /** Wei; the executor waits rather than pay more. */
   maxFeePerGas: wei.optional(),
+  /** Wei of priority fee, for chains that ask for more than 3 gwei and twice the base fee. */
+  maxPriorityFeePerGas: wei.optional(),
 });
 
 export type Token = z.output<typeof tokenSchema>;

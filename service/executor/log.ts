@@ -8,6 +8,7 @@ import type { ExecutorEvent } from "./parts.ts";
 const warned: ReadonlySet<ExecutorEvent["kind"]> = new Set([
   "rpc_wrong_chain",
   "rpc_disagreement",
+  "rpc_differs",
   "balance",
   "reorg",
   "given_up",
@@ -29,6 +30,7 @@ const repeated: ReadonlySet<ExecutorEvent["kind"]> = new Set([
   "rpc_failed",
   "rpc_wrong_chain",
   "rpc_disagreement",
+  "rpc_differs",
   "pass_failed",
   "given_up",
   "attempt_failed",

@@ -43,6 +43,8 @@ const rpcTimeoutMs = 4000;
 const quietMsMax = 10_000;
 /** Where a chain's file names no cap: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
+/** 3 gwei; twice the base fee where that is more. */
+const priorityMaxDefault = 3_000_000_000n;
 
 export type ExecutorParts = {
   store: Pick<Store, "db" | "dialect">;
@@ -137,6 +139,7 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
     fees: {
       perGasMax: chain.maxFeePerGas ? BigInt(chain.maxFeePerGas) : perGasMaxDefault,
       priorityMin: 1n,
+      priorityMax: BigInt(chain.maxPriorityFeePerGas ?? priorityMaxDefault),
     },
     budgets: {
       perDayMax: BigInt(config.executorGasPerDayMax),

@@ -5,8 +5,10 @@ import { currentTrace, formatTraceparent, inSpan } from "../../trace/trace.ts";
 import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from "./json-rpc.ts";
 import type { Pace } from "./pace.ts";
 
-/** An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. */
-/** `url` without user and password, which `authorization` sends where there were any. */
+/**
+ * An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. `url` is
+ * without user and password, which `authorization` sends where there were any.
+ */
 export type Provider = {
   name: string;
   url: string;
@@ -141,9 +143,25 @@ async function post(
     signal: AbortSignal.timeout(timeoutMs),
   });
   const { status, ok, headers } = response;
-  if (ok) return { status, ok, headers, body: (await response.json()) as unknown };
+  if (ok) return { status, ok, headers, body: JSON.parse(await textOf(response)) as unknown };
   await response.body?.cancel();
   return { status, ok, headers, body: undefined };
+}
+
+/** More than any answer to a batch of ours; without a bound, one response may take all memory. */
+const responseBytesMax = 32 * 2 ** 20;
+
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > responseBytesMax) {
+      throw new ChainUnavailable(`a response above ${responseBytesMax} bytes`, { isReached: true });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 type Reply = { id: number; result: unknown; error: { code: number; message: string } };

@@ -49,6 +49,25 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     });
   }
 
+  test("a response without end is cut at 32 MB, and is the endpoint's failure", async () => {
+    let sent = 0;
+    server.removeAllListeners("request");
+    server.on("request", (request, response) => {
+      request.resume();
+      const chunk = Buffer.alloc(2 ** 20, 0x20);
+      const more = () => {
+        while (!response.destroyed && sent < 2 ** 30) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return response.once("drain", more);
+        }
+        return response.end();
+      };
+      more();
+    });
+    await assert.rejects(httpEndpoint("one", url, { timeoutMs: 20_000 }).ask(calls), /33554432/);
+    assert.ok(sent < 2 ** 27, `${sent} bytes were taken`);
+  });
+
   test("user and password of the URL are sent, percent-encoded or not", async () => {
     answer = (body) => [body].flat().map(echo)[0];
     const sent: (string | undefined)[] = [];

@@ -1,5 +1,6 @@
-// What is known of each endpoint of a chain: whether it answers, its head, and for how many passes
-// it is not asked after a failure.
+// What is known of each endpoint of a chain: whether it answers, its head, for how many passes it is
+// not asked after a failure, and its score: how often it failed, or contradicted what enough others
+// show. The worst are asked last.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";
@@ -8,12 +9,18 @@ export type NetworkEvent =
   | { kind: "rpc_failed"; rpc: string; message: string }
   | { kind: "rpc_wrong_chain"; rpc: string; found: number }
   | { kind: "rpc_out"; rpc: string }
+  | { kind: "rpc_differs"; rpc: string; method: string }
   | { kind: "rpc_disagreement"; about: "head" | "receipt" | "state"; detail: string };
 
 /** Passes in which a failed endpoint is not asked: doubled with each failure up to this. */
 const penaltyMax = 16;
 /** Silent for so long, an endpoint is not waited for any more. */
 const outMs = 300_000;
+/** In so long half of a score is forgotten. */
+const scoreHalfMs = 600_000;
+const points = { failed: 0.5, differs: 1 };
+/** Beyond it, a score grows no more: an endpoint that is mended is back within the hour. */
+const scoreMax = 20;
 
 /** What is known of one endpoint. */
 export type Known = {
@@ -21,10 +28,13 @@ export type Known = {
   penalty: { passes: number; last: number };
   /** Views until it has to name its chain again. */
   chainCheckIn: number;
-  head: { block: Block; sinceMs: number } | undefined;
+  /** `below`: a block under it that was asked for. */
+  head: { block: Block; below?: Block; sinceMs: number } | undefined;
   /** When it began to fail, since it last answered. */
   failingSinceMs: number | undefined;
   isOut: boolean;
+  /** Points against it, as of `sinceMs`. */
+  score: { points: number; sinceMs: number };
 };
 
 /** `clock`: milliseconds by a clock that does not go back. */
@@ -42,6 +52,7 @@ export const unknown = (endpoint: Endpoint): Known => ({
   head: undefined,
   failingSinceMs: undefined,
   isOut: false,
+  score: { points: 0, sinceMs: 0 },
 });
 
 /** @returns undefined where it failed, which is noted */
@@ -58,13 +69,29 @@ export async function ask(
   }
 }
 
-export function punish({ clock, report }: NetworkState, known: Known, message: string): void {
+export function punish(state: NetworkState, known: Known, message: string): void {
   const last = Math.min(known.penalty.last * 2 || 1, penaltyMax);
   known.penalty = { passes: last, last };
   known.chainCheckIn = 0;
-  known.failingSinceMs ??= clock();
-  report({ kind: "rpc_failed", rpc: known.endpoint.name, message });
+  known.failingSinceMs ??= state.clock();
+  addPoints(state, known, points.failed);
+  state.report({ kind: "rpc_failed", rpc: known.endpoint.name, message });
 }
+
+/** It says of `method` what enough others contradict. */
+export function contradict(state: NetworkState, known: Known, method: string): void {
+  addPoints(state, known, points.differs);
+  state.report({ kind: "rpc_differs", rpc: known.endpoint.name, method });
+}
+
+function addPoints({ clock }: NetworkState, known: Known, more: number): void {
+  const nowMs = clock();
+  known.score = { points: Math.min(scoreMax, scoreOf(known, nowMs) + more), sinceMs: nowMs };
+}
+
+/** Points against it now; 0 is the best. */
+export const scoreOf = ({ score }: Known, nowMs: number): number =>
+  score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
 /** Those whose penalty has passed; all where there is none. One that hangs costs its timeout. */
 export function willing({ all }: NetworkState): Known[] {

@@ -1,12 +1,13 @@
 // Several endpoints of one chain, none of them trusted alone. A view is what one pass works with:
-// the head it believes, reads that fall back, and answers side by side where one could deceive.
+// the head that enough of them show, and reads that enough of them answer alike.
 //
-// Two endpoints are never worse than one. The head is the newest block that enough of them have
-// reached, so an endpoint that claims later blocks changes nothing. One whose head does not move
+// Two endpoints are never worse than one. The head is the newest block that enough of them show
+// alike, so an endpoint that claims later blocks changes nothing. One whose head does not move
 // while another's does counts as silent. One that was silent for minutes is left out of the count
 // until it answers again.
 
 import type { Hex } from "executable-address";
+import { agreed } from "./alike.ts";
 import type { Endpoint } from "./endpoint.ts";
 import {
   type Block,
@@ -18,11 +19,13 @@ import {
 } from "./json-rpc.ts";
 import {
   ask,
+  contradict,
   countOut,
   type Known,
   type NetworkEvent,
   type NetworkState,
   punish,
+  scoreOf,
   unknown,
   willing,
 } from "./known.ts";
@@ -58,7 +61,8 @@ async function openView(state: NetworkState): Promise<View> {
   reportForks(found, state.report);
   const expected = state.all.length - countOut(state);
   const quorum = Math.max(1, Math.min(2, expected));
-  const { head, order } = believed(found, quorum, state.clock());
+  const head = await believed(state, found, quorum);
+  const order = orderFor(state, found, head);
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
 
@@ -93,22 +97,70 @@ async function findWhere(state: NetworkState, known: Known): Promise<Found | und
 type Found = { known: Known; head: Block; sinceMs: number };
 
 /**
- * The newest block that `quorum` of those that are alive have reached, and whom to ask about it:
- * those that showed it, those beyond it, and last those that may not have it yet.
+ * The newest block that `quorum` of those that are alive show alike, each field of it: those beyond
+ * it are asked for it by its number. Where no block has so many, the newest that so many have
+ * reached.
  */
-function believed(found: Found[], quorum: number, nowMs: number): { head: Block; order: Known[] } {
+async function believed(state: NetworkState, found: Found[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
   const highest = byHeight[0]!;
+  const nowMs = state.clock();
   const isFrozen = ({ head, sinceMs }: Found) =>
     head.number < highest.head.number && nowMs - sinceMs > frozenMs;
   const alive = byHeight.filter((each) => !isFrozen(each));
-  const { head } = alive[Math.min(quorum, alive.length) - 1]!;
+  const reached = alive[Math.min(quorum, alive.length) - 1]!.head;
+  const heights = new Set(alive.map(({ head }) => head.number));
+  for (const number of [...heights].filter((each) => each <= reached.number)) {
+    const showing = alive.filter(({ head }) => head.number >= number);
+    if (showing.length < quorum) continue;
+    const blocks = await Promise.all(showing.map((each) => blockOfEach(state, each, number)));
+    const texts = blocks.map((block) => block && JSON.stringify({ ...block, ...wei(block) }));
+    const places = agreed(texts, quorum);
+    if (!places || places.length < quorum) continue;
+    showing.forEach(({ known }, place) => {
+      const isOther = texts[place] !== undefined && !places.includes(place);
+      if (isOther) contradict(state, known, "eth_getBlockByNumber");
+    });
+    return blocks[places[0]!]!;
+  }
+  return reached;
+}
+
+const wei = ({ baseFee, gasLimit }: Block) => ({
+  baseFee: String(baseFee),
+  gasLimit: String(gasLimit),
+});
+
+async function blockOfEach(
+  state: NetworkState,
+  { known, head }: Found,
+  number: number,
+): Promise<Block | undefined> {
+  if (head.number === number) return head;
+  if (known.head?.below?.number === number) return known.head.below;
+  const answers = await ask(state, known, [blockCall(number)]);
+  try {
+    const block = blockOf(resultOf(answers?.[0]));
+    if (known.head) known.head.below = block;
+    return block;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whom to ask about `head`: those that showed it, those beyond it, and last those that may not have
+ * it yet; and after all of them those whose score is bad, the worst last.
+ */
+function orderFor(state: NetworkState, found: readonly Found[], head: Block): Known[] {
+  const nowMs = state.clock();
   const rank = (each: Found) => {
+    const score = Math.floor(scoreOf(each.known, nowMs));
+    if (score > 0) return 2 + score;
     if (each.head.hash === head.hash) return 0;
     return each.head.number >= head.number ? 1 : 2;
   };
-  const order = found.toSorted((a, b) => rank(a) - rank(b)).map(({ known }) => known);
-  return { head, order };
+  return found.toSorted((a, b) => rank(a) - rank(b)).map(({ known }) => known);
 }
 
 /** Two endpoints at one height with two hashes: a reorg in passing, or one of them lies. */

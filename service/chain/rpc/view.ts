@@ -1,9 +1,10 @@
-// What one pass works with: the head it believes, reads that fall back to another endpoint, and
-// answers side by side where one endpoint could deceive.
+// What one pass works with: the head it believes, reads that enough endpoints answer alike, and
+// answers side by side where each may know something of its own.
 
 import type { Hex } from "executable-address";
+import { agreed, textOf } from "./alike.ts";
 import { type Answer, type Block, type Call, ChainUnavailable } from "./json-rpc.ts";
-import { ask, type Known, type NetworkState, punish } from "./known.ts";
+import { ask, contradict, type Known, type NetworkState, punish, scoreOf } from "./known.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
 type Usable = (answer: Answer, index: number) => boolean;
@@ -13,72 +14,154 @@ export type View = {
   /** The state after `head`, by its hash, so that another endpoint cannot mix in another block. */
   at: { blockHash: Hex };
   /**
-   * From the endpoint that showed the head, or the next whose answers are all usable: results,
-   * where nothing else is said.
+   * What `quorum` endpoints answer alike, of those whose answers are all usable: results, where
+   * nothing else is said. Where two differ a third is asked. Where only one answers, or no answer
+   * has so many, it is the first.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /** As `read`, beginning with another endpoint at each turn. */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
-  /** As `readInTurn`, from `quorum` endpoints where so many have usable answers; one at least. */
-  readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
   /**
-   * As `readInTurn`, for calls that may be too much for any endpoint.
-   * @returns undefined where one that is alive did not answer them within `timeoutMs`
+   * From `quorum` endpoints where so many have usable answers; one at least. Each may show what
+   * another does not have yet.
    */
-  tryRead(calls: Call[], turn: number, timeoutMs: number): Promise<Answer[] | undefined>;
+  readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
+  /** The endpoints one by one, another first at each turn: for what each may see otherwise. */
+  askers(turn: number): Asker[];
   /** From every endpoint of this chain; undefined where one failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
+  /** The endpoint at that place of {@link readEach} says what enough others contradict. */
+  accuse(place: number, method: string): void;
   /** How many endpoints must say the same before it is believed. */
   quorum: number;
   /** Every endpoint there is, but for those long silent, answered as one of this chain. */
   isWhole: boolean;
+  /** Points against each endpoint of the chain; 0 is the best. */
+  scores: readonly { rpc: string; points: number }[];
+};
+
+export type Asker = {
+  /**
+   * For calls that may be too much for any endpoint.
+   * @returns "slow" where it is alive and did not answer them within `timeoutMs`
+   */
+  ask(calls: Call[], timeoutMs: number): Promise<Answer[] | "slow" | "gone">;
+  /** It says of `method` what enough others contradict. */
+  accuse(method: string): void;
 };
 
 /** `order`: whom to ask first about `head`. */
 type Belief = Pick<View, "head" | "quorum" | "isWhole"> & { order: Known[] };
 
-export function viewOf(state: NetworkState, { head, order, quorum, isWhole }: Belief): View {
-  const { all } = state;
-  const isResult = (answer: Answer) => "result" in answer;
-  const inTurn = (turn: number) => {
-    const start = turn % all.length;
-    return [...all.slice(start), ...all.slice(0, start)].filter((known) => order.includes(known));
-  };
-  const readFrom = async (asked: Known[], calls: Call[], usable: Usable, count: number) => {
-    const found: Answer[][] = [];
-    let reason = "";
-    for (const known of asked) {
-      const answers = await ask(state, known, calls);
-      if (!answers) continue;
-      const fault = answers.find((answer, index) => !usable(answer, index));
-      if (fault) {
-        reason = "error" in fault ? fault.error.message : "unusable answer";
-        punish(state, known, reason);
-      } else found.push(answers);
-      if (found.length === count) break;
-    }
-    if (found.length > 0) return found;
-    throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
-  };
+export function viewOf(state: NetworkState, belief: Belief): View {
+  const { head, order, quorum, isWhole } = belief;
+  const nowMs = state.clock();
+  const turned = (turn: number) => inTurn(order, turn, nowMs);
+  const readAlike = async (asked: Known[], calls: Call[], usable: Usable = isResult) =>
+    calls.length === 0 ? [] : alike(state, await several(state, asked, calls, usable, belief));
   return {
     head,
     at: { blockHash: head.hash },
     quorum,
     isWhole,
-    read: async (calls, usable = isResult) =>
-      calls.length === 0 ? [] : (await readFrom(order, calls, usable, 1))[0]!,
-    readInTurn: async (calls, turn, usable = isResult) =>
-      (await readFrom(inTurn(turn), calls, usable, 1))[0]!,
-    readSeveral: (calls, turn, usable) => readFrom(inTurn(turn), calls, usable, quorum),
-    async tryRead(calls, turn, timeoutMs) {
-      for (const known of inTurn(turn)) {
-        const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
-        if (answers) return answers;
-        // What was asked may be to blame, or the endpoint: a question that costs nothing tells.
-        if (await ask(state, known, [{ method: "eth_chainId", params: [] }])) return undefined;
-      }
-      throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}`);
+    scores: state.all.map((known) => ({
+      rpc: known.endpoint.name,
+      points: scoreOf(known, nowMs),
+    })),
+    read: (calls, usable) => readAlike(order, calls, usable),
+    readInTurn: (calls, turn, usable) => readAlike(turned(turn), calls, usable),
+    async readSeveral(calls, turn, usable) {
+      const { found } = await several(state, turned(turn), calls, usable, {
+        quorum,
+        isAlike: true,
+      });
+      return found.map(({ answers }) => answers);
     },
+    askers: (turn) => turned(turn).map((known) => askerOf(state, known)),
     readEach: (calls) => Promise.all(order.map((known) => ask(state, known, calls))),
+    accuse: (place, method) => contradict(state, order[place]!, method),
   };
+}
+
+const askerOf = (state: NetworkState, known: Known): Asker => ({
+  async ask(calls, timeoutMs) {
+    const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
+    if (answers) return answers;
+    // What was asked may be to blame, or the endpoint: a question that costs nothing tells.
+    const isAlive = await ask(state, known, [{ method: "eth_chainId", params: [] }]);
+    return isAlive ? "slow" : "gone";
+  },
+  accuse: (method) => contradict(state, known, method),
+});
+
+const isResult: Usable = (answer) => "result" in answer;
+
+/** Those without a point against them, another of them first at each turn; then the others. */
+function inTurn(order: readonly Known[], turn: number, nowMs: number): Known[] {
+  const isGood = (known: Known) => scoreOf(known, nowMs) < 1;
+  const good = order.filter(isGood);
+  const start = good.length === 0 ? 0 : turn % good.length;
+  const others = order.filter((known) => !isGood(known));
+  return [...good.slice(start), ...good.slice(0, start), ...others];
+}
+
+type Told = { known: Known; answers: Answer[] };
+type Several = { calls: Call[]; found: Told[]; quorum: number };
+
+/**
+ * Asks as many as have to agree, side by side, and further ones while they do not.
+ * @param isAlike one need not say what another does
+ * @throws {ChainUnavailable} where none has usable answers
+ */
+async function several(
+  state: NetworkState,
+  asked: readonly Known[],
+  calls: Call[],
+  usable: Usable,
+  { quorum, isAlike = false }: { quorum: number; isAlike?: boolean },
+): Promise<Several> {
+  const isBack = ({ penalty }: Known) => Number(penalty.passes > 0);
+  const left = asked.toSorted((a, b) => isBack(a) - isBack(b));
+  const found: Told[] = [];
+  let reason = "";
+  const isEnough = () =>
+    found.length >= quorum && (isAlike || agreements({ calls, found, quorum }).every(Boolean));
+  while (left.length > 0 && !isEnough()) {
+    const some = left.splice(0, Math.max(1, quorum - found.length));
+    const lists = await Promise.all(some.map((known) => ask(state, known, calls)));
+    lists.forEach((answers, index) => {
+      const known = some[index]!;
+      const fault = answers?.find((answer, place) => !usable(answer, place));
+      if (fault) {
+        reason = "error" in fault ? fault.error.message : "unusable answer";
+        punish(state, known, reason);
+      } else if (answers) found.push({ known, answers });
+    });
+  }
+  if (found.length > 0) return { calls, found, quorum };
+  throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
+}
+
+/** For each call, the places of those who agree. */
+function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
+  return calls.map(({ method }, index) =>
+    agreed(
+      found.map(({ answers }) => textOf(method, answers[index]!)),
+      quorum,
+    ),
+  );
+}
+
+/** To each call what enough say. Who says otherwise gets a point. */
+function alike(state: NetworkState, told: Several): Answer[] {
+  const { calls, found } = told;
+  return agreements(told).map((places, index) => {
+    const { method } = calls[index]!;
+    const isSettled = places && places.length >= told.quorum;
+    found.forEach(({ known, answers }, place) => {
+      const isOther = textOf(method, answers[index]!) !== undefined && !places?.includes(place);
+      if (isSettled && isOther) contradict(state, known, method);
+    });
+    return found[places?.[0] ?? 0]!.answers[index]!;
+  });
 }

@@ -8,16 +8,18 @@ import {
   type Answer,
   type Call,
   type CallError,
+  ChainUnavailable,
   isRevert,
   quantity,
   toQuantity,
 } from "../../chain/rpc/json-rpc.ts";
+import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
 /** `unknown`: the node could not say, which does not count as a failure of the address. */
-type Estimate =
+export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: string }
   | { result: "unknown" };
@@ -91,32 +93,75 @@ function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate 
   return sum;
 }
 
-/** Where a second endpoint is there, it has to show a failure too: one alone may lag or lie. */
+/**
+ * As enough endpoints say, which are asked side by side; where they differ, a further one. A failure
+ * that others do not show is an endpoint's own, and of two amounts of gas the greater counts.
+ */
 async function estimateAll(pass: Pass, calls: Call[]): Promise<(Estimate | undefined)[]> {
-  const untilMs = pass.parts.clock() + pass.parts.tuning.estimateMsMax;
-  const turn = pass.memory.estimateTurn++;
-  const found = await tryInGroups(pass, calls, turn, untilMs);
-  if (pass.view.quorum < 2) return found;
-  const failed = found.flatMap((each, index) => (each?.result === "fails" ? [index] : []));
-  const again = await tryInGroups(
-    pass,
-    failed.map((index) => calls[index]!),
-    turn + 1,
-    untilMs,
-  );
-  again.forEach((each, index) => {
-    if (each?.result === "succeeds") found[failed[index]!] = each;
+  const { parts, view, memory } = pass;
+  const untilMs = parts.clock() + parts.tuning.estimateMsMax;
+  const askers = calls.length === 0 ? [] : view.askers(memory.estimateTurn++);
+  const votes = calls.map((): { asker: Asker; estimate: Estimate }[] => []);
+  const told = (index: number) => votes[index]!.map(({ estimate }) => estimate);
+  let heard = 0;
+  const isOpen = (index: number) => heard < view.quorum || !isSettled(told(index), view.quorum);
+  let open = calls.map((_, index) => index);
+  while (askers.length > 0 && open.length > 0) {
+    const some = askers.splice(0, Math.max(1, view.quorum - heard));
+    const asked = open.map((index) => calls[index]!);
+    const lists = await Promise.all(some.map((each) => tryInGroups(pass, asked, each, untilMs)));
+    lists.forEach((list, at) => {
+      if (list) heard++;
+      list?.forEach((estimate, place) => {
+        if (estimate) votes[open[place]!]!.push({ asker: some[at]!, estimate });
+      });
+    });
+    open = open.filter(isOpen);
+  }
+  if (calls.length > 0 && heard === 0) {
+    throw new ChainUnavailable(`no endpoint answers ${calls[0]!.method}`);
+  }
+  return votes.map((each, index) => {
+    const judged = judge(told(index));
+    for (const { asker, estimate } of each) {
+      if (each.length > 2 && estimate.result !== judged?.result) asker.accuse(calls[index]!.method);
+    }
+    return judged;
   });
-  return found;
 }
 
+/** Endpoints that are a block apart may well differ by so much. */
+const gasFactor = 1.25;
+
+function isSettled(estimates: readonly Estimate[], quorum: number): boolean {
+  const gas = gasOf(estimates);
+  const failed = estimates.filter(({ result }) => result === "fails").length;
+  if (failed > 0 && gas.length > 0) return estimates.length > quorum;
+  if (failed >= quorum) return true;
+  return gas.length >= quorum && gas.at(-1)! <= gas[0]! * gasFactor;
+}
+
+/** Ascending. */
+const gasOf = (estimates: readonly Estimate[]): number[] =>
+  estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
+
+/** What most say; of two the one that succeeds. Of three amounts the middle, of two the greater. */
+export function judge(estimates: readonly Estimate[]): Estimate | undefined {
+  const gas = gasOf(estimates);
+  const failed = estimates.find(({ result }) => result === "fails");
+  const failures = estimates.filter(({ result }) => result === "fails").length;
+  if (failed && failures > gas.length) return failed;
+  if (gas.length > 0) return { result: "succeeds", gas: gas[Math.floor(gas.length / 2)]! };
+  return estimates[0];
+}
+
+/** @returns undefined where the endpoint is gone */
 async function tryInGroups(
-  pass: Pass,
+  { parts }: Pass,
   calls: readonly Call[],
-  turn: number,
+  asker: Asker,
   untilMs: number,
-): Promise<(Estimate | undefined)[]> {
-  const { parts, view } = pass;
+): Promise<(Estimate | undefined)[] | undefined> {
   const found = new Array<Estimate | undefined>(calls.length).fill(undefined);
   const queue: number[][] = [];
   const all = calls.map((_, index) => index);
@@ -127,12 +172,10 @@ async function tryInGroups(
     // The first group is tried whatever the time, so that every pass gets some done.
     if (parts.clock() > untilMs && found.some((each) => each !== undefined)) break;
     const isAlone = group.length === 1;
-    const answers = await view.tryRead(
-      group.map((index) => calls[index]!),
-      turn,
-      isAlone ? aloneMs : groupMs,
-    );
-    if (answers) {
+    const asked = group.map((index) => calls[index]!);
+    const answers = await asker.ask(asked, isAlone ? aloneMs : groupMs);
+    if (answers === "gone") return undefined;
+    if (answers !== "slow") {
       group.forEach((index, place) => {
         found[index] = estimateOf(answers[place]!);
       });

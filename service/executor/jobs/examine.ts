@@ -78,8 +78,7 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
 
 /**
  * Of the tokens that are held beside native coin, those that are the coin itself. Asked once for
- * each token, of several endpoints where there are several, all of which must say so. Nodes that
- * take no state overrides cannot say: then coin and token both count.
+ * each token. Nodes that take no state overrides cannot say: then coin and token both count.
  */
 async function readCoins(
   { memory, view }: Pass,
@@ -97,13 +96,10 @@ async function readCoins(
     method: "eth_call",
     params: withoutCoinParams(token, vault, view.at),
   }));
-  const lists = calls.length === 0 ? [] : await view.readSeveral(calls, turn, () => true);
+  const answers = await view.readInTurn(calls, turn, () => true);
   [...open].forEach(([token, { balance }], index) => {
-    const answers = lists.flatMap((list) => {
-      const answer = list[index]!;
-      return "result" in answer ? [isNativeToken(balance, answer.result)] : [];
-    });
-    if (answers.length > 0) memory.nativeTokens.set(token, answers.every(Boolean));
+    const answer = answers[index]!;
+    if ("result" in answer) memory.nativeTokens.set(token, isNativeToken(balance, answer.result));
   });
   return new Set([...memory.nativeTokens].flatMap(([token, isCoin]) => (isCoin ? token : [])));
 }

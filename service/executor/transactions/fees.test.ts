@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { bumpFee, suggestFee } from "./fees.ts";
+import { bumpFee, priorityAsked, suggestFee } from "./fees.ts";
 
-const policy = { perGasMax: 1000n, priorityMin: 2n };
+const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
 
 describe("fees", () => {
   test("never above the cap, the priority fee included", () => {
     const { fee, neededPerGas } = suggestFee(5000n, 3000n, policy);
     assert.deepEqual(fee, { maxFee: 1000n, priorityFee: 1000n });
     assert.equal(neededPerGas, 8000n);
+  });
+
+  test("450 gwei of priority asked for: twice the base fee at most, or what the chain allows", () => {
+    const gwei = 1_000_000_000n;
+    const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
+    assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);
+    assert.equal(suggestFee(1n, 450n * gwei, open).fee.priorityFee, 3n * gwei);
+  });
+
+  test("what is asked for is the middle of the blocks that hold transactions", () => {
+    const gasUsedRatio = [0, 0.5, 0, 0.2, 0.1];
+    const reward = [["0x0"], ["0x5"], ["0x0"], ["0x7"], ["0x64"]];
+    assert.equal(priorityAsked({ gasUsedRatio, reward }), 7n);
+    assert.equal(priorityAsked({ gasUsedRatio: [0], reward: [["0x0"]] }), undefined);
   });
 
   test("twice the base fee and the priority asked for, or the least we give", () => {

@@ -1,9 +1,30 @@
 // What to offer for a transaction, EIP-1559. All in wei per gas.
 
+import { middle } from "../../chain/rpc/alike.ts";
+import { type Call, quantity } from "../../chain/rpc/json-rpc.ts";
+
 export type Fee = { maxFee: bigint; priorityFee: bigint };
 
-/** `perGasMax` is never exceeded, whatever it delays. */
-export type FeePolicy = { perGasMax: bigint; priorityMin: bigint };
+/**
+ * `perGasMax` is never exceeded, whatever it delays. `priorityMax`: no more priority fee is offered
+ * than so much or twice the base fee, whatever endpoints say.
+ */
+export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
+
+/** What transactions of the last ten blocks offered, the middle one of each. */
+export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };
+
+/** The middle of the blocks that hold transactions. @returns undefined where none does */
+export function priorityAsked(history: unknown): bigint | undefined {
+  const { reward, gasUsedRatio } = history as { reward: unknown[][]; gasUsedRatio: number[] };
+  const offered = reward.flatMap(([each], block) =>
+    gasUsedRatio[block] === 0 ? [] : [quantity(each)],
+  );
+  return middle(offered);
+}
+
+/** Of the base fee. */
+const priorityFactor = 2n;
 
 /** Twice the base fee outlasts six full blocks, each of which raises it by an eighth. */
 const baseFeeHeadroom = 2n;
@@ -11,10 +32,11 @@ const baseFeeHeadroom = 2n;
 /** @returns the offer, and what it takes now at least: over the cap, the transaction must wait */
 export function suggestFee(
   baseFee: bigint,
-  priorityAsked: bigint,
+  asked: bigint,
   policy: FeePolicy,
 ): { fee: Fee; neededPerGas: bigint } {
-  const priority = priorityAsked > policy.priorityMin ? priorityAsked : policy.priorityMin;
+  const priorityMax = max(baseFee * priorityFactor, policy.priorityMax);
+  const priority = max(min(asked, priorityMax), policy.priorityMin);
   const maxFee = min(baseFee * baseFeeHeadroom + priority, policy.perGasMax);
   return { fee: { maxFee, priorityFee: min(priority, maxFee) }, neededPerGas: baseFee + priority };
 }

@@ -1,13 +1,14 @@
 // Which transaction of our sender spent a nonce, found in the block that holds it.
 
 import type { Hex } from "executable-address";
+import { agreed } from "../../chain/rpc/alike.ts";
 import { hexData, quantity, resultOf, toQuantity } from "../../chain/rpc/json-rpc.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 
 /**
- * @returns its hash, if it is final and every endpoint shows the same; undefined where any call
- * failed, any endpoint says otherwise, or the nonce was not yet spent that deep
+ * @returns its hash, if it is final and enough endpoints show the same; undefined where any call
+ * failed, too few say so, or the nonce was not yet spent that deep
  */
 export async function findNonceUse(pass: Pass, purpose: Purpose): Promise<Hex | undefined> {
   const { view, parts } = pass;
@@ -32,8 +33,8 @@ export async function findNonceUse(pass: Pass, purpose: Purpose): Promise<Hex | 
     const block = list && "result" in list[0]! ? list[0].result : undefined;
     return spenderIn(block, purpose);
   });
-  const [hash] = hashes;
-  return hashes.every((other) => other === hash) ? hash : undefined;
+  const places = answers.includes(undefined) ? undefined : agreed(hashes, view.quorum);
+  return places && places.length >= view.quorum ? hashes[places[0]!] : undefined;
 }
 
 async function isSpentAt({ view }: Pass, purpose: Purpose, block: number): Promise<boolean> {

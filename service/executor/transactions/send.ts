@@ -3,7 +3,9 @@
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem";
+import { middle, saidBy } from "../../chain/rpc/alike.ts";
 import {
+  ChainUnavailable,
   isAlreadyKnown,
   isNonceUsed,
   isOverBlockGas,
@@ -15,7 +17,7 @@ import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { costOf, dataFeeCall, dataFeeOf, type Size } from "./data-fee.ts";
-import { bumpFee, type Fee, suggestFee } from "./fees.ts";
+import { bumpFee, type Fee, feeHistoryCall, priorityAsked, suggestFee } from "./fees.ts";
 
 /** Of a transfer of nothing to oneself: it fills a gap, or replaces what has become pointless. */
 export const idleGas = 21_000;
@@ -51,29 +53,29 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
   };
 }
 
+/** The balance is the most that any endpoint shows: a send that it does not cover is refused. */
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view } = pass;
-  const [priority, balance, bound] = await view.read(
-    [
-      { method: "eth_maxPriorityFeePerGas", params: [] },
-      { method: "eth_getBalance", params: [parts.signer.address, view.at] },
-      ...(memory.takesDataFee === false ? [] : [dataFeeCall(view.at)]),
-    ],
-    // Not every node knows the first; the policy's least priority fee stands in for it.
-    (answer, index) => index === 0 || "result" in answer,
-  );
-  const asked = priority && "result" in priority ? quantity(priority.result) : 0n;
+  const lists = await view.readEach([
+    { method: "eth_getBalance", params: [parts.signer.address, view.at] },
+    feeHistoryCall,
+    ...(memory.takesDataFee === false ? [] : [dataFeeCall(view.at)]),
+  ]);
+  const balances = saidBy(lists, 0, quantity);
+  if (balances.length === 0) throw new ChainUnavailable("no endpoint answers eth_getBalance");
+  const wei = balances.reduce((most, each) => (each > most ? each : most));
+  const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
-  const perByte = bound && dataFeeOf(resultOf(bound));
-  memory.takesDataFee = perByte !== undefined;
-  const wei = quantity(resultOf(balance));
+  const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
+  const perByte = middle(bounds) ?? 0n;
+  if (bounds.length >= view.quorum) memory.takesDataFee = perByte > 0n;
   parts.report({ kind: "balance", wei, isLow: wei < parts.chain.balanceWarnBelow });
   return {
     suggested: fee,
     neededPerGas,
-    perByte: perByte ?? 0n,
+    perByte,
     balance: wei,
-    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte ?? 0n), 0n),
+    reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte), 0n),
   };
 }
 
@@ -185,20 +187,19 @@ export async function broadcast(
 ): Promise<void> {
   memory.sentMs.set(hash, parts.clock());
   const answers = await view.readEach([{ method: "eth_sendRawTransaction", params: [raw] }]);
-  let isHopeless = true;
-  answers.forEach((list, rpc) => {
+  const refusals = answers.flatMap((list, rpc) => {
     const answer = list?.[0];
-    if (!answer) return;
-    isHopeless &&= "error" in answer && isOverBlockGas(answer.error);
-    if ("result" in answer) return;
+    if (!answer || "result" in answer) return [];
     const { error } = answer;
-    if (isAlreadyKnown(error) || isNonceUsed(error)) return;
-    if (isUnderpriced(error)) memory.underpriced.add(id);
+    if (isAlreadyKnown(error) || isNonceUsed(error)) return [];
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
+    return [error];
   });
   // One endpoint's refusal is not enough, unless there is no other.
   const heard = answers.filter((list) => list !== undefined).length;
-  if (isHopeless && heard >= view.quorum) memory.hopeless.add(id);
+  if (refusals.filter(isUnderpriced).length >= view.quorum) memory.underpriced.add(id);
+  const hopeless = refusals.filter(isOverBlockGas).length;
+  if (hopeless >= view.quorum && hopeless > heard / 2) memory.hopeless.add(id);
 }
 
 /** The sender's nonce in the state after `view.head`. */
@@ -212,11 +213,7 @@ export async function readNonce({ parts, view }: Pass): Promise<number> {
 export async function readNonces({ parts, view }: Pass): Promise<number[]> {
   const params = [parts.signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
-  const nonces = answers.flatMap((list) => {
-    const answer = list?.[0];
-    return answer && "result" in answer ? [Number(quantity(answer.result))] : [];
-  });
-  return nonces.sort((a, b) => b - a);
+  return saidBy(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
 }
 
 /**

@@ -15,15 +15,24 @@ const receipt = (block: string, status = "0x1") => ({
 });
 const says = (...results: unknown[]): Answer[] => results.map((result) => ({ result }));
 const failed: Answer[] = [{ error: { code: -32005, message: "limit exceeded" } }];
-const blockOf = (found: ReturnType<typeof agreeOnReceipt>) =>
+const blockOf = ({ found }: ReturnType<typeof agreeOnReceipt>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
 describe("agreeOnReceipt", () => {
-  test("two different receipts: disagreement, however many say one of them", () => {
-    const answers = [says(receipt("aa")), says(receipt("aa")), says(receipt("bb"))];
-    assert.equal(blockOf(agreeOnReceipt(answers, 2)), "disagreement");
+  test("two different receipts of two endpoints: disagreement", () => {
     const status = [says(receipt("aa")), says(receipt("aa", "0x0"))];
     assert.equal(blockOf(agreeOnReceipt(status, 2)), "disagreement");
+  });
+
+  test("one that shows another receipt than two others holds up nothing, and is told", () => {
+    const answers = [says(receipt("bb")), says(receipt("aa")), says(receipt("aa"))];
+    assert.equal(blockOf(agreeOnReceipt(answers, 2)), "0xaa");
+    assert.deepEqual(agreeOnReceipt(answers, 2).others, [0]);
+    const dear = { ...receipt("aa"), gasUsed: "0xffffff" };
+    const paid = [says(dear), says(receipt("aa")), says(receipt("aa"))];
+    const { found, others } = agreeOnReceipt(paid, 2);
+    assert.ok(typeof found !== "string" && found.paid === 32n);
+    assert.deepEqual(others, [0]);
   });
 
   test("one endpoint's word where two are needed: unknown", () => {

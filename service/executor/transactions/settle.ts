@@ -3,6 +3,7 @@
 // A nonce counts as taken by another transaction only once that transaction is found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
+import { agreed } from "../../chain/rpc/alike.ts";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
@@ -44,7 +45,8 @@ async function settleOne(
   answers: (Answer[] | undefined)[],
 ): Promise<void> {
   const { parts, memory, view } = pass;
-  const found = agreeOnReceipt(answers, view.quorum);
+  const { found, others } = agreeOnReceipt(answers, view.quorum);
+  for (const place of others) view.accuse(place, "eth_getTransactionReceipt");
   if (found === "disagreement") {
     const detail = `receipts of nonce ${purpose.nonce} differ`;
     return parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
@@ -56,29 +58,36 @@ async function settleOne(
   await record(pass, purpose, found);
 }
 
+type Agreement = {
+  found: Receipt | "absent" | "unknown" | "disagreement";
+  /** The places of those that show another receipt than enough do. */
+  others: number[];
+};
+
 /**
- * The receipt that enough endpoints show. An endpoint without one may lag, so it contradicts none;
- * two different receipts are a disagreement. Absent only if every endpoint that was asked answered,
- * and none has one.
+ * The receipt that enough endpoints show, every field that is acted on. An endpoint without one may
+ * lag, so it contradicts none. Absent only if every endpoint that was asked answered, and enough of
+ * them have none.
  */
 export function agreeOnReceipt(
   answers: readonly (Answer[] | undefined)[],
   quorum: number,
-): Receipt | "absent" | "unknown" | "disagreement" {
-  const votes = new Map<string, { receipt: Receipt; count: number }>();
-  let isComplete = true;
-  for (const list of answers) {
-    const receipt = list && firstReceipt(list);
-    if (receipt === "unknown" || !list) isComplete = false;
-    if (!receipt || receipt === "unknown") continue;
-    const key = JSON.stringify([receipt.blockHash, receipt.succeeded, receipt.logs]);
-    const vote = votes.get(key) ?? { receipt, count: 0 };
-    votes.set(key, { receipt, count: vote.count + 1 });
+): Agreement {
+  const receipts = answers.map((list) => (list ? firstReceipt(list) : "unknown"));
+  const votes = receipts.map((receipt) => {
+    if (!receipt || receipt === "unknown") return undefined;
+    return JSON.stringify({ ...receipt, paid: `${receipt.paid}` });
+  });
+  const places = agreed(votes, quorum);
+  const shown = votes.filter((vote) => vote !== undefined).length;
+  if (places && places.length >= quorum) {
+    const others = votes.flatMap((vote, place) => (vote && !places.includes(place) ? [place] : []));
+    return { found: receipts[places[0]!] as Receipt, others };
   }
-  if (votes.size > 1) return "disagreement";
-  const [vote] = votes.values();
-  if (vote) return vote.count >= quorum ? vote.receipt : "unknown";
-  return isComplete && answers.length >= quorum ? "absent" : "unknown";
+  if (shown > 1) return { found: "disagreement", others: [] };
+  const absent = receipts.filter((receipt) => receipt === undefined).length;
+  const isAbsent = absent >= quorum && absent === answers.length;
+  return { found: isAbsent ? "absent" : "unknown", others: [] };
 }
 
 function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {

@@ -41,7 +41,7 @@ export async function upkeep(
   }
 }
 
-/** Final purposes whose nonce is free again on every endpoint: a reorg went deeper than final. */
+/** Final purposes whose nonce is free again on enough endpoints: a reorg went deeper than final. */
 async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
   const { parts, fence, view } = pass;
   const { chainId } = parts.chain;
@@ -49,9 +49,11 @@ async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
+  // Of two it is the higher one, of three the middle.
+  const reached = nonces[Math.floor((nonces.length - 1) / 2)]!;
   for (const purpose of undone) {
     const isPast = (purpose.blockNumber ?? view.head.number) <= view.head.number;
-    if (!isPast || nonces[0]! > purpose.nonce) continue;
+    if (!isPast || reached > purpose.nonce) continue;
     await parts.ledger.reopenPurpose(fence, purpose.id, purpose.addresses);
     parts.report({ kind: "reopened", nonce: purpose.nonce });
   }

@@ -25,12 +25,17 @@ export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
 
+/** Wei per gas that a transaction pays in a block of that base fee. */
+export const priceOf = ({ maxFee, priorityFee }: PoolTransaction, baseFee: bigint): bigint =>
+  maxFee < baseFee + priorityFee ? maxFee : baseFee + priorityFee;
+
 export type Mined = {
   transaction: PoolTransaction;
   succeeded: boolean;
   logs: Log[];
   /** Vaults whose execution failed because they were over. */
   wasted: Hex[];
+  gasUsed: number;
 };
 
 /** What a node tells of it, and what happened in it. */
@@ -42,6 +47,9 @@ export type Block = ToldBlock & {
 };
 
 const perBlockMax = 3;
+/** What an execution or a recovery takes, and a transfer. */
+export const itemGas = 100_000;
+const transferGas = 21_000;
 
 export type ChainModel = ReturnType<typeof createChainModel>;
 
@@ -211,8 +219,11 @@ function runTransaction(
   byTerms: ReadonlyMap<Hex, VaultModel>,
   env: Env,
 ): Omit<Mined, "transaction"> {
-  if (transaction.to !== env.factory) return { succeeded: true, logs: [], wasted: [] };
+  if (transaction.to !== env.factory) {
+    return { succeeded: true, logs: [], wasted: [], gasUsed: transferGas };
+  }
   const { isBatch, items } = parseCalldata(transaction.data);
+  const gasUsed = Math.min(transaction.gas, itemGas * items.length);
   const vaults = items.map(({ terms }) => byTerms.get(terms)!);
   const over = new Set(vaults.flatMap(({ address }) => (state.code.has(address) ? address : [])));
   /** An execution of what is over, or a recovery of it that returned nothing. */
@@ -223,7 +234,9 @@ function runTransaction(
       return over.has(address) && !isTold ? [address] : [];
     });
   };
-  const done = (logs: Log[]) => ({ succeeded: true, logs, wasted: wastedBy(logs) });
+  const done = (logs: Log[]) => ({ succeeded: true, logs, wasted: wastedBy(logs), gasUsed });
+  const failed = { succeeded: false, logs: [], wasted: wastedBy([]), gasUsed };
+  if (transaction.gas < itemGas * items.length) return failed;
   if (isBatch) return done(batch(state, items, (terms) => byTerms.get(terms)!, env));
   const { name, tokens } = items[0]!;
   try {
@@ -231,7 +244,7 @@ function runTransaction(
     return done([execute(state, vaults[0]!, env)]);
   } catch (error) {
     if (!(error instanceof Revert)) throw error;
-    return { succeeded: false, logs: [], wasted: wastedBy([]) };
+    return failed;
   }
 }
 

@@ -63,7 +63,7 @@ export function keepRunning(
           recoveryFailuresMax: 5,
           recoveriesPerDayMax: 20,
         },
-        fees: { perGasMax: 5000n, priorityMin: 1n },
+        fees: { perGasMax: 5000n, priorityMin: 1n, priorityMax: 3n },
         budgets: {
           perDayMax: 10n ** 30n,
           perAccountMax: 10n ** 30n,

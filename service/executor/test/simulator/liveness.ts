@@ -2,11 +2,11 @@
 
 import type { Block } from "./chain-model.ts";
 import { balanceOf, type VaultModel } from "./factory-model.ts";
-import { chainId, startSeconds, stormSeconds, tokens, type World } from "./world.ts";
+import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
-/** The most blocks in a row in which something could have been done for one address. */
-export function longestWait({ chain, vaults }: World): number {
-  const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + stormSeconds);
+/** The most blocks in a row, later than so, in which something could be done for an address. */
+export function longestWait({ chain, vaults }: World, afterSeconds: number): number {
+  const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + afterSeconds);
   return Math.max(...vaults.map((vault) => longestOf(calm, vault)));
 }
 

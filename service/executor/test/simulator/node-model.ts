@@ -4,12 +4,11 @@ import type { Hex } from "executable-address";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../../../chain/rpc/log.ts";
 import { probeData } from "../../../chain/status/probe.ts";
-import type { Block, ChainModel } from "./chain-model.ts";
+import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMax = 40;
-const executionGas = 100_000;
 
 /** How long a node takes for what calls have it simulate: 100 ms for a million gas. */
 export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
@@ -54,8 +53,8 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sende
       const { code } = blockAt(blocks, second).state;
       return first === chain.setting.factory || code.has(first as Hex) ? "0x01" : "0x";
     }
-    case "eth_maxPriorityFeePerGas":
-      return "0x2";
+    case "eth_feeHistory":
+      return { gasUsedRatio: [0.5], reward: [["0x2"]] };
     case "eth_call": {
       const { to, data } = first as { to?: Hex; data: Hex };
       const block = blockAt(blocks, second);
@@ -145,7 +144,7 @@ function estimate(chain: ChainModel, head: Block, { to, data }: { to: Hex; data?
   const vault = chain.byTerms.get(terms)!;
   if (name === "execute") execute(state, vault, env);
   else recover(state, vault, tokens, env);
-  return hex(executionGas);
+  return hex(itemGas);
 }
 
 function receiptOf(blocks: readonly Block[], hash: Hex) {
@@ -157,8 +156,8 @@ function receiptOf(blocks: readonly Block[], hash: Hex) {
       blockHash: block.hash,
       blockNumber: hex(block.number),
       status: mined.succeeded ? "0x1" : "0x0",
-      gasUsed: hex(executionGas),
-      effectiveGasPrice: hex(block.baseFee),
+      gasUsed: hex(mined.gasUsed),
+      effectiveGasPrice: hex(priceOf(mined.transaction, block.baseFee)),
       logs: mined.logs,
     };
   }

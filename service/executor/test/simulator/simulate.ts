@@ -34,7 +34,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   const random = seededRandom(seed);
   const scheduler = createScheduler();
   const isStormy = () => scheduler.now() < stormSeconds * 1000;
-  const world = await createWorld(scheduler, random, isStormy, hostile);
+  const world = await createWorld(scheduler, random, isStormy, { hostile });
   const rpcCount = random() < 0.25 ? 1 : 3;
   const faultRate = random() * 0.5;
   const weather = { isStormy, faultRate };
@@ -64,7 +64,7 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   await scheduler.run(endSeconds * 1000);
   const verdict = await judge(world);
   await world.close();
-  return { verdict, events, waitBlocksMax: longestWait(world) };
+  return { verdict, events, waitBlocksMax: longestWait(world, stormSeconds) };
 }
 
 /** After a simulation that took too long it answers nothing more in that pass. */

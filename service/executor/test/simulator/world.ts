@@ -31,14 +31,21 @@ export type World = {
   close(): Promise<void>;
 };
 
+type WorldOptions = {
+  /** Intents whose simulation takes a node long. */
+  hostile?: number;
+  /** One base fee for all blocks, and no intent that fails on chain: each deed has one price. */
+  isPlain?: boolean;
+};
+
 export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  hostile = 0,
+  { hostile = 0, isPlain = false }: WorldOptions = {},
 ): Promise<World> {
   const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
-    newVault(random, i),
+    newVault(random, i, isPlain ? { behaviour: "runs" } : {}),
   );
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
@@ -57,7 +64,7 @@ export async function createWorld(
         : schedulePayments(chain, scheduler, random, vault);
     await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
-  scheduleBlocks(chain, scheduler, random, isStormy);
+  scheduleBlocks(chain, scheduler, random, isStormy, isPlain);
   return { db, chain, vaults, close: () => db.destroy() };
 }
 
@@ -81,7 +88,9 @@ const heavy = {
   expirationSeconds: startSeconds + 86_400,
 };
 
-function newVault(random: Random, index: number, more: Partial<typeof heavy> = {}): VaultModel {
+type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
+
+function newVault(random: Random, index: number, more: Given = {}): VaultModel {
   const amount = BigInt(1 + Math.floor(random() * 1e6));
   const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
   const seconds = 300 + Math.floor(random() * 1500);
@@ -222,13 +231,14 @@ function scheduleBlocks(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
+  isPlain: boolean,
 ): void {
   let baseFee = 10;
   const next = () => {
     const stormy = isStormy();
     if (stormy) strike(chain, random);
     if (stormy && random() < 0.05) baseFee *= 1 + random() * 20;
-    baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
+    if (!isPlain) baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
     const last = chain.blocks.at(-1)!.timestamp;
     const here = startSeconds + Math.floor(scheduler.now() / 1000);
     chain.mine(Math.max(here, last + 1), BigInt(Math.floor(baseFee)));

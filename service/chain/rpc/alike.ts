@@ -1,0 +1,53 @@
+// Whether endpoints say the same: blocks are compared by what is read of them, since nodes differ in
+// the fields they add.
+
+import { type Answer, blockOf } from "./json-rpc.ts";
+
+/** The same text for answers that say the same; undefined where there is nothing to compare. */
+export function textOf(method: string, answer: Answer): string | undefined {
+  if (!("result" in answer)) return undefined;
+  const { result } = answer;
+  try {
+    if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
+  } catch {
+    // What is no block is compared as it is.
+  }
+  return JSON.stringify(result).toLowerCase();
+}
+
+const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+
+/**
+ * What `quorum` of `votes` say, or all where there are fewer of them; votes without a value are not
+ * counted. @returns the places of those who say it; undefined where no value has so many
+ */
+export function agreed(votes: readonly (string | undefined)[], quorum: number) {
+  const places = new Map<string, number[]>();
+  votes.forEach((vote, place) => {
+    if (vote !== undefined) places.set(vote, [...(places.get(vote) ?? []), place]);
+  });
+  const [most, next] = [...places.values()].sort((a, b) => b.length - a.length);
+  if (!most || !next) return most;
+  return most.length >= quorum && most.length > next.length ? most : undefined;
+}
+
+/** The middle of several, the lower of two in the middle: what one alone says decides nothing. */
+export function middle(values: readonly bigint[]): bigint | undefined {
+  return values.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((values.length - 1) / 2)];
+}
+
+/** What each endpoint's answer number `place` says; those that say nothing readable are left out. */
+export function saidBy<Value>(
+  lists: readonly (readonly Answer[] | undefined)[],
+  place: number,
+  read: (result: unknown) => Value | undefined,
+): Value[] {
+  return lists.flatMap((list) => {
+    const answer = list?.[place];
+    try {
+      return answer && "result" in answer ? (read(answer.result) ?? []) : [];
+    } catch {
+      return [];
+    }
+  });
+}
