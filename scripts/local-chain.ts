@@ -73,5 +73,6 @@ export const localChains = (rpcUrl: string) => [
     wallet: { rpcUrl, coin: "ETH" },
     tokens: demoTokens,
     confirmations: 0,
+    finality: "blocks",
   },
 ];

@@ -6,6 +6,7 @@ import { factoryCodeHash } from "executable-address-contracts";
 import { bring, readBringKey } from "./bring.ts";
 import { readChains } from "./chains.ts";
 import { checkChain } from "./check.ts";
+import { compareEndpoints } from "./compare.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
 export const chainCommands = [
@@ -14,16 +15,20 @@ export const chainCommands = [
     opensNoStore: true as const,
     async run({ chainsFile }: { chainsFile: string }) {
       const factory = { address: factoryAddress, codeHash: factoryCodeHash };
-      const asked = readChains(chainsFile).flatMap((chain) =>
-        chain.rpcUrls.map(async (url) => {
-          const verdict = await checkChain(chain, openChainRpc([url]), factory);
-          // Not the whole URL: it may hold a key.
-          const { chainId, name } = chain;
-          return { chainId, name, endpoint: new URL(url).host, ...verdict };
-        }),
-      );
-      const verdicts = await Promise.all(asked);
-      if (verdicts.some(({ kind }) => kind !== "right")) process.exitCode = 1;
+      const asked = readChains(chainsFile).map(async (chain) => {
+        const told = await compareEndpoints(chain.rpcUrls);
+        return Promise.all(
+          chain.rpcUrls.map(async (url, index) => {
+            const verdict = await checkChain(chain, openChainRpc([url]), factory);
+            // Not the whole URL: it may hold a key.
+            const { chainId, name } = chain;
+            return { chainId, name, endpoint: new URL(url).host, ...verdict, ...told[index] };
+          }),
+        );
+      });
+      const verdicts = (await Promise.all(asked)).flat();
+      const isBad = verdicts.some(({ kind, differsOn }) => kind !== "right" || differsOn?.length);
+      if (isBad) process.exitCode = 1;
       return verdicts;
     },
   },

@@ -47,6 +47,11 @@ const chainSchema = z.strictObject({
   /** Blocks on top of an execution or a recovery before it is taken for final. */
   confirmations: z.int().min(0).max(10_000).default(12),
   /**
+   * `finalized`: the executor takes a block for final that endpoints show as finalized, and counts
+   * confirmations where they do not serve that tag. `blocks`: it counts them everywhere.
+   */
+  finality: z.enum(["finalized", "blocks"]).default("finalized"),
+  /**
    * Blocks on top of a payment before the executor acts on it. None is safe: execution checks the
    * balance itself, so a payment that is undone costs the executor its gas and nobody money.
    */

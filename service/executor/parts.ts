@@ -39,8 +39,9 @@ export type Signer = {
 export type ChainSettings = {
   chainId: number;
   tokens: readonly Hex[];
-  /** Blocks on top of a receipt before it is final. */
+  /** Blocks on top of a receipt before it is final, and whether the finalized tag goes before. */
   confirmations: number;
+  finality: "finalized" | "blocks";
   /** Blocks on top of a payment before it is acted on. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
@@ -104,7 +105,14 @@ export type ExecutorEvent =
   | NetworkEvent
   | { kind: "lease_taken"; epoch: number }
   | { kind: "lease_lost" }
-  | { kind: "pass"; blocksBehind: number; secondsBehind: number; due: number; inFlight: number }
+  | {
+      kind: "pass";
+      blocksBehind: number;
+      secondsBehind: number;
+      due: number;
+      inFlight: number;
+      scores: View["scores"];
+    }
   | { kind: "pass_failed"; message: string }
   | { kind: "detected"; address: Hex; blockNumber: number }
   | { kind: "reorg"; fromBlock: number }

@@ -73,7 +73,15 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
-  parts.report({ kind: "pass", blocksBehind, secondsBehind, due, inFlight: unmined.length });
+  const { scores } = view;
+  parts.report({
+    kind: "pass",
+    blocksBehind,
+    secondsBehind,
+    due,
+    inFlight: unmined.length,
+    scores,
+  });
   // Last, so that a failure here holds up no payment that is known.
   await lookAtNew(pass);
 }

@@ -126,6 +126,7 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
     chainId: chain.chainId,
     tokens: chain.tokens.map(lower),
     confirmations: chain.confirmations,
+    finality: chain.finality,
     paymentConfirmations: chain.paymentConfirmations,
     decision: {
       recoverMin: new Map(

@@ -1,5 +1,5 @@
-// Whether endpoints say the same: blocks are compared by what is read of them, since nodes differ in
-// the fields they add.
+// Whether endpoints say the same: blocks are compared by what is read of them, since nodes differ
+// in the fields they add.
 
 import { type Answer, blockOf } from "./json-rpc.ts";
 
@@ -36,7 +36,9 @@ export function middle(values: readonly bigint[]): bigint | undefined {
   return values.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((values.length - 1) / 2)];
 }
 
-/** What each endpoint's answer number `place` says; those that say nothing readable are left out. */
+/**
+ * What each endpoint's answer number `place` says; those that say nothing readable are left out.
+ */
 export function saidBy<Value>(
   lists: readonly (readonly Answer[] | undefined)[],
   place: number,

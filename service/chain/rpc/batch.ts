@@ -6,8 +6,8 @@ import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from
 import type { Pace } from "./pace.ts";
 
 /**
- * An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. `url` is
- * without user and password, which `authorization` sends where there were any.
+ * An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. `url`
+ * is without user and password, which `authorization` sends where there were any.
  */
 export type Provider = {
   name: string;

@@ -143,8 +143,8 @@ export function toQuantity(value: number | bigint): Hex {
 }
 
 /** Parameters of a block by number. */
-export function blockCall(number: number | "latest"): Call {
-  const tag = number === "latest" ? number : toQuantity(number);
+export function blockCall(number: number | "latest" | "finalized"): Call {
+  const tag = typeof number === "string" ? number : toQuantity(number);
   return { method: "eth_getBlockByNumber", params: [tag, false] };
 }
 

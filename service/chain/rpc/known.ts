@@ -1,6 +1,6 @@
-// What is known of each endpoint of a chain: whether it answers, its head, for how many passes it is
-// not asked after a failure, and its score: how often it failed, or contradicted what enough others
-// show. The worst are asked last.
+// What is known of each endpoint of a chain: whether it answers, its head, for how many passes it
+// is not asked after a failure, and its score: how often it failed, or contradicted what enough
+// others show. The worst are asked last.
 
 import type { Endpoint } from "./endpoint.ts";
 import type { Answer, Block, Call } from "./json-rpc.ts";

@@ -94,8 +94,9 @@ function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate 
 }
 
 /**
- * As enough endpoints say, which are asked side by side; where they differ, a further one. A failure
- * that others do not show is an endpoint's own, and of two amounts of gas the greater counts.
+ * As enough endpoints say, which are asked side by side; where they differ, a further one. A
+ * failure that others do not show is an endpoint's own, and of two amounts of gas the greater
+ * counts.
  */
 async function estimateAll(pass: Pass, calls: Call[]): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;

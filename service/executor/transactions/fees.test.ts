@@ -11,7 +11,7 @@ describe("fees", () => {
     assert.equal(neededPerGas, 8000n);
   });
 
-  test("450 gwei of priority asked for: twice the base fee at most, or what the chain allows", () => {
+  test("450 gwei of priority asked for: twice the base fee, or what the chain allows", () => {
     const gwei = 1_000_000_000n;
     const open = { ...policy, perGasMax: 500n * gwei, priorityMax: 3n * gwei };
     assert.equal(suggestFee(2n * gwei, 450n * gwei, open).fee.priorityFee, 4n * gwei);

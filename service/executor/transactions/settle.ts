@@ -3,7 +3,7 @@
 // A nonce counts as taken by another transaction only once that transaction is found.
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
-import { agreed } from "../../chain/rpc/alike.ts";
+import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { backoffSeconds } from "../jobs/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
@@ -23,6 +23,7 @@ export async function settle(
 ): Promise<void> {
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
+  const finalBlock = await readFinalBlock(pass);
   const calls = used.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
       method: "eth_getTransactionReceipt",
@@ -35,14 +36,25 @@ export async function settle(
     const end = at + purpose.transactions.length;
     const mine = answers.map((list) => list?.slice(at, end));
     at = end;
-    await settleOne(pass, purpose, mine);
+    await settleOne(pass, purpose, mine, finalBlock);
   }
+}
+
+/** The newest block that is taken for final: as most endpoints say, else by blocks on top of it. */
+async function readFinalBlock({ parts, view }: Pass): Promise<number> {
+  const { confirmations, finality } = parts.chain;
+  const deepEnough = view.head.number - confirmations;
+  if (finality === "blocks") return deepEnough;
+  const lists = await view.readEach([blockCall("finalized")]);
+  const numbers = saidBy(lists, 0, (result) => BigInt(blockOf(result).number));
+  return numbers.length < view.quorum ? deepEnough : Number(middle(numbers));
 }
 
 async function settleOne(
   pass: Pass,
   purpose: Purpose,
   answers: (Answer[] | undefined)[],
+  finalBlock: number,
 ): Promise<void> {
   const { parts, memory, view } = pass;
   const { found, others } = agreeOnReceipt(answers, view.quorum);
@@ -54,7 +66,7 @@ async function settleOne(
   if (found === "unknown") return;
   if (found === "absent") return suspect(pass, purpose);
   memory.absent.delete(purpose.id);
-  if (view.head.number - found.blockNumber < parts.chain.confirmations) return;
+  if (found.blockNumber > finalBlock) return;
   await record(pass, purpose, found);
 }
 

@@ -85,7 +85,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
 
     /** As CHAINS_FILE would say it. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
-      const local = { chainId: localChainId, name: "Local", tokens: demoTokens, confirmations: 0 };
+      const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
     },
 
@@ -95,6 +95,9 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     },
   };
 }
+
+/** Final as soon as it is mined. */
+const atOnce = { confirmations: 0, finality: "blocks" };
 
 const [token, otherToken] = demoTokens.map((entry) => getAddress(entry.address)) as [Hex, Hex];
 

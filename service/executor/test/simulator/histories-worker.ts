@@ -2,10 +2,14 @@
 // which makes a history take twice as long there.
 
 import { parentPort } from "node:worker_threads";
+import { faultsOfLie } from "./lie.ts";
 import { type Options, simulate, simulateNaively } from "./simulate.ts";
 import { faultsOf } from "./verdict.ts";
 
-export type Asked = { seed: number; kind: "real" | "naive"; options: Omit<Options, "watch"> };
+/** `lie`: one of three endpoints lies; `believing`: the one that lies is the only one asked. */
+type Kind = "real" | "naive" | "lie" | "believing";
+
+export type Asked = { seed: number; kind: Kind; options: Omit<Options, "watch"> };
 
 export type Told = {
   seed: number;
@@ -16,8 +20,13 @@ export type Told = {
 };
 
 parentPort!.on("message", async ({ seed, kind, options }: Asked) => {
-  parentPort!.postMessage(await (kind === "naive" ? naively(seed) : told(seed, options)));
+  parentPort!.postMessage(await tell(seed, kind, options));
 });
+
+function tell(seed: number, kind: Kind, options: Asked["options"]): Promise<Told> {
+  if (kind === "naive") return naively(seed);
+  return kind === "real" ? told(seed, options) : lied(seed, kind === "believing");
+}
 
 async function told(seed: number, options: Asked["options"]): Promise<Told> {
   const { verdict, events, waitBlocksMax } = await simulate(seed, options);
@@ -29,4 +38,9 @@ async function told(seed: number, options: Asked["options"]): Promise<Told> {
 async function naively(seed: number): Promise<Told> {
   const { missing, duplicate } = await simulateNaively(seed);
   return { seed, faults: [...missing, ...duplicate], counts: {}, waitBlocksMax: 0 };
+}
+
+async function lied(seed: number, isControl: boolean): Promise<Told> {
+  const { faults, waitedMore } = await faultsOfLie(seed, isControl);
+  return { seed, faults, counts: {}, waitBlocksMax: waitedMore };
 }

@@ -55,6 +55,7 @@ export function keepRunning(
         chainId,
         tokens,
         confirmations,
+        finality: "blocks",
         paymentConfirmations: 0,
         decision: {
           recoverMin: new Map(),

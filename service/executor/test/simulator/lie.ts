@@ -3,7 +3,8 @@
 
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
-import { type Block, itemGas, priceOf } from "./chain-model.ts";
+import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts";
+import { parseCalldata } from "./factory-model.ts";
 import { keepRunning } from "./instance.ts";
 import { longestWait } from "./liveness.ts";
 import { answer, simulationMs } from "./node-model.ts";
@@ -56,7 +57,7 @@ const twists: readonly ((value: bigint) => bigint)[] = [
 ];
 
 /** `field`: of those that an answer has, which; `word`: of those of a long answer, which. */
-export type Lie = {
+type Lie = {
   method: string;
   whole: Answer | "silence" | undefined;
   twist: (value: bigint) => bigint;
@@ -64,7 +65,7 @@ export type Lie = {
   word: number;
 };
 
-export function lieOf(seed: number): Lie & { text: string } {
+function lieOf(seed: number): Lie & { text: string } {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[]) => list[Math.floor(random() * list.length)]!;
   const method = methods[seed % methods.length]!;
@@ -82,7 +83,8 @@ function twisted(result: unknown, lie: Lie): unknown {
   return replaced(result, paths[lie.field % paths.length]!, (text) => {
     const digits = (value: bigint, width: number) => value.toString(16).padStart(width, "0");
     if (text.length <= 66 || (text.length - 2) % 64 !== 0) {
-      return `0x${digits(lie.twist(BigInt(text === "0x" ? 0 : text)), text.length === 66 ? 64 : 0)}`;
+      const value = lie.twist(BigInt(text === "0x" ? 0 : text));
+      return `0x${digits(value, text.length === 66 ? 64 : 0)}`;
     }
     const words = text.slice(2).match(/.{64}/g)!;
     const changed = words.map((word, index) =>
@@ -135,25 +137,33 @@ function endpointOf(
 }
 
 /** `wastedWei`: what was paid for nothing, and above what honest endpoints ask. */
-export type Price = { wastedWei: bigint; waitBlocksMax: number; faults: string[] };
+type Price = { wastedWei: bigint; waitBlocksMax: number; faults: string[] };
 
 /** What an execution or a recovery costs at what honest endpoints ask. */
 const fairWei = BigInt(itemGas) * 12n;
 
-function wastedIn({ mined, baseFee }: Block): bigint {
+function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
   const paid = mined.reduce(
     (sum, { transaction, gasUsed }) => sum + BigInt(gasUsed) * priceOf(transaction, baseFee),
     0n,
   );
   const done = mined.flatMap(({ logs }) => [...new Set(logs.map(({ topics }) => topics[1]))]);
-  return paid - BigInt(done.length) * fairWei;
+  // Sent in time and mined too late: that happens to the honest too.
+  const late = mined.flatMap(({ transaction: { to, data } }) =>
+    to !== setting.factory
+      ? []
+      : parseCalldata(data).items.filter(({ name, terms }) => {
+          return name === "execute" && byTerms.get(terms)!.expirationSeconds < timestamp;
+        }),
+  );
+  return paid - BigInt(done.length + late.length) * fairWei;
 }
 
 /**
  * What a history cost. One seed gives one world, whoever is asked about it.
  * @param lie of one endpoint of three; the control asks that one alone
  */
-export async function priceOfHistory(
+async function priceOfHistory(
   seed: number,
   lie: Lie | undefined,
   isControl = false,
@@ -167,9 +177,28 @@ export async function priceOfHistory(
   const danger = { crashRate: () => 0, freezeRate: () => 0 };
   keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, { looksPerPass: 3 });
   await scheduler.run(endSeconds * 1000);
-  const wastedWei = world.chain.blocks.reduce((sum, block) => sum + wastedIn(block), 0n);
+  const wastedWei = world.chain.blocks.reduce(
+    (sum, block) => sum + wastedIn(block, world.chain),
+    0n,
+  );
   const waitBlocksMax = longestWait(world, 0);
   const faults = faultsOf(await judge(world));
   await world.close();
   return { wastedWei, waitBlocksMax, faults };
+}
+
+/** Until an endpoint that is silent, or says no to all, is asked last. */
+const lieBlocksMax = 3;
+
+/** What one endpoint's lie cost that none would have cost: wei, blocks, or an untrue ledger. */
+export async function faultsOfLie(seed: number, isControl = false) {
+  const lie = lieOf(seed);
+  const honest = await priceOfHistory(seed, undefined);
+  const lied = await priceOfHistory(seed, lie, isControl);
+  const waitedMore = lied.waitBlocksMax - honest.waitBlocksMax;
+  const faults = [...lied.faults];
+  if (lied.wastedWei > 0n && lied.wastedWei > honest.wastedWei)
+    faults.push(`wasted ${lied.wastedWei} wei`);
+  if (waitedMore > lieBlocksMax) faults.push(`waited ${waitedMore} blocks more`);
+  return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore };
 }

@@ -63,6 +63,16 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
   }
 });
 
+describe("one of three endpoints lies, and it costs no wei and no more than three blocks", () => {
+  for (const some of isLong ? parts : [seeds.slice(0, 30)]) {
+    test(nameOf(some), async (t) => {
+      const told = await histories(some, {}, "lie");
+      t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks more`);
+      assert.deepEqual(faultsOf(told), []);
+    });
+  }
+});
+
 describe("the simulator itself", { skip: count < 10 && "says something of many seeds" }, () => {
   const few = seeds.slice(0, isLong ? 100 : 10);
   const most = (t: TestContext, bad: number, what: string) => {
@@ -85,6 +95,11 @@ describe("the simulator itself", { skip: count < 10 && "says something of many s
     const told = await histories(few, { looksPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
     most(t, told.filter(isMissing).length, "miss some");
+  });
+
+  test("control: believing the one that lies costs wei or blocks in most of them", async (t) => {
+    const told = await histories(few, {}, "believing");
+    most(t, told.filter((each) => each.faults.length > 0).length, "fail");
   });
 
   test("the naive control loses money or works twice in most of them", async (t) => {

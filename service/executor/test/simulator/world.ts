@@ -34,7 +34,7 @@ export type World = {
 type WorldOptions = {
   /** Intents whose simulation takes a node long. */
   hostile?: number;
-  /** One base fee for all blocks, and no intent that fails on chain: each deed has one price. */
+  /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
 };
 
@@ -61,7 +61,7 @@ export async function createWorld(
     const paidAt =
       vault.behaviour === "heavy"
         ? payHostile(chain, scheduler, random, vault)
-        : schedulePayments(chain, scheduler, random, vault);
+        : schedulePayments(chain, scheduler, random, vault, isPlain ? 0 : 0.1);
     await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
   scheduleBlocks(chain, scheduler, random, isStormy, isPlain);
@@ -180,6 +180,7 @@ function schedulePayments(
   scheduler: Scheduler,
   random: Random,
   vault: VaultModel,
+  rivalRate: number,
 ): number {
   const pay = (seconds: number, amount: bigint, token = vault.token) => {
     if (amount === 0n) return;
@@ -205,8 +206,9 @@ function schedulePayments(
       7n,
       tokens.find((token) => token !== vault.token),
     );
-  if (random() < 0.1)
+  if (random() < rivalRate) {
     scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
+  }
   return when;
 }
 

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, describe, test } from "node:test";
+import { compareEndpoints } from "./compare.ts";
+
+/** A node at `head`, whose blocks have hashes of that byte; it may not serve the finalized tag. */
+async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<string> {
+  const block = (tag: string) => {
+    const number = tag === "latest" ? head : tag === "finalized" ? head - 64 : Number(tag);
+    const hash = `0x${byte.repeat(32)}`;
+    const isServed = tag !== "finalized" || hasFinalized;
+    const fields = { number: `0x${number.toString(16)}`, hash, parentHash: hash, timestamp: "0x1" };
+    return isServed ? { result: fields } : { error: { code: -39001, message: "unknown block" } };
+  };
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const answers = (JSON.parse(text) as { id: number; method: string; params: string[] }[]).map(
+      ({ id, method, params }) => ({
+        id,
+        ...(method === "eth_chainId" ? { result: "0x1" } : block(params[0]!)),
+      }),
+    );
+    response.end(JSON.stringify(answers));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("compareEndpoints", () => {
+  test("the one of three with another block is named; one that lags is not", async () => {
+    const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
+    const told = await compareEndpoints(urls);
+    assert.deepEqual(
+      told.map(({ headBlock, finalizedBlock, differsOn }) => [
+        headBlock,
+        finalizedBlock,
+        differsOn,
+      ]),
+      [
+        [100, 36, []],
+        [98, 34, ["eth_getBlockByNumber"]],
+        [98, null, []],
+      ],
+    );
+  });
+
+  test("of two that contradict each other both are named", async () => {
+    const told = await compareEndpoints(await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]));
+    assert.deepEqual(
+      told.map(({ differsOn }) => differsOn),
+      [["eth_getBlockByNumber"], ["eth_getBlockByNumber"]],
+    );
+  });
+
+  test("one that does not answer: nothing is said of it", async () => {
+    const [, gone] = await compareEndpoints([await nodeAt(9, "ab"), "http://127.0.0.1:1"]);
+    assert.deepEqual(gone, {
+      headBlock: null,
+      finalizedBlock: null,
+      answeredMs: null,
+      differsOn: [],
+    });
+  });
+});

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Estimate, judge } from "./estimate.ts";
+
+const takes = (gas: number): Estimate => ({ result: "succeeds", gas });
+const fails: Estimate = { result: "fails", reason: "CallFailed" };
+
+describe("estimates of several endpoints", () => {
+  test("of two amounts the greater counts, of three the middle", () => {
+    assert.deepEqual(judge([takes(100_000), takes(25_000)]), takes(100_000));
+    assert.deepEqual(judge([takes(9_000_000), takes(100_000), takes(99_000)]), takes(100_000));
+  });
+
+  test("a failure that others do not show is the endpoint's", () => {
+    assert.deepEqual(judge([fails, takes(100_000)]), takes(100_000));
+    assert.deepEqual(judge([fails, takes(100_000), takes(100_000)]), takes(100_000));
+    assert.deepEqual(judge([fails, takes(100_000), fails]), fails);
+  });
+
+  test("what none could say stays unknown", () => {
+    assert.deepEqual(judge([{ result: "unknown" }]), { result: "unknown" });
+    assert.equal(judge([]), undefined);
+  });
+});

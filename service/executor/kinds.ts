@@ -1,0 +1,144 @@
+// How each kind of event is told: its level in the log, and what counts it. Labels come from a
+// fixed list: a reason that a contract wrote is counted under the name of its error, or as `other`.
+
+import type { ExecutorEvent } from "./parts.ts";
+
+type Kind<Event> = {
+  level: "debug" | "info" | "warn" | "error";
+  /**
+   * Any address can cause it, or an outage repeats it at each pass: written at most once a minute
+   * for each reason and endpoint, with how many were left out. The metrics count them all.
+   */
+  isSeldom?: true;
+  counter?: {
+    name: string;
+    help: string;
+    labels?: readonly string[];
+    of?(event: Event): Record<string, string>;
+    by?(event: Event): number;
+  };
+};
+
+const knownReasons = [
+  "CallFailed",
+  "NoCode",
+  "Underfunded",
+  "Expired",
+  "AlreadyOver",
+  "WrongChain",
+  "CreationFailed",
+  "NotRecoverable",
+  "reverted on chain",
+  "takes",
+];
+const labelOf = (reason: string) =>
+  knownReasons.find((known) => reason.startsWith(known)) ?? "other";
+
+const byRpc = {
+  name: "rpc_failures_total",
+  help: "Endpoints that failed or were not themselves",
+  labels: ["rpc"],
+  of: ({ rpc }: { rpc: string }) => ({ rpc }),
+};
+
+type Kinds = {
+  readonly [Each in ExecutorEvent["kind"]]: Kind<Extract<ExecutorEvent, { kind: Each }>>;
+};
+
+export const kinds: Kinds = {
+  rpc_failed: { level: "debug", isSeldom: true, counter: byRpc },
+  rpc_wrong_chain: { level: "warn", isSeldom: true, counter: byRpc },
+  rpc_out: { level: "info" },
+  rpc_differs: {
+    level: "warn",
+    isSeldom: true,
+    counter: {
+      name: "rpc_differs_total",
+      help: "Answers of an endpoint that enough others contradict",
+      labels: ["rpc", "method"],
+      of: ({ rpc, method }) => ({ rpc, method }),
+    },
+  },
+  rpc_disagreement: {
+    level: "warn",
+    isSeldom: true,
+    counter: {
+      name: "rpc_disagreements_total",
+      help: "Endpoints that contradict",
+      labels: ["about"],
+      of: ({ about }) => ({ about }),
+    },
+  },
+  lease_taken: { level: "info" },
+  lease_lost: { level: "info" },
+  pass: { level: "debug" },
+  pass_failed: {
+    level: "warn",
+    isSeldom: true,
+    counter: { name: "passes_failed_total", help: "Passes that ended early" },
+  },
+  detected: {
+    level: "info",
+    counter: { name: "detected_total", help: "Payments seen to known addresses" },
+  },
+  reorg: {
+    level: "warn",
+    counter: { name: "reorgs_total", help: "Reorgs that reached below the cursor" },
+  },
+  corrupt_record: { level: "error", isSeldom: true },
+  attempt_failed: {
+    level: "info",
+    isSeldom: true,
+    counter: {
+      name: "failed_total",
+      help: "Attempts that failed, estimated or mined",
+      labels: ["reason"],
+      of: ({ reason }) => ({ reason: labelOf(reason) }),
+    },
+  },
+  given_up: {
+    level: "warn",
+    isSeldom: true,
+    counter: {
+      name: "given_up_total",
+      help: "Addresses set aside until an operator retries",
+      labels: ["reason"],
+      of: ({ reason }) => ({ reason }),
+    },
+  },
+  sent: { level: "info" },
+  replaced: {
+    level: "info",
+    counter: { name: "replaced_total", help: "Stuck transactions replaced at their nonce" },
+  },
+  fee_capped: { level: "warn", isSeldom: true },
+  send_refused: { level: "warn", isSeldom: true },
+  executed: {
+    level: "info",
+    counter: { name: "executed_total", help: "Executions settled, by the factory's event" },
+  },
+  recovered: {
+    level: "info",
+    counter: { name: "recovered_total", help: "Recoveries settled, one for each token" },
+  },
+  settled: {
+    level: "debug",
+    counter: {
+      name: "gas_paid_wei_total",
+      help: "Wei paid for gas in settled transactions",
+      by: ({ paid }) => Number(paid),
+    },
+  },
+  reopened: { level: "warn" },
+  nonce_foreign: { level: "warn" },
+  gap_filled: { level: "warn" },
+  balance: { level: "warn", isSeldom: true },
+  stopped_for_balance: {
+    level: "error",
+    isSeldom: true,
+    counter: {
+      name: "stopped_for_balance_total",
+      help: "Passes that sent less for want of balance",
+    },
+  },
+};
