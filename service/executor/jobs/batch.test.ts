@@ -26,7 +26,7 @@ describe("batchesOf", () => {
   test("no more items, gas or bytes than the limits", () => {
     const many = [..."abcdef"].map((name) => ready(name, 1000));
     assert.deepEqual(names(many), ["abcd", "ef"]);
-    const heavy = [..."abcd"].map((name) => ready(name, 400_000));
+    const heavy = [..."abcd"].map((name) => ready(name, 300_000));
     assert.deepEqual(names(heavy), ["ab", "cd"]);
     const long = [..."abc"].map((name) => ready(name, 1000, 0, 6000));
     assert.deepEqual(names(long), ["a", "b", "c"]);
