@@ -4,7 +4,7 @@
 import type { Hex } from "./intent/intent.ts";
 
 /** PaymentFactory, at this address on every chain. EIP-55. */
-export const factoryAddress: Hex = "0x000000006c55cF3076399FBE90e6437D4BA27F6c";
+export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 
 /** Tip, at this address on every chain to which somebody brought it. EIP-55. */
 export const tipAddress: Hex = "0x5d4b79a395dD392717cBAcFDD82638b8388EE9e4";
@@ -14,4 +14,4 @@ export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
 /** How long the code at a vault is: its calls ran, or it was closed and they never can. */
-export const vaultCodeBytes = { executed: 37, closed: 38 } as const;
+export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

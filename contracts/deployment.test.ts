@@ -18,9 +18,11 @@ import {
 } from "viem";
 import { bringDeployer, deployFactory } from "./deploy.ts";
 import {
+  closedCodeHash,
   demoShop,
   demoToken,
   deterministicDeployer,
+  executedCodeHash,
   factoryAddress,
   factoryCodeHash,
   factoryCreationCode,
@@ -113,6 +115,7 @@ describe("the factory", () => {
     assert.equal(await bare.client.readContract({ address: token, ...balance }), amount);
     const code = await bare.client.getCode({ address: vault });
     assert.equal(size(code!), vaultCodeBytes.executed);
+    assert.equal(keccak256(code!), executedCodeHash);
   });
 
   test("closes: the code says that no call ran", async () => {
@@ -129,5 +132,6 @@ describe("the factory", () => {
     await bare.send(factoryAddress, toFactory("recover", [intent, []]));
     const code = await bare.client.getCode({ address: vault });
     assert.equal(size(code!), vaultCodeBytes.closed);
+    assert.equal(keccak256(code!), closedCodeHash);
   });
 });

@@ -21,5 +21,11 @@ export const factoryCreationCode = deployment.creationCode as Hex;
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
 /** What a vault's init code puts before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
-/** How long the code at a vault is, which tells without any log whether its calls ran. */
-export const vaultCodeBytes = { executed: 37, closed: 38 } as const;
+/**
+ * keccak256 of the code at a vault, on every chain, which tells without any log whether its calls
+ * ran: {@link executedCodeHash}, or {@link closedCodeHash} where it was closed and they never can.
+ */
+export const executedCodeHash = deployment.executedCodeHash as Hex;
+export const closedCodeHash = deployment.closedCodeHash as Hex;
+/** How long that code is. */
+export const vaultCodeBytes = { executed: 41, closed: 42 } as const;

@@ -34,9 +34,11 @@ describe("the build", () => {
 describe("index.ts", () => {
   test("exports the factory, its deployer, what reads balances, and the demo contracts", () => {
     assert.deepEqual(Object.keys(contracts), [
+      "closedCodeHash",
       "demoShop",
       "demoToken",
       "deterministicDeployer",
+      "executedCodeHash",
       "factoryAddress",
       "factoryCodeHash",
       "factoryCreationCode",

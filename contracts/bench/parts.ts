@@ -21,7 +21,7 @@ export async function partsOf(chain: Chain, hash: Hex): Promise<Record<string, n
   for (const [frame, op, gas] of ownGas((trace as { structLogs: Step[] }).structLogs)) {
     if (op === "CREATE2") {
       add("CREATE2", 32_000);
-      add("37 bytes left, and hashing", gas - 32_000);
+      add("41 bytes left, and hashing", gas - 32_000);
     } else if (frame === "factory" && op === "EXTCODESIZE") add("is it over?", gas);
     else if (frame === "factory" && op.startsWith("LOG")) add("event", gas);
     else if (frame === "token") add("token, its second balanceOf included", gas);

@@ -1,7 +1,7 @@
 // What the rest of the project takes from the compiled contracts, as the other files here hold it.
 // A change of `prefix` or `creationCode` moves every address: snapshot.test.ts compares them.
 
-import { type Hex, keccak256, size } from "viem";
+import { concat, type Hex, keccak256, size, slice } from "viem";
 import { type Artifact, readArtifact } from "../build.ts";
 import { create2Address } from "../deploy.ts";
 import { factorySalt } from "../mine/salt.ts";
@@ -36,11 +36,12 @@ function deployment({ bytecode, runtime, immutables }: Artifact) {
   return {
     factory: address,
     salt: factorySalt,
-    prefix: findPrefix(runtime),
+    prefix: find(runtime, "5f5f601c380380601c5f39", 32),
     initCodeHash: keccak256(bytecode),
     initCodeBytes: size(bytecode),
     runtimeCodeHash: keccak256(fillIn(runtime, immutables, address)),
     runtimeCodeBytes: size(runtime),
+    ...vaultCodeHashes(runtime, address),
     creationCode: bytecode,
   };
 }
@@ -56,11 +57,21 @@ function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex):
   return text as Hex;
 }
 
-/** PREFIX is a constant of the contract: found by its first and last instructions. */
-function findPrefix(runtime: Hex): Hex {
-  const at = runtime.indexOf("5f5f601c380380601c5f39");
-  if (at < 0) throw new Error("no PREFIX in the code of PaymentFactory");
-  return `0x${runtime.slice(at, at + 64)}`;
+/** Of the code at a vault, which is the same on every chain: its calls ran, or it was closed. */
+function vaultCodeHashes(runtime: Hex, factory: Hex) {
+  const tail = find(runtime, "18602857365f5f37", 23);
+  const executed = concat(["0x336f", slice(factory, 4), tail]);
+  return {
+    executedCodeHash: keccak256(executed),
+    closedCodeHash: keccak256(concat([executed, "0x00"])),
+  };
+}
+
+/** A constant of the contract, found by its first instructions. */
+function find(runtime: Hex, first: string, bytes: number): Hex {
+  const at = runtime.indexOf(first);
+  if (at < 0) throw new Error(`no ${first} in the code of PaymentFactory`);
+  return `0x${runtime.slice(at, at + 2 * bytes)}`;
 }
 
 const constant = (name: string, value: unknown) =>

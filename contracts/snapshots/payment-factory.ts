@@ -371,6 +371,19 @@ export const paymentFactoryAbi = [
   },
   {
     "type": "event",
+    "name": "Closed",
+    "inputs": [
+      {
+        "name": "vault",
+        "type": "address",
+        "indexed": true,
+        "internalType": "address"
+      }
+    ],
+    "anonymous": false
+  },
+  {
+    "type": "event",
     "name": "Executed",
     "inputs": [
       {
@@ -643,6 +656,22 @@ export const paymentFactoryAbi = [
         "name": "found",
         "type": "uint256",
         "internalType": "uint256"
+      }
+    ]
+  },
+  {
+    "type": "error",
+    "name": "TooLittleGas",
+    "inputs": [
+      {
+        "name": "index",
+        "type": "uint256",
+        "internalType": "uint256"
+      },
+      {
+        "name": "target",
+        "type": "address",
+        "internalType": "address"
       }
     ]
   },

@@ -33,8 +33,8 @@ struct Intent {
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
 /// Executing makes OPEN OVER; recovering makes CLOSED OVER. There is no other way, and none back.
-/// The code at a vault says which it was, without any log: 37 bytes, executed; the same and a zero
-/// byte, 38, closed without running a call. Both do the same for ever after.
+/// The code at a vault says which it was, without any log: 41 bytes, executed; the same and a zero
+/// byte, 42, closed without running a call. Both do the same for ever after.
 /// Nobody owns the factory; it holds nothing, stores nothing and cannot change. Who calls chooses
 /// the moment, the gas and the tokens to sweep, and nothing else.
 ///
@@ -47,9 +47,11 @@ struct Intent {
 /// - A target's function is what its signature says. A selector is 4 bytes: with 2^32 work somebody
 ///   finds another signature with the selector of a function the target has. A target that lacks
 ///   the function runs its fallback instead, and where that succeeds the call counts as run.
-/// - A target gives the same effect whoever executes, whenever, with whatever gas. One that goes on
-///   after an inner call ran out of gas (`try`/`catch`, multicalls that tolerate failure) lets an
-///   executor choose gas at which the inner call fails. A swap without a bound can be sandwiched.
+/// - A target gives the same effect whoever executes, whenever, with whatever gas. A call that
+///   succeeds and leaves less than a quarter of its gas is undone ({TooLittleGas}), so one that goes
+///   on where an inner call ran dry (`try`/`catch`, multicalls that tolerate failure) is covered, to
+///   17 frames below it. Not covered is a target that reads its gas and gives a share of it to its
+///   inner call, or decides by it. A swap without a bound can be sandwiched.
 /// - The token's balances are true, and change only by its own rules. A token that rebases, charges
 ///   on transfer or is paused can leave less than `amount`: then the vault waits, and expires.
 /// - The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent on
@@ -81,6 +83,8 @@ interface IPaymentFactory {
     /// @notice The item at `index` (from 0) of a batch of `caller` failed; nothing of it remains,
     /// the others are untouched. Too little gas is a reason too, mostly with an empty `reason`.
     event ItemFailed(address indexed caller, uint256 indexed index, bytes reason);
+    /// @notice `vault` had expired or is on another chain, and is over now: its calls never run.
+    event Closed(address indexed vault);
     /// @notice `amount` of `token` (zero address: native coin) left `vault` for its `recovery`.
     event Recovered(address indexed vault, address indexed token, uint256 amount);
     /// @notice `token` could not be sent, or its balance not be read, or its transfer did not
@@ -99,6 +103,9 @@ interface IPaymentFactory {
     /// @notice The call at `index` reverted or, where it is ERC-20's transfer, transferFrom or
     /// approve, answered anything but true. `reason` is the first 256 bytes of what came back.
     error CallFailed(uint256 index, address target, bytes reason);
+    /// @notice The call at `index` succeeded and left less than a quarter of the gas it was given:
+    /// work within it may have run out of gas unnoticed. With a higher limit it may succeed.
+    error TooLittleGas(uint256 index, address target);
     /// @notice Out of gas, or `vault` is being created at this moment: its own calls ask for it.
     error CreationFailed(address vault);
     /// @notice `token` did not answer `balanceOf(vault)` with a word: it has no code, failed, or

@@ -77,16 +77,18 @@ contract PaymentFactory is IPaymentFactory, Vault {
         // Arguments: 0 the intent, 3 the data behind it.
         address vault = _settle(intent, _argument(3));
         bool ok;
-        (ok, result) = _ask(vault, target, value, data);
+        (ok, result) = Vault(vault).act(target, value, data);
         if (!ok) revert CallFailed(0, target, result);
     }
 
     /// @inheritdoc IPaymentFactory
     /// @dev The terms as {execute} takes them. Where they do not begin with the offset 32 nothing
     /// could be recovered, for {_settle} writes that offset: nobody is told of such an address.
-    function addressOf(Intent calldata) external view returns (address vault) {
+    function addressOf(Intent calldata intent) external view returns (address vault) {
         uint256 start = _argument(0);
         if (start != 4 + 32) revert NotCanonical(start, msg.data.length);
+        // To read them is to refuse what does not fit their types, as {_settle} would.
+        (intent.expirationTimestamp, intent.recovery);
         return _quote(msg.data[4:]);
     }
 
@@ -106,8 +108,8 @@ contract PaymentFactory is IPaymentFactory, Vault {
         if (held == 0) return;
 
         (bool ok, bytes memory answer) = native
-            ? _ask(vault, recovery, held, "")
-            : _ask(vault, token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
+            ? Vault(vault).act(recovery, held, "")
+            : Vault(vault).act(token, 0, abi.encodeCall(IERC20.transfer, (recovery, held)));
 
         uint256 left = native ? vault.balance : _balanceOf(token, vault);
         ok = ok && left < held && (native || _isTrue(answer.length, bytes32(answer)));
@@ -127,7 +129,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         return (false, abi.encodeWithSelector(NotAnItem.selector, selector));
     }
 
-    /// @dev The vault, its life over: it is so already, or it is closed, and made so without calls.
+    /// @dev The vault, its life over: it is over already, or it is closed here, without its calls.
     /// Its terms are the calldata from where the intent starts to `end`, behind the offset 32 that
     /// terms begin with. Words beyond `end` are not of the terms, so the first seven are not there.
     function _settle(Intent calldata intent, uint256 end) private returns (address vault) {
@@ -140,6 +142,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
             revert NotRecoverable(vault, intent.expirationTimestamp, block.timestamp);
         }
         _create(vault, initCode);
+        emit Closed(vault);
     }
 
     /// @dev Fails with the vault's own reason. Without one it ran out of gas, its terms encode no
@@ -159,7 +162,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
         if (created != vault) revert CreationFailed(vault);
     }
 
-    /// @dev A vault named as a token answers with the question: a huge number; nothing moves.
+    /// @dev A vault named as a token answers nothing.
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;

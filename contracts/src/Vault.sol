@@ -29,29 +29,31 @@ abstract contract Vault {
         hex"5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";
 
     /// @dev What stays at the address, between the halves the factory's address without its first
-    /// four bytes, which are zero: DELEGATECALLs the factory when the factory calls; takes native
-    /// coin and does nothing when anyone else does. Each byte costs every execution 200 gas, hence
-    /// its one oddity: the answer is written over the question, and is as long. {_ask} says what
-    /// follows from that.
+    /// four bytes, which are zero: DELEGATECALLs the factory when the factory calls, and answers
+    /// with what came back; takes native coin and does nothing when anyone else does. Each byte
+    /// costs every execution 200 gas, so a failure comes back as an answer too: {act} fails only
+    /// where it ran out of gas, and then nothing came back.
     ///
-    ///     CALLER PUSH16 factory XOR PUSH1 36 JUMPI      a stranger: to the end
+    ///     CALLER PUSH16 factory XOR PUSH1 40 JUMPI      a stranger: to the end
     ///     CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY         question to memory 0
-    ///     CALLDATASIZE PUSH0                            answer over it
-    ///     CALLDATASIZE PUSH0 CALLER GAS DELEGATECALL    ask
-    ///     CALLDATASIZE PUSH0 RETURN                     both
+    ///     PUSH0 PUSH0 CALLDATASIZE PUSH0                answer: to nowhere yet
+    ///     CALLER GAS DELEGATECALL                       ask
+    ///     RETURNDATASIZE PUSH0 PUSH0 RETURNDATACOPY     answer to memory 0
+    ///     RETURNDATASIZE PUSH0 RETURN
     ///     JUMPDEST
     ///     STOP                                          only where the calls did not run
     ///
-    /// To go on from the end of code is to stop, so the last byte changes nothing but what the code
-    /// tells: without it, the calls ran.
+    /// Code that ends stops there, so the last byte changes nothing but what the code tells:
+    /// without it, the calls ran.
     bytes2 private constant STUB_HEAD = hex"336f";
-    bytes19 private constant STUB_TAIL = hex"18602457365f5f37365f365f335af4365ff35b";
-    uint256 internal constant EXECUTED_BYTES = 37;
+    bytes23 private constant STUB_TAIL = hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";
+    uint256 internal constant EXECUTED_BYTES = 41;
 
     /// @dev Of what a target answers only so much is copied. Fits an `Error(string)` of 188 bytes.
     uint256 private constant RESULT_BYTES_MAX = 256;
-    /// @dev What {act} answers at most: flag, offset, length, result.
-    uint256 private constant ANSWER_BYTES_MAX = 3 * 32 + RESULT_BYTES_MAX;
+    /// @dev A frame that runs dry d calls below a target leaves 1 - (63/64)^(d+1) of the gas to those
+    /// above it: less than a quarter as far down as d = 17.
+    uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
 
@@ -105,20 +107,6 @@ abstract contract Vault {
         result = _returned();
     }
 
-    /// @dev Has `vault`, which is over, make a call. The question is long enough for any answer to
-    /// fit over it, and does not start like one: where it comes back as it was, the code failed.
-    function _ask(address vault, address target, uint256 value, bytes memory data)
-        internal
-        returns (bool ok, bytes memory result)
-    {
-        bytes memory question = bytes.concat(
-            abi.encodeCall(this.act, (target, value, data)), new bytes(ANSWER_BYTES_MAX)
-        );
-        (bool done, bytes memory answer) = vault.call(question);
-        done = done && uint256(bytes32(answer)) <= 1;
-        if (done) (ok, result) = abi.decode(answer, (bool, bytes));
-    }
-
     /// @dev Open until the end of the second `expirationTimestamp`, and only on its own chain.
     function _isOpen(Intent calldata intent) internal view returns (bool) {
         return intent.chainId == block.chainid && block.timestamp <= intent.expirationTimestamp;
@@ -141,9 +129,13 @@ abstract contract Vault {
         for (uint256 i = 0; i < calls.length; ++i) {
             Call calldata one = calls[i];
             address target = one.target;
+            uint256 given = gasleft();
             (bool ok, bytes4 selector, uint256 size, bytes32 word) = _call(target, one);
             if (!ok || (!_isTrue(size, word) && _isTokenCall(selector))) {
                 revert IPaymentFactory.CallFailed(i, target, _returned());
+            }
+            if (gasleft() < given / GAS_LEFT_DIVISOR) {
+                revert IPaymentFactory.TooLittleGas(i, target);
             }
             if (size == 0 && target.code.length == 0) revert IPaymentFactory.NoCode(i, target);
         }

@@ -38,6 +38,27 @@ contract AddressOfTest is Fixture {
         check(!ok && keccak256(answer) == keccak256(wanted), "NotCanonical");
     }
 
+    /// @dev Such an address would execute, or wait, and could never be recovered from.
+    function test_aRecoveryOrExpiryBeyondItsType_hasNoAddress(uint256 bit) public {
+        bytes memory data = abi.encodeWithSignature(ADDRESS_OF, plainIntent());
+        (bool ok,) = address(factory).staticcall(data);
+        check(ok, "as it is");
+        uint256 expiryAt = 32 + 36 + 3 * 32;
+        _flip(data, expiryAt, bounded(bit, 64, 255));
+        (ok,) = address(factory).staticcall(data);
+        check(!ok, "an expiry of more than 64 bits");
+        _flip(data, expiryAt, bounded(bit, 64, 255));
+        _flip(data, expiryAt + 32, bounded(bit, 160, 255));
+        (ok,) = address(factory).staticcall(data);
+        check(!ok, "a recovery of more than 160 bits");
+    }
+
+    function _flip(bytes memory data, uint256 at, uint256 bit) private pure {
+        assembly {
+            mstore(add(data, at), xor(mload(add(data, at)), shl(bit, 1)))
+        }
+    }
+
     function test_theLongestTerms_haveAnAddress() public {
         Intent memory intent = intentOfBytes(TERMS_BYTES_MAX);
         check(factory.addressOf(intent) == factory.addressOf(abi.encode(intent)), "the same");

@@ -10,6 +10,7 @@ interface Errors {
     function Underfunded(address vault, uint256 wanted, uint256 found) external;
     function NoCode(uint256 index, address target) external;
     function CallFailed(uint256 index, address target, bytes calldata reason) external;
+    function TooLittleGas(uint256 index, address target) external;
     function CreationFailed(address vault) external;
     function NotRecovery(address wanted, address found) external;
     function NotCanonical(uint256 start, uint256 end) external;

@@ -227,7 +227,7 @@ contract ExecuteTest is Fixture {
             address vault = funded(intent, AMOUNT);
             vm.warp(i == 0 ? NOW : expiry);
             factory.execute(intent);
-            equal(vault.code.length, 37, "executed");
+            equal(vault.code.length, 41, "executed");
         }
         Intent memory late = plainIntent();
         late.expirationTimestamp = expiry;
@@ -253,22 +253,22 @@ contract ExecuteTest is Fixture {
         holds(vault, 7, AMOUNT);
     }
 
-    function test_leaves37Bytes_whichTellThatTheCallsRan() public {
+    function test_leaves41Bytes_whichTellThatTheCallsRan() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
-        equal(vault.code.length, 37, "bytes");
+        equal(vault.code.length, 41, "bytes");
         check(keccak256(vault.code) == keccak256(executedCode()), "code");
         vm.warp(EXPIRY + 1);
         factory.recover(intent, list(address(token)));
-        equal(vault.code.length, 37, "for good");
+        equal(vault.code.length, 41, "for good");
     }
 
-    function test_leaves37Bytes_alsoWhereThereIsNoCallToRun() public {
+    function test_leaves41Bytes_alsoWhereThereIsNoCallToRun() public {
         Intent memory intent = intentOf(new Call[](0));
         address vault = funded(intent, AMOUNT);
         factory.execute(intent);
-        equal(vault.code.length, 37, "bytes");
+        equal(vault.code.length, 41, "bytes");
     }
 
     function test_runs_inTheSecondOfExpiry_andTheOneBefore() public {

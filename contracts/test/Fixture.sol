@@ -176,7 +176,7 @@ abstract contract Fixture is Deployed {
         return abi.encodePacked(
             hex"336f",
             uint128(uint160(address(factory))),
-            hex"18602457365f5f37365f365f335af4365ff35b"
+            hex"18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b"
         );
     }
 

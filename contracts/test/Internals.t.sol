@@ -65,8 +65,8 @@ contract InternalsTest is Fixture {
         vm.prank(address(factory));
         bytes memory question = bytes.concat(Internals.onCreation.selector, abi.encode(intent));
         (bool ok, bytes memory answer) = vault.call(question);
-        check(ok && answer.length == question.length, "answers in the length of the question");
-        check(bytes4(answer) == Errors.NotVault.selector, "and refuses");
+        check(ok, "answers with what came back");
+        sameBytes(answer, abi.encodeCall(Errors.NotVault, ()), "and refuses");
         holds(vault, AMOUNT, AMOUNT);
     }
 

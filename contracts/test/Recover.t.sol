@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
-import {vm} from "./Vm.sol";
+import {Vm, vm} from "./Vm.sol";
 import {PlainToken} from "./tokens/PlainToken.sol";
 import {
     BlockingToken,
@@ -218,7 +218,7 @@ contract RecoverTest is Fixture {
         holds(vault, 0, 0);
     }
 
-    function test_leaves38Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
+    function test_leaves42Bytes_whichTellThatNoCallRan_byRecoverAndByRescue() public {
         bytes32 wanted = keccak256(bytes.concat(executedCode(), hex"00"));
         Intent memory recovered = plainIntent();
         Intent memory rescued = plainIntent();
@@ -234,6 +234,45 @@ contract RecoverTest is Fixture {
         check(keccak256(factory.addressOf(rescued).code) == wanted, "by rescue");
     }
 
+    function test_Closed_isToldOnce_byRecoverAndByRescue_andOfNoExecuted() public {
+        Intent memory executed = plainIntent();
+        Intent memory recovered = plainIntent();
+        Intent memory rescued = plainIntent();
+        funded(executed, AMOUNT + 1);
+        vm.recordLogs();
+        factory.execute(executed);
+        factory.recover(executed, list(address(token)));
+        equal(closed(), 0, "executed");
+        vm.warp(EXPIRY + 1);
+        for (uint256 i = 0; i < 2; ++i) {
+            factory.recover(recovered, new address[](0));
+            equal(closed(), 1 - i, "the first time, by recover");
+            check(closedVault == address(0) || closedVault == factory.addressOf(recovered), "it");
+            vm.prank(RECOVERY);
+            factory.rescue(rescued, address(token), 0, transferData());
+            equal(closed(), 1 - i, "the first time, by rescue");
+            check(closedVault == address(0) || closedVault == factory.addressOf(rescued), "it");
+        }
+    }
+
+    address private closedVault;
+
+    /// @dev How many {Closed} were told since the last look, and of which vault.
+    function closed() private returns (uint256 found) {
+        closedVault = address(0);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i = 0; i < logs.length; ++i) {
+            if (logs[i].topics[0] != IPaymentFactory.Closed.selector) continue;
+            check(logs[i].emitter == address(factory), "of the factory");
+            closedVault = address(uint160(uint256(logs[i].topics[1])));
+            found++;
+        }
+    }
+
+    function transferData() private view returns (bytes memory) {
+        return abi.encodeCall(token.transfer, (MERCHANT, 0));
+    }
+
     function test_executedOrClosed_aVaultDoesTheSameForEverAfter(
         address caller,
         bytes calldata data
@@ -246,7 +285,7 @@ contract RecoverTest is Fixture {
             if (executed == 1) factory.execute(intent);
             vm.warp(EXPIRY + 1);
             factory.recover(intent, list(address(token)));
-            equal(vault.code.length, executed == 1 ? 37 : 38, "bytes");
+            equal(vault.code.length, executed == 1 ? 41 : 42, "bytes");
 
             vm.prank(caller);
             (bool ok, bytes memory answer) = vault.call(data);
@@ -387,15 +426,22 @@ contract RecoverTest is Fixture {
         equal(token.balanceOf(RECOVERY), AMOUNT, "recovered from there");
     }
 
-    function test_anotherVaultAsToken_isNothing() public {
+    function test_anotherVaultAsToken_isBalanceUnknown_andMovesNothing() public {
         Intent memory first = plainIntent();
         Intent memory second = plainIntent();
         address vault = funded(first, 2 * AMOUNT);
         funded(second, 2 * AMOUNT);
         factory.execute(first);
         factory.execute(second);
-        factory.recover(first, list(factory.addressOf(second), vault));
-        equal(token.balanceOf(factory.addressOf(second)), AMOUNT, "the second vault's");
+        address[2] memory named = [factory.addressOf(second), vault];
+        for (uint256 i = 0; i < 2; ++i) {
+            vm.expectEmit(true, true, true, true, address(factory));
+            emit IPaymentFactory.RecoveryFailed(
+                vault, named[i], abi.encodeCall(Errors.BalanceUnknown, (named[i], vault))
+            );
+            factory.recover(first, list(named[i]));
+        }
+        equal(token.balanceOf(named[0]), AMOUNT, "the second vault's");
         equal(token.balanceOf(vault), AMOUNT, "the first vault's");
     }
 }

@@ -27,6 +27,7 @@ const knownReasons = [
   "AlreadyOver",
   "WrongChain",
   "CreationFailed",
+  "TooLittleGas",
   "NotRecoverable",
   "reverted on chain",
   "takes",

@@ -57,23 +57,20 @@ export const stubLaws = (factory: bigint): Laws => {
     "the factory never comes to STOP": (paths, at) =>
       unless(paths, ({ end }) => end !== "stop" || not(isFactory(at))),
 
-    "the factory asks with all of the calldata and gas, and gets the answer over its question": (
+    "the factory asks with all of the calldata and gas, and gets what came back, whole": (
       paths,
       at,
     ) =>
-      unless(paths, ({ questions, end, bytes, memory, at: from }) => {
-        const [question] = questions;
-        if (!question || questions.length > 1 || end !== "return") return not(isFactory(at));
-        const answered = (i: Word): Byte =>
-          chooseByte(less(i, at.answerBytes), at.answer(i), at.callData(i));
+      unless(paths, (path) => {
+        const [question] = path.questions;
+        if (!question || path.questions.length > 1) return not(isFactory(at));
         return implies(
           isFactory(at),
           all(
             same(question.gas, at.gas),
             same(question.bytes, at.callDataBytes),
             reads(question.memory, question.at, at.callDataBytes, at.callData, at),
-            same(bytes, at.callDataBytes),
-            reads(memory, from, at.callDataBytes, answered, at),
+            handsBack(path, "return", at),
           ),
         );
       }),

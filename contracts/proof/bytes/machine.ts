@@ -71,7 +71,7 @@ type End = "stop" | "return" | "revert" | "halt" | "foreign" | "endless";
 /** One way through the code. `at` and `bytes` are what "return" and "revert" hand back. */
 export type Path = Machine & { end: End; at: Word; bytes: Word };
 
-/** PREFIX has 27 instructions, the stub 24; what takes more than this goes round in a loop. */
+/** PREFIX and the stub have 25 instructions; what takes more than this goes round in a loop. */
 const stepsMax = 100;
 const pathsMax = 50;
 

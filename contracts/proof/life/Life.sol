@@ -41,7 +41,7 @@ contract Life {
         require(callsSucceed); // CallFailed: undoes all
         allInTimeAndFull = allInTimeAndFull && IS_ITS_CHAIN && time <= EXPIRY && held >= AMOUNT;
         executions += 1;
-        codeBytes = 37;
+        codeBytes = 41;
     }
 
     /// @dev And rescue, where it is `recovery` that calls.
@@ -50,15 +50,15 @@ contract Life {
             require(!IS_ITS_CHAIN || time > EXPIRY); // NotRecoverable
             allClosedInTime = allClosedInTime && (!IS_ITS_CHAIN || time > EXPIRY);
             closed = true;
-            codeBytes = 38;
+            codeBytes = 42;
         }
         sentToRecovery = true;
     }
 
     /// @dev One assertion, so that each part may rest on the others.
     function sound() external view {
-        bool once = executions == (codeBytes == 37 ? 1 : 0);
-        bool closedNeverExecutes = closed == (codeBytes == 38) && allClosedInTime;
+        bool once = executions == (codeBytes == 41 ? 1 : 0);
+        bool closedNeverExecutes = closed == (codeBytes == 42) && allClosedInTime;
         bool untouchedWhileOpen = codeBytes != 0 || !sentToRecovery;
         assert(once && allInTimeAndFull && closedNeverExecutes && untouchedWhileOpen);
     }

@@ -67,8 +67,8 @@ function stateOf(
   balance: bigint,
   amount: bigint,
 ): AddressState {
-  if (codeBytes === 37) return "executed";
-  if (codeBytes === 38) return "recovered";
+  if (codeBytes === 41) return "executed";
+  if (codeBytes === 42) return "recovered";
   if (codeBytes > 0) throw new Error(`${codeBytes} bytes of code are no vault's`);
   if (isExpired) return "expired";
   if (balance === 0n) return "unfunded";

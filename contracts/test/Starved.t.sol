@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Call, Intent} from "../src/IPaymentFactory.sol";
+import {Errors} from "./Errors.sol";
+import {Fixture} from "./Fixture.sol";
+import {Tolerant} from "./targets/Tolerant.sol";
+
+/// @dev Who executes chooses the gas. A target that tolerates the failure of an inner call must not
+/// run without it because that choice was too low: assumption 3 of the interface.
+contract StarvedTest is Fixture {
+    Tolerant private tolerant;
+    uint256 private swallowed;
+    uint256 private refused;
+    uint256 private executed;
+
+    function setUp() public override {
+        super.setUp();
+        tolerant = new Tolerant();
+    }
+
+    function test_TooLittleGas_at360Limits_forNoTargetIsTheInnerWorkSwallowed() public {
+        uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
+        for (uint256 gas = 200_000; gas < 2_000_000; gas += 5_000) {
+            uint256 step = gas / 5_000;
+            for (uint256 depth = 1; depth <= 5; ++depth) {
+                _try(gas, _top(depth, items[step % 8]), items[step % 8]);
+                _try(gas, _top(depth, items[(step + 3) % 8]), items[(step + 3) % 8]);
+                _try(gas, _everywhere(depth, items[(step + 5) % 8]), items[(step + 5) % 8]);
+            }
+        }
+        equal(swallowed, 0, "swallowed");
+        check(refused > 100 && executed > 1_000, "both happened");
+    }
+
+    /// @dev As deep as the fraction says: 1 - (63/64)^18 is less than a quarter.
+    function test_TooLittleGas_coversWorkThat17FramesLieAbove() public {
+        for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
+            for (uint256 depth = 6; depth <= 17; ++depth) {
+                _try(gas, _top(depth, 20), 20);
+            }
+        }
+        equal(swallowed, 0, "swallowed");
+        check(refused > 100 && executed > 1_000, "both happened");
+    }
+
+    /// @dev Not covered, and said so in the interface.
+    function test_workFarBelow_orGivenAShareOfTheGas_canStillBeStarved() public {
+        for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
+            _try(gas, _top(60, 20), 20);
+        }
+        check(swallowed != 0, "60 frames below");
+        swallowed = 0;
+        for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
+            _try(gas, _call("tryWorkWithHalf(uint256)", abi.encode(20)), 20);
+        }
+        check(swallowed != 0, "given half");
+    }
+
+    function test_TooLittleGas_saysWhichCall_andLeavesTheIntentOpen() public {
+        Call[] memory calls = list(_top(1, 0), _top(1, 40));
+        Intent memory intent = intentOf(calls);
+        address vault = funded(intent, AMOUNT);
+        bytes memory data = abi.encodeCall(factory.execute, (intent));
+        bytes memory wanted = abi.encodeCall(Errors.TooLittleGas, (1, address(tolerant)));
+        bool told;
+        for (uint256 gas = 300_000; gas < 900_000 && !told; gas += 5_000) {
+            (bool ok, bytes memory reason) = address(factory).call{gas: gas}(data);
+            check(!ok, "not executed before");
+            told = keccak256(reason) == keccak256(wanted);
+        }
+        check(told, "TooLittleGas of the second call");
+        equal(vault.code.length + tolerant.visits() + tolerant.done(), 0, "nothing of it remains");
+        factory.execute{gas: 2_000_000}(intent);
+        equal(tolerant.done(), 40, "done with more");
+    }
+
+    /// @dev A third more for the fraction, and two frames above the call that keep a 64th each.
+    function test_twoFifthsMoreThanTheCallsUse_areEnough() public {
+        for (uint256 items = 1; items <= 100; items += 9) {
+            uint256 before = gasleft();
+            tolerant.tryWork(3, items);
+            uint256 used = before - gasleft();
+            _try(used * 7 / 5 + 110_000, _top(3, items), items);
+        }
+        equal(executed, 12, "executed");
+    }
+
+    function _top(uint256 depth, uint256 items) private view returns (Call memory) {
+        return _call("tryWork(uint256,uint256)", abi.encode(depth, items));
+    }
+
+    function _everywhere(uint256 depth, uint256 items) private view returns (Call memory) {
+        return _call("tryWorkEverywhere(uint256,uint256)", abi.encode(depth, items));
+    }
+
+    function _call(string memory signature, bytes memory args) private view returns (Call memory) {
+        return plainCall(address(tolerant), signature, args);
+    }
+
+    function _try(uint256 gas, Call memory one, uint256 items) private {
+        Intent memory intent = intentOf(one);
+        funded(intent, AMOUNT);
+        uint256 before = tolerant.done();
+        (bool ok, bytes memory reason) =
+            address(factory).call{gas: gas}(abi.encodeCall(factory.execute, (intent)));
+        if (!ok && bytes4(reason) == Errors.TooLittleGas.selector) refused++;
+        if (ok && tolerant.done() == before + items) executed++;
+        if (ok && tolerant.done() != before + items) swallowed++;
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @notice A target that goes on where its inner work failed, as multicalls, bridges, hooks and
+/// aggregators do. The work lies `depth` calls below it, and writes a new slot an item.
+contract Tolerant {
+    uint256 public visits;
+    uint256[] private shelf;
+
+    /// @notice Tolerates a failure here alone: the frames between hand it up.
+    function tryWork(uint256 depth, uint256 items) external {
+        visits++;
+        try this.work(depth - 1, items) {} catch {}
+    }
+
+    /// @notice Tolerates a failure in each frame.
+    function tryWorkEverywhere(uint256 depth, uint256 items) external {
+        if (depth == 0) return this.work(0, items);
+        try this.tryWorkEverywhere(depth - 1, items) {} catch {}
+    }
+
+    /// @notice Looks at its gas itself, and gives half of it to the work.
+    function tryWorkWithHalf(uint256 items) external {
+        try this.work{gas: gasleft() / 2}(0, items) {} catch {}
+    }
+
+    function work(uint256 depth, uint256 items) external {
+        if (depth != 0) return this.work(depth - 1, items);
+        for (uint256 i = 0; i < items; ++i) {
+            shelf.push(i + 1);
+        }
+    }
+
+    function done() external view returns (uint256) {
+        return shelf.length;
+    }
+}
