@@ -9,8 +9,6 @@ import {
   and,
   any,
   type Bool,
-  type Byte,
-  chooseByte,
   implies,
   less,
   not,
