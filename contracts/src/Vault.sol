@@ -51,8 +51,8 @@ abstract contract Vault {
 
     /// @dev Of what a target answers only so much is copied. Fits an `Error(string)` of 188 bytes.
     uint256 private constant RESULT_BYTES_MAX = 256;
-    /// @dev A frame that runs dry d calls below a target leaves 1 - (63/64)^(d+1) of the gas to those
-    /// above it: less than a quarter as far down as d = 17.
+    /// @dev A frame that runs out of gas d calls below a target leaves 1 - (63/64)^(d+1) of the gas
+    /// to those above it: less than a quarter as far down as d = 17.
     uint256 private constant GAS_LEFT_DIVISOR = 4;
 
     address private immutable FACTORY = address(this);
