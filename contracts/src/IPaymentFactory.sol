@@ -49,10 +49,9 @@ struct Intent {
 ///   the function runs its fallback instead, and where that succeeds the call counts as run.
 /// - A target gives the same effect whoever executes, whenever, with whatever gas. A call that
 ///   succeeds with less than a quarter of its gas left is undone ({TooLittleGas}). This covers a
-///   target that goes on where an inner call ran out of gas (`try`/`catch`, multicalls that tolerate
-///   failure), as far as 17 frames below it. It does not cover a target that reads its gas, and
-///   decides by it or gives a share of it to its inner call. A swap without a bound can be
-///   sandwiched.
+///   target that goes on where an inner call ran out of gas (`try`/`catch`, tolerant multicalls),
+///   as far as 17 frames below it. It does not cover a target that reads its gas, and decides by it
+///   or gives a share of it to its inner call. A swap without a bound can be sandwiched.
 /// - The token's balances are true, and change only by its own rules. A token that rebases, charges
 ///   on transfer or is paused can leave less than `amount`: then the vault waits, and expires.
 /// - The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent on
