@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { AddressRecord, Hex } from "executable-address";
+import { shortAddress } from "executable-address/payment";
 import type { Browser, Page } from "playwright-core";
 import { rolldown } from "rolldown";
 import { localChainId, shopAddress } from "../scripts/local-chain.ts";
@@ -158,8 +159,8 @@ describe("<executable-address>", () => {
     assert.equal(await part("amount").textContent(), `25 ${token.symbol}`);
     assert.equal(await readCodeIn(page, part("qr")), address);
     assert.equal(naively((await part("address").textContent()) ?? ""), address);
-    const short = `${address.slice(0, 6)}…${address.slice(-4)}`;
-    const mustShow = `Your wallet must show 25 ${token.symbol} to ${short} on Local`;
+    const short = shortAddress(address);
+    const mustShow = `Check in your wallet: 25 ${token.symbol} to ${short}, network Local`;
     assert.equal(await part("must-show").textContent(), mustShow);
     const page_ = `${new URL(service.baseUrl).origin}/a/${address}`;
     assert.equal(await part("details").getAttribute("href"), page_);

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord } from "executable-address";
+import { shortAddress } from "executable-address/payment";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { localChainId, shopAddress } from "../scripts/local-chain.ts";
 import { appearances, assertSound, launchBrowser, listenForFaults } from "./browser.ts";
@@ -22,8 +23,10 @@ import {
   readCode,
   stranger,
   token,
+  transferTo,
 } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
+import { announceWallet } from "./test-wallet.ts";
 
 const unlimited = (2n ** 256n - 1n).toString();
 
@@ -98,7 +101,7 @@ describe("what is not the address's own is never shown", () => {
       await page.goto(`${site}/a/${honest.address}`);
       await page.getByRole("alert").getByText("Do not pay this address").waitFor();
       const text = await page.locator("main").textContent();
-      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|asks for/i);
+      assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|To pay/i);
       assert.equal(await page.locator(".qr").count(), 0);
       await page.context().close();
     });
@@ -120,7 +123,7 @@ describe("what is not the address's own is never shown", () => {
     await page.getByText("The address could not be looked up").waitFor();
     await page.unroute("**/v1/address/**");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("asks for").waitFor();
+    await page.getByText("To pay").first().waitFor();
     await page.context().close();
   });
 });
@@ -146,7 +149,7 @@ describe("a hostile intent cannot mislead", () => {
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
-    await page.getByRole("heading", { name: "25,000,000 base units" }).waitFor();
+    await page.getByRole("heading", { name: "25\u202f000\u202f000 base units" }).waitFor();
     await page.context().close();
   });
 });
@@ -154,7 +157,7 @@ describe("a hostile intent cannot mislead", () => {
 describe("whatever reads the page pays the address itself", () => {
   const mustShow = (page: Page, amount: string, { address }: AddressRecord) =>
     page
-      .getByText(`Your wallet must show ${amount} to ${address.slice(0, 6)}…${address.slice(-4)}`)
+      .getByText(`Check in your wallet: ${amount} to ${shortAddress(address)}, network Local`)
       .waitFor();
   const linkOf = ({ address }: AddressRecord, amount: string) =>
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
@@ -210,7 +213,7 @@ describe("whatever reads the page pays the address itself", () => {
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
       assert.equal(await page.getByRole("button", { name: "Copy Address" }).count(), 0);
-      assert.equal(await page.getByText("Your wallet must show").count(), 0);
+      assert.equal(await page.getByText("Check in your wallet:").count(), 0);
       await showAnyway(page).click();
       assert.equal(await readCode(page), record().address);
       await page.getByText(text).waitFor();
@@ -250,6 +253,12 @@ describe("what is known, and since when", () => {
     await page.route(asked, (route) => route.abort());
     await page.clock.runFor(30_000);
     await page.getByText(/No news since \d+:\d\d:\d\d/).waitFor();
+    assert.equal(await readCode(page), honest.address);
+    await page.clock.runFor(35_000);
+    await page.getByText("Nothing was heard from the server for over a minute").waitFor();
+    assert.equal(await page.locator(".qr").count(), 0);
+    await showAnyway(page).click();
+    assert.equal(await readCode(page), honest.address);
     await page.unroute(asked);
     await page.clock.runFor(6_000);
     await page.getByText("No news since").waitFor({ state: "detached" });
@@ -339,9 +348,11 @@ describe("who asks", () => {
   test("is named by the operator only where all of the money goes to that contract", async () => {
     const page = await open();
     await page.goto(`${site}/a/${hostile.address}`);
-    await page.getByText("An address asks for").waitFor();
+    await page.locator("h1.amount").waitFor();
+    assert.equal(await page.locator(".payee").count(), 0);
     await page.goto(`${site}/a/#terms=${honest.terms}`);
-    await page.getByText("An address asks for").waitFor();
+    await page.locator("h1.amount").waitFor();
+    assert.equal(await page.locator(".payee").count(), 0);
     await page.context().close();
   });
 
@@ -366,13 +377,15 @@ describe("who asks", () => {
     await admin(service.env, "account", "name", ...account, "--name", "Ada & Sons <b>");
     const page = await open();
     await page.goto(`${site}/a/${byKey}`);
-    await page.getByText("Ada & Sons <b> asks for").waitFor();
+    await page.locator(".payee", { hasText: "Ada & Sons <b>" }).waitFor();
     await page.goto(`${site}/a/${byPage}`);
-    await page.getByText("An address asks for").waitFor();
+    await page.locator("h1.amount").waitFor();
+    assert.equal(await page.locator(".payee").count(), 0);
     assert.match(await headOf(honest.address), /content="Demo Shop/, "a label comes first");
     await admin(service.env, "account", "name", ...account);
     await page.goto(`${site}/a/${byKey}`);
-    await page.getByText("An address asks for").waitFor();
+    await page.locator("h1.amount").waitFor();
+    assert.equal(await page.locator(".payee").count(), 0);
     await page.context().close();
   });
 
@@ -390,7 +403,7 @@ describe("an honest one", () => {
     const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
-    await page.getByText("Demo Shop asks for").waitFor();
+    await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
     await page.getByText(`Then Demo Shop is called and can take up to 25`).waitFor();
     await page.getByText("Terms match this address").waitFor();
     await page.getByText("What paying does, call by call").click();
@@ -421,6 +434,61 @@ describe("an honest one", () => {
     await page.getByRole("button", { name: "Copy Token contract" }).click();
     await page.getByText("Token contract: copied").waitFor();
     assert.equal(await copied(), token.address);
+    await page.context().close();
+  });
+});
+
+describe("whose the money is if something goes wrong", () => {
+  test("stands above the code, and an address is no role: label, else the address", async () => {
+    const page = await open();
+    const gift = await create(service, [transferTo(stranger)]);
+    await page.goto(`${site}/a/${gift.address}`);
+    const short = shortAddress(stranger);
+    await page.getByText(`Then 25 ${token.symbol} goes to ${short}`).waitFor();
+    await page.getByText(`If it cannot run, the money goes to ${short}. Not yours?`).waitFor();
+    await page.context().close();
+  });
+
+  test("is not asked of a wallet that it belongs to", async () => {
+    const page = await open();
+    await announceWallet(page, service.anvil.rpcUrl, stranger);
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.getByRole("button", { name: "Pay with Test Wallet" }).waitFor();
+    await page.getByText("If it cannot run").waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
+  test("from an exchange: chains on which it would be lost are named", async () => {
+    const page = await open();
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.getByText("From an exchange").click();
+    await page.getByText("Sent on zkSync, another chain of its family, or Tron").waitFor();
+    await page.context().close();
+  });
+});
+
+describe("a browser that is not as most are", () => {
+  test("with site data blocked the page works all the same", async () => {
+    const page = await open();
+    const faults = listenForFaults(page);
+    await page.addInitScript(`for (const name of ["localStorage", "sessionStorage", "indexedDB"])
+      Object.defineProperty(window, name, { get() {
+        throw new DOMException("denied", "SecurityError"); } });`);
+    await page.goto(`${site}/a/${honest.address}`);
+    assert.equal(await readCode(page), honest.address);
+    await page.getByRole("button", { name: /^Colours/ }).click();
+    await page.getByRole("combobox", { name: "Language" }).selectOption("de");
+    await page.getByText("Zu zahlen").waitFor();
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("a wallet that is only window.ethereum is a wallet", async () => {
+    const page = await open();
+    await page.addInitScript(`window.ethereum = { request: async ({ method }) =>
+      method === "eth_accounts" ? [] : "0x7a69" };`);
+    await page.goto(`${site}/a/${honest.address}`);
+    await page.getByRole("button", { name: "Pay with the wallet of this browser" }).waitFor();
     await page.context().close();
   });
 });
@@ -485,7 +553,7 @@ describe("an address that is over without having run", () => {
       const page = await open(appearance);
       for (const [record, sentence] of [
         [soon, "It was never run and cannot run any more."],
-        [returned, "It was never run. What it held went back."],
+        [returned, "It was never run. What it held was sent to the recovery address"],
       ] as const) {
         await assertSoundAt(page, record.address, `over, ${appearance.colorScheme}`);
         await page.getByText(sentence).first().waitFor();

@@ -171,6 +171,70 @@ describe("a payment to its end", () => {
   });
 });
 
+describe("one intention is one payment, while the wallet still asks", () => {
+  let answer = () => {};
+  const asks = () => {
+    wallet.asking = new Promise((resolve) => {
+      answer = resolve;
+    });
+    return payButton().click();
+  };
+  const stillAsking = (at: Page) =>
+    at.getByText("Your wallet may still be asking for this payment; look there first.").waitFor();
+  const nothingOffered = async (at: Page) => {
+    assert.equal(await at.locator(".qr").count(), 0);
+    assert.equal(await at.getByRole("button", { name: /^Pay with/ }).count(), 0);
+  };
+  const sends = () => wallet.asked.filter((method) => method === "eth_sendTransaction").length;
+
+  test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await nothingOffered(page);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await stillAsking(other);
+    await nothingOffered(other);
+    await page.reload();
+    await stillAsking(page);
+    await nothingOffered(page);
+    await assertSound(page, "the wallet still asks");
+    answer();
+    await says("Paid, about to run");
+    assert.equal(sends(), 1);
+    await gone("Your wallet may still be asking");
+    await end();
+  });
+
+  test("paid another way meanwhile: the request is to be declined", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await mint(service, record.address, 25_000_000n);
+    await says("Decline the request in your wallet");
+    wallet.fault = "rejects";
+    answer();
+    await says("Paid, about to run");
+    await gone("Decline the request in your wallet");
+    await end();
+  });
+
+  test("after a reload, a part that came another way asks for the same", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await page.reload();
+    await stillAsking(page);
+    await mint(service, record.address, 5_000_000n);
+    await says("Decline the request in your wallet");
+    await nothingOffered(page);
+    await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
+    await payButton().waitFor();
+    await end();
+  });
+});
+
 describe("while no block holds it yet", () => {
   beforeEach(async () => {
     await start();
@@ -203,7 +267,7 @@ describe("while no block holds it yet", () => {
   const nothingOffered = async () => {
     assert.equal(await page.locator(".qr").count(), 0);
     assert.equal(await payButton().count(), 0);
-    assert.equal(await page.getByText("Your wallet must show").count(), 0);
+    assert.equal(await page.getByText("Check in your wallet:").count(), 0);
   };
 
   test("nothing to pay by is shown, also after a reload, until a block holds it", async () => {

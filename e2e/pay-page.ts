@@ -31,6 +31,12 @@ export const approve = (amount: string) => ({
   args: [shopAddress, amount],
 });
 
+export const transferTo = (receiver: Hex) => ({
+  target: token.address,
+  function: "transfer(address to, uint256 amount)",
+  args: [receiver, "25000000"],
+});
+
 const pay = (order: string) => ({
   target: shopAddress,
   function: "pay(uint256 orderId, uint256 amount)",

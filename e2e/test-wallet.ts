@@ -21,6 +21,8 @@ export type TestWallet = {
   fault: Fault | undefined;
   /** What it was asked, oldest first. */
   asked: string[];
+  /** While it is set, the wallet asks its person, who has not answered yet. */
+  asking: Promise<void> | undefined;
   /** Of the last transaction. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
@@ -45,6 +47,7 @@ export async function announceWallet(
     knows,
     fault: undefined,
     asked: [],
+    asking: undefined,
     sent: undefined,
   };
   await page.exposeFunction("askWallet", (asked: Asked) => answer(wallet, rpcUrl, asked));
@@ -78,7 +81,10 @@ async function answer(
     case "wallet_addEthereumChain":
       wallet.knows.add(Number(params[0]?.chainId));
       return changeChain(wallet, Number(params[0]?.chainId));
+    case "eth_accounts":
+      return { result: [wallet.account] };
     case "eth_sendTransaction": {
+      await wallet.asking;
       if (wallet.fault === "rejects") return { error: { code: 4001, message: "declined" } };
       const limit = wallet.fault === "reverts" ? { gas: "0x9000" } : {};
       const sent = await ask(rpcUrl, method, [{ ...params[0], ...limit }]);

@@ -1,14 +1,11 @@
-// `executable-address/follow`: follows an address for a page. To the statuses of the client's watch
-// it adds since when nothing was heard, and the chain's clock. What executing would do changes with
-// the status, and is asked for here too.
+// Follows an address for a page. To the statuses of the client's watch
+// it adds since when nothing was heard, and the chain's clock.
 
 import { ServiceError } from "../client/errors.ts";
 import { sleep, type Transport } from "../client/request.ts";
 import { type Heard, hear } from "../client/watch.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
-
-export { type FoundSimulation, findSimulation } from "./simulation.ts";
 
 /** What is known, and since when. */
 export type News = {
@@ -20,6 +17,8 @@ export type News = {
   readonly isSilent: boolean;
   /** The server does not hold this address: no status will come. */
   readonly isUnknown: boolean;
+  /** How long nothing was heard; 0 where no status can come. */
+  silentSeconds(): number;
   /** The time of the chain's newest known block and what passed since, in Unix seconds. */
   chainSeconds(): number | undefined;
 };
@@ -30,6 +29,7 @@ export const noNews: News = {
   heardAtMs: undefined,
   isSilent: false,
   isUnknown: false,
+  silentSeconds: () => 0,
   chainSeconds: () => undefined,
 };
 
@@ -60,8 +60,10 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
 
   const chainSeconds = () =>
     block && block.timestamp + Math.floor((performance.now() - block.tick) / 1000);
+  const silentSeconds = () =>
+    news.isUnknown ? 0 : Math.floor((performance.now() - heardTick) / 1000);
   const say = (change: Partial<News>) => {
-    news = { ...news, ...change, chainSeconds };
+    news = { ...news, ...change, chainSeconds, silentSeconds };
     tell(news);
   };
   const hush = () => {

@@ -16,13 +16,22 @@ const executor = (phase: string, attempts: number) =>
     executor: { phase, attempts, reason: "no gas" } as ServiceStatus["executor"],
   });
 
-type Known = { status?: ServiceStatus; simulated?: Simulation; chain?: number; device?: number };
-const stand = ({ status, simulated, chain, device = now }: Known) =>
-  standingOf(intent, { status, chainSeconds: () => chain }, simulated, device);
+type Known = {
+  status?: ServiceStatus;
+  simulated?: Simulation;
+  chain?: number;
+  device?: number;
+  silent?: number;
+};
+const stand = ({ status, simulated, chain, device = now, silent = 0 }: Known) => {
+  const news = { status, chainSeconds: () => chain, silentSeconds: () => silent };
+  return standingOf(intent, news, simulated, device);
+};
 
 describe("what is not offered without a deliberate press", () => {
   const cases: [string, Known, string, string[]][] = [
-    ["executed", { status: statusOf("executed") }, "executed", ["executed"]],
+    ["a silent server", { status: statusOf("unfunded"), silent: 60 }, "unfunded", ["silent"]],
+    ["executed", { status: statusOf("executed"), silent: 99 }, "executed", ["executed"]],
     ["recovered", { status: statusOf("recovered") }, "recovered", ["expired"]],
     ["expired", { status: statusOf("expired") }, "expired", ["expired"]],
     ["holding enough", { status: statusOf("funded", { balance: "25" }) }, "paid", ["enough"]],

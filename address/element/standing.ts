@@ -1,4 +1,4 @@
-// `executable-address/standing`: where a payer stands, the one decision every page is drawn by.
+// Where a payer stands, the one decision every page is drawn by.
 // What cannot run is not offered, and what is paid and cannot run is never shown as good.
 
 import type { Simulation } from "../client/simulation.ts";
@@ -7,7 +7,7 @@ import type { News } from "./follow.ts";
 import { owed } from "./payment.ts";
 
 /** Why paying is not offered without a deliberate click, the gravest first. */
-export type Doubt = "executed" | "expired" | "enough" | "fails" | "soon";
+export type Doubt = "executed" | "expired" | "enough" | "fails" | "soon" | "silent";
 
 export type Standing = {
   /** `unknown`: nothing was heard of the address, and nothing says that paying is wrong. */
@@ -33,10 +33,12 @@ export type Standing = {
 
 /** From here on a payment may well arrive too late. */
 const soonSeconds = 10 * 60;
+/** From here on what was heard last may no longer be so. */
+const silentSecondsMax = 60;
 
 export function standingOf(
   intent: Pick<Intent, "amount" | "expirationTimestamp">,
-  { status, chainSeconds }: Pick<News, "status" | "chainSeconds">,
+  { status, chainSeconds, silentSeconds }: Pick<News, "status" | "chainSeconds" | "silentSeconds">,
   simulation: Simulation | undefined,
   deviceSeconds: number,
 ): Standing {
@@ -64,6 +66,7 @@ export function standingOf(
   else {
     if (fails) doubts.push("fails");
     if (secondsLeft < soonSeconds) doubts.push("soon");
+    if (silentSeconds() >= silentSecondsMax) doubts.push("silent");
   }
   return {
     state,

@@ -11,7 +11,7 @@ export const elementWords = {
   copy: "Copy the address",
   copied: "Copied",
   copyRefused: "Select it and copy by hand",
-  mustShow: "Your wallet must show {amount} to {address} on {chain}",
+  mustShow: "Check in your wallet: {amount} to {address}, network {chain}",
   details: "What paying does",
   silent: "No news from the server",
   unknown: "State unknown",
@@ -21,7 +21,7 @@ export const elementWords = {
   stuck: "Paid, cannot run now",
   executed: "Done",
   expired: "Expired: do not pay",
-  recovered: "Expired, and the money was returned",
+  recovered: "Expired, and the money was sent to the recovery address",
   fails: "It cannot run now: do not pay",
   soon: "It expires within minutes: a payment may come too late",
 };

@@ -1,7 +1,7 @@
 // Amounts of money in words, by what this server lists.
 
 import type { Intent } from "executable-address";
-import { formatUnits } from "executable-address/payment";
+import { formatUnits } from "executable-address/page";
 import type { Chain, Token } from "./api.ts";
 
 /** Where an amount is: an intent has both, and so has a sum. */

@@ -2,14 +2,16 @@
 // wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
 // sent.
 
-import { paymentLink, plainUnits, shortAddress } from "executable-address/payment";
+import { paymentLink, plainUnits, shortAddress } from "executable-address/page";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAbout } from "./about.tsx";
-import { GroupedAddress } from "./intent/address-text.tsx";
+import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
+import { isSame } from "./intent/reading.ts";
+import { useAccounts } from "./wallet/wallets.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 
 type AskProps = { owed: string; wallets: ReactNode };
@@ -73,9 +75,22 @@ export function Ask({ owed, wallets }: AskProps) {
             chain={<b>{chainName}</b>}
           />
         </p>
+        <GoesElse />
         {wallets}
       </div>
     </>
+  );
+}
+
+/** Whose the money is if something goes wrong, unless this browser's own account gets it back. */
+function GoesElse() {
+  const { intent } = useAbout();
+  const accounts = useAccounts();
+  if (accounts.some((account) => isSame(account, intent.recovery))) return null;
+  return (
+    <p className="text-xs text-soft">
+      <Said as="goesElse" address={<ShortParty address={intent.recovery} />} />
+    </p>
   );
 }
 
@@ -88,6 +103,9 @@ export function FromAnExchange({ owed }: { owed: string }) {
     <>
       <p className="mb-3">
         <Said as="exchangeText" amount={<b>{sayAmount(owed)}</b>} />
+      </p>
+      <p className="mb-3">
+        <Said as="exchangeOnly" chain={<b>{chainName}</b>} />
       </p>
       <Definitions
         items={[

@@ -1,4 +1,4 @@
-import type { Doubt, Standing } from "executable-address/standing";
+import type { Doubt, Standing } from "executable-address/page";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -14,6 +14,7 @@ const texts: Record<Doubt, Key> = {
   enough: "doubtEnough",
   fails: "doubtFails",
   soon: "doubtSoon",
+  silent: "doubtSilent",
 };
 
 type DoubtsProps = { standing: Standing; children: ReactNode };

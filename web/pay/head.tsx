@@ -1,6 +1,5 @@
-import type { News } from "executable-address/follow";
-import { plainUnits } from "executable-address/payment";
-import type { Standing } from "executable-address/standing";
+import type { News, Standing } from "executable-address/page";
+import { formatUnits } from "executable-address/page";
 import { useEffect } from "react";
 import { Badge } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
@@ -23,17 +22,15 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const isPartly = standing.state === "partly";
   const isOver = standing.doubts.some((doubt) => doubt === "executed" || doubt === "expired");
   const amount = sayAmount(isPartly ? standing.owed : intent.amount);
-  const asked = isOver ? "wasAskedBy" : isPartly ? "stillToPayBy" : "askedBy";
-  const who = facts.asker ?? facts.labels[record.address.toLowerCase()] ?? say("somebody");
+  const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
     document.title = `${amount} · ${say("title")}`;
   }, [amount, say]);
 
   return (
     <div className="min-w-0">
-      <p className="text-soft">
-        <Said as={asked} who={who} />
-      </p>
+      {payee && <p className="payee">{payee}</p>}
+      <p className="text-soft">{say(isOver ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</p>
       <h1 className="amount">
         <bdi dir="ltr">{amount}</bdi>
       </h1>
@@ -44,7 +41,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
             {" · "}
             <Said
               as="received"
-              received={plainUnits(news.status!.balance, token?.decimals ?? 0)}
+              received={formatUnits(news.status!.balance, token?.decimals ?? 0)}
               amount={sayAmount(intent.amount)}
             />
           </span>

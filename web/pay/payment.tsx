@@ -1,5 +1,5 @@
-import type { News } from "executable-address/follow";
-import { type Standing, standingOf } from "executable-address/standing";
+import type { News } from "executable-address/page";
+import { type Standing, standingOf } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
@@ -62,7 +62,7 @@ export function Payment() {
           <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
         </div>
         {payment.kept ? (
-          <OnItsWay kept={payment.kept} fate={payment.fate} news={news} forget={payment.forget} />
+          <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
         ) : !isKnown && isPatient ? (
           <div className="ask-all ask-waiting">
             <p className="sr-only">{say("checkingRun")}</p>
@@ -73,6 +73,7 @@ export function Payment() {
             {ask}
           </Body>
         )}
+        {payment.kept && isFinal && <Receipt {...{ standing, news }} />}
       </section>
       <ReturnTo isFinal={isFinal} />
       <Below {...{ standing, news, simulated, isFinal, hazards, ask }} onRetry={again} />

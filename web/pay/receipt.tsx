@@ -1,14 +1,13 @@
 // What became of it: in place of every way to pay once the calls have run, or can no longer run.
 
-import type { News } from "executable-address/follow";
-import type { Standing } from "executable-address/standing";
+import type { News, Standing } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { useAbout } from "./about.tsx";
-import { GroupedAddress } from "./intent/address-text.tsx";
+import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
 import { findToken } from "./intent/reading.ts";
 import { explorerLink } from "./live/explorer.ts";
 import { sayMomentInFull } from "./live/say-when.ts";
@@ -31,7 +30,9 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
   const explorer = explorerLink(status?.explorer, "address", record.address);
   return (
     <div className="ask-all">
-      <p className="mb-3">{say(texts[state])}</p>
+      <p className="mb-3">
+        <Said as={texts[state]} address={<ShortParty address={intent.recovery} />} />
+      </p>
       <Definitions
         items={[
           ...(status?.execution

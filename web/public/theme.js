@@ -1,3 +1,6 @@
-// Runs before the first paint, so that a chosen theme never flashes the other one.
-const chosen = localStorage.getItem("theme");
-if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+// Before the first paint, so that no page flashes in the other light. Site data may be blocked.
+let theme;
+try {
+  theme = localStorage.getItem("theme");
+} catch {}
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

@@ -1,3 +1,4 @@
+import { forget, remember } from "executable-address/page";
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
 import { useUiWords } from "./words.ts";
@@ -17,10 +18,10 @@ export function ThemeButton() {
   const change = () => {
     if (next === "device") {
       delete document.documentElement.dataset.theme;
-      localStorage.removeItem("theme");
+      forget("theme");
     } else {
       document.documentElement.dataset.theme = next;
-      localStorage.setItem("theme", next);
+      remember("theme", next);
     }
     setTheme(next);
   };

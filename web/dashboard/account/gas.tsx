@@ -1,4 +1,4 @@
-import { formatUnits } from "executable-address/payment";
+import { formatUnits } from "executable-address/page";
 import { Table } from "../../ui/table.tsx";
 import type { Account } from "../api.ts";
 import { useConfig } from "../queries.ts";

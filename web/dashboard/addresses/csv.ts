@@ -1,6 +1,6 @@
 // The list as a file for a spreadsheet, made in the browser from the pages of the list.
 
-import { formatUnits } from "executable-address/payment";
+import { formatUnits } from "executable-address/page";
 import type { Chain } from "../api.ts";
 import { chainOf, tokenOf } from "../money.ts";
 import { type AddressFilter, addresses, type OwnedAddress } from "./api.ts";

@@ -1,8 +1,8 @@
-import { addressGroups, shortAddress } from "executable-address/payment";
+import { addressGroups, shortAddress } from "executable-address/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../about.tsx";
-import { Said } from "../words/say.tsx";
-import type { Sentence } from "./reading.ts";
+import { Said, useSpeech } from "../words/say.tsx";
+import { isSame, type Sentence } from "./reading.ts";
 
 /** The 40 characters in groups of four for the eye; copied and read out they are one word. */
 export function GroupedAddress({ address }: { address: string }) {
@@ -18,7 +18,10 @@ export function GroupedAddress({ address }: { address: string }) {
 
 /** An address in full, with who it is where the record or the operator tells. */
 export function Party({ address }: { address: string }) {
-  const who = useAbout().sayParty(address);
+  const { sayParty, intent } = useAbout();
+  const { say } = useSpeech();
+  const isRecovery = isSame(address, intent.recovery);
+  const who = [sayParty(address), isRecovery && say("partyRecovery")].filter(Boolean).join(", ");
   return (
     <>
       <code dir="ltr" className="break-all">

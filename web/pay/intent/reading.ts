@@ -9,7 +9,7 @@ import {
   type Tip,
   tipAddress,
 } from "executable-address";
-import { formatUnits } from "executable-address/payment";
+import { formatUnits } from "executable-address/page";
 import type { Key, Say } from "../words/languages.ts";
 import type { Chain, Token } from "./chains.ts";
 import { partsOf, signatureOf } from "./function.ts";
@@ -39,7 +39,10 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
 /** Names of contracts, by their addresses in lower case: the operator's word. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Who an address of a call is, where the record or the operator tells. */
+/**
+ * Who an address of a call is, where the record or the operator tells. Money that goes to `recovery`
+ * goes to somebody: that the address is the recovery address too is only said beside it.
+ */
 export function sayParty(
   address: string,
   { address: vault, factory, intent }: AddressRecord,
@@ -47,7 +50,6 @@ export function sayParty(
   say: Say,
 ): string | undefined {
   if (isSame(address, vault)) return say("partyVault");
-  if (isSame(address, intent.recovery)) return say("partyRecovery");
   if (isSame(address, intent.token)) return say("partyToken");
   if (isSame(address, factory)) return say("partyFactory");
   if (isSame(address, tipAddress)) return say("partyTip");
@@ -76,6 +78,8 @@ export function sayCall(call: Call, token: Token | undefined, say: Say): Sentenc
           values: { spender: { address: first }, token: token.symbol },
         };
       }
+      if (BigInt(second) >= unlimitedFrom)
+        return { as: "callApprovesAny", values: { spender: { address: first } } };
       return {
         as: "callApproves",
         values: { spender: { address: first }, amount: sayAmount(second, token, say) },
@@ -118,10 +122,11 @@ export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): S
   const isPlainCall =
     intent.calls.length === 2 && isApproval && isSame(first!.args[0]!, second!.target);
   if (isPlainCall) {
-    return {
-      as: "sumCall",
-      values: { party: { address: second!.target }, amount: amountOf(first!.args[1]!) },
-    };
+    const party = { address: second!.target };
+    const taken = first!.args[1]!;
+    return BigInt(taken) >= unlimitedFrom
+      ? { as: "sumCallAny", values: { party } }
+      : { as: "sumCall", values: { party, amount: amountOf(taken) } };
   }
   const calls = `${intent.calls.length}`;
   const contracts = new Set(intent.calls.map(({ target }) => target.toLowerCase())).size;

@@ -1,5 +1,5 @@
 import type { Hex } from "executable-address";
-import { followStatus, type News, noNews } from "executable-address/follow";
+import { followStatus, type News, noNews } from "executable-address/page";
 import { useEffect, useState } from "react";
 
 /** What is known of `address`, followed while the page is open. */

@@ -24,8 +24,8 @@ describe("a change of a balance, in words", () => {
   test("in units of a listed token, in native coin, else in base units; with its sign", () => {
     assert.equal(sayChange("-25000000", token, usdc, say), "−25 USDC");
     assert.equal(sayChange("1500000", token, usdc, say), "+1.5 USDC");
-    assert.equal(sayChange("1000000000000000", zero, undefined, say), "+0.001 native coin");
-    assert.equal(sayChange("-25000000", token, undefined, say), "−25,000,000 base units");
+    assert.equal(sayChange("1000000000000000", zero, undefined, say), "+0.0010 native coin");
+    assert.equal(sayChange("-25000000", token, undefined, say), "−25\u202f000\u202f000 base units");
   });
 
   test("accounts are named by the record itself", () => {

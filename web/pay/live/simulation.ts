@@ -2,12 +2,11 @@
 // changes, and shown as the server's word, for nothing of it can be proved here.
 
 import type { AddressRecord, Hex } from "executable-address";
-import { type FoundSimulation, findSimulation } from "executable-address/follow";
-import { formatUnits } from "executable-address/payment";
+import { type FoundSimulation, findSimulation, formatUnits } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useRef, useState } from "react";
 import type { Token } from "../intent/chains.ts";
-import { type Labels, sayParty } from "../intent/reading.ts";
+import { isSame, type Labels, sayParty } from "../intent/reading.ts";
 import type { Say } from "../words/languages.ts";
 
 export type Simulated = { kind: "loading" } | FoundSimulation;
@@ -78,5 +77,6 @@ export function sayAccount(
     ({ target }) => target.toLowerCase() === account.toLowerCase(),
   );
   const call = at < 0 ? undefined : say("partyCall", { n: at + 1 });
-  return sayParty(account, record, labels, say) ?? call;
+  const recovery = isSame(account, record.intent.recovery) ? say("partyRecovery") : undefined;
+  return sayParty(account, record, labels, say) ?? recovery ?? call;
 }

@@ -1,4 +1,4 @@
-import type { News } from "executable-address/follow";
+import type { Fate, Kept, News, Standing } from "executable-address/page";
 import { useEffect } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -6,21 +6,22 @@ import { useAbout } from "../about.tsx";
 import { sayClock } from "../live/say-when.ts";
 import { Transaction } from "../live/transaction.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
-import type { Fate } from "./fate.ts";
-import type { Kept } from "./kept.ts";
+import { RefusalText, StepText } from "./panel.tsx";
 import type { PaymentHere } from "./use-payment.ts";
 
-type Props = { kept: Kept; fate: PaymentHere["fate"]; news: News; forget: () => void };
+type Props = { payment: PaymentHere; kept: Kept; standing: Standing; news: News };
 
-/** In place of every way to pay, until it is certain what became of what was sent. */
-export function OnItsWay({ kept, fate, news, forget }: Props) {
+/** In place of every way to pay, until it is certain what became of what was asked for. */
+export function OnItsWay({ payment, kept, standing, news }: Props) {
   const { sayAmount } = useAbout();
   const { say, language } = useSpeech();
+  const { fate, forget } = payment;
   const isSeen = fate.kind === "mined" && (news.status?.block.number ?? 0) >= fate.block;
   useEffect(() => {
     if (isSeen) forget();
   }, [isSeen, forget]);
 
+  if (!kept.hash) return <StillAsking {...{ payment, kept, standing }} />;
   const failed = failedText(fate);
   const isDoubtful = fate.kind === "dropped" || fate.kind === "unwatched";
   return (
@@ -30,7 +31,7 @@ export function OnItsWay({ kept, fate, news, forget }: Props) {
           <p>
             <Said
               as="onItsWayText"
-              time={sayClock(kept.sentAtMs, language)}
+              time={sayClock(kept.sinceMs, language)}
               amount={sayAmount(kept.amount)}
             />
           </p>
@@ -51,12 +52,53 @@ export function OnItsWay({ kept, fate, news, forget }: Props) {
   );
 }
 
+/** The wallet was asked and has not said that it sent anything: a second request could pay twice. */
+function StillAsking({ payment, kept, standing }: Omit<Props, "news">) {
+  const { sayAmount } = useAbout();
+  const { say } = useSpeech();
+  const { asking, forget } = payment;
+  // What is owed no longer is what the wallet asks for: some of it came another way, or it is over.
+  const isVoid = standing.owed !== kept.amount || isOver(standing);
+  const isHere = asking.is === "asking";
+  return (
+    <div className="ask-all">
+      <Notice
+        tone={isVoid ? "bad" : "plain"}
+        title={say(isVoid ? "declineIt" : isHere ? "walletAsks" : "stillAsking")}
+        action={
+          !isHere && (
+            <Button small onClick={forget}>
+              {say("forgetIt")}
+            </Button>
+          )
+        }
+      >
+        <p role="status">
+          {isVoid ? (
+            <Said as="declineText" amount={sayAmount(kept.amount)} />
+          ) : isHere ? (
+            <StepText step={asking.step} owed={kept.amount} />
+          ) : (
+            <Said as="stillAskingText" amount={sayAmount(kept.amount)} />
+          )}
+        </p>
+        {asking.is === "refused" && <RefusalText refusal={asking.refusal} owed={kept.amount} />}
+      </Notice>
+    </div>
+  );
+}
+
+const isOver = ({ doubts }: Standing) =>
+  doubts.some((doubt) => doubt === "executed" || doubt === "expired" || doubt === "enough");
+
 const failedText = ({ kind }: { kind: string }) =>
   kind === "reverted" || kind === "cancelled" || kind === "replaced";
 
 function FateText({ fate }: { fate: Fate | { kind: "unwatched" } }) {
   const { say } = useSpeech();
   switch (fate.kind) {
+    case "asking":
+      return say("stillAsking");
     case "pending":
       return (
         <>

@@ -1,11 +1,10 @@
-import { formatUnits, shortAddress } from "executable-address/payment";
+import { formatUnits, type Refusal, type Step, shortAddress } from "executable-address/page";
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { useAbout } from "../about.tsx";
 import { InertText } from "../intent/inert-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
-import type { Refusal, Step } from "./send.ts";
 import type { PaymentHere } from "./use-payment.ts";
 import { iconOf, nameOf, walletApps } from "./wallets.ts";
 
@@ -13,6 +12,7 @@ type PanelProps = { payment: PaymentHere; owed: string };
 
 /** One button for each wallet of this browser; where there is none, apps that open this page. */
 export function WalletPanel({ payment, owed }: PanelProps) {
+  const { say } = useSpeech();
   const { asking, wallets, remote, pay } = payment;
   if (wallets.length === 0 && !remote) return <WalletApps />;
   const isAsking = asking.is === "asking";
@@ -36,7 +36,7 @@ export function WalletPanel({ payment, owed }: PanelProps) {
         >
           {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
           <span className="truncate">
-            <Said as="payWith" wallet={nameOf(wallet)} />
+            <Said as="payWith" wallet={nameOf(wallet, say)} />
           </span>
         </Button>
       ))}
@@ -44,7 +44,7 @@ export function WalletPanel({ payment, owed }: PanelProps) {
       {remote && (
         <p className="text-sm">
           <button type="button" className="link" disabled={isAsking} onClick={() => pay(remote)}>
-            <Said as="payWith" wallet={nameOf(remote)} />
+            <Said as="payWith" wallet={nameOf(remote, say)} />
           </button>
         </p>
       )}
@@ -69,7 +69,7 @@ function WalletApps() {
   );
 }
 
-function StepText({ step, owed }: { step: Step; owed: string }): ReactNode {
+export function StepText({ step, owed }: { step: Step; owed: string }): ReactNode {
   const { record, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   switch (step) {
@@ -93,7 +93,7 @@ function StepText({ step, owed }: { step: Step; owed: string }): ReactNode {
 
 const coinDecimals = 18;
 
-function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string }): ReactNode {
+export function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string }): ReactNode {
   const { chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
   const coin = (wei: string) => formatUnits(wei, coinDecimals);
@@ -110,6 +110,8 @@ function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string }): Rea
       return say("payNoAccount");
     case "changed":
       return say("payChanged");
+    case "asked_elsewhere":
+      return say("payAskedElsewhere");
     case "poor":
       return <Said as="payPoor" held={sayAmount(refusal.held)} amount={sayAmount(owed)} />;
     case "no_gas":

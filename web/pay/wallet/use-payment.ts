@@ -2,14 +2,25 @@
 // also by a page that was loaded again meanwhile.
 
 import type { AddressRecord } from "executable-address";
-import { useEffect, useRef, useState } from "react";
-import type { EIP1193Provider } from "viem";
+import {
+  type Fate,
+  findKept,
+  type Kept,
+  keep,
+  onKept,
+  PaymentRefused,
+  type Refusal,
+  type Step,
+  sendPayment,
+  type Wallet,
+  type WalletProvider,
+  watchPayment,
+} from "executable-address/page";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Facts } from "../intent/facts.ts";
 import { useWalletConnect } from "../walletconnect/wallet.ts";
-import type { Fate } from "./fate.ts";
-import { type Kept, keep, useKept } from "./kept.ts";
-import type { Refusal, Step } from "./send.ts";
-import { useWallets, type Wallet } from "./wallets.ts";
+import { knownChains } from "./known-chains.ts";
+import { useWallets } from "./wallets.ts";
 
 type Asking =
   | { is: "idle" }
@@ -22,9 +33,9 @@ export type PaymentHere = {
   wallets: readonly Wallet[];
   /** The wallet of another device, where the operator offers that. */
   remote: Wallet | undefined;
-  /** What this browser has sent, until it is known to have failed or to have arrived. */
+  /** What this browser asks for or has sent, until it is known to have failed or arrived. */
   kept: Kept | undefined;
-  /** `unwatched`: the wallet that sent it is not there. */
+  /** `unwatched`: the wallet that was asked is not there. */
   fate: Fate | { kind: "unwatched" };
   pay: (wallet: Wallet) => void;
   forget: () => void;
@@ -38,71 +49,58 @@ type Wanted = {
 };
 
 export function usePayment({ record, owed, chainName, facts }: Wanted): PaymentHere {
-  const { address } = record;
+  const { address, intent } = record;
   const wallets = useWallets();
-  const remote = useWalletConnect(facts, record.intent.chainId);
-  const kept = useKept(address);
+  const remote = useWalletConnect(facts, intent.chainId);
+  const kept = useSyncExternalStore(onKept, () => findKept(address));
   const [asking, setAsking] = useState<Asking>({ is: "idle" });
-  const sender = [...wallets, remote].find((wallet) => wallet?.info.rdns === kept?.rdns);
-  const fate = useFate(record, kept, sender?.provider as EIP1193Provider | undefined);
+  const asked = [...wallets, remote].find((wallet) => wallet?.info.rdns === kept?.rdns);
+  const fate = useFate(record, kept, asked?.provider);
   const owedNow = useRef(owed);
   owedNow.current = owed;
 
   const pay = async (wallet: Wallet) => {
     const tell = (step: Step) => setAsking({ is: "asking", wallet, step });
-    tell("connect");
     try {
-      const { sendPayment, PaymentRefused } = await import("./send.ts");
-      await sendPayment(wallet.provider as EIP1193Provider, wallet.info.rdns, {
+      await sendPayment(wallet.provider, wallet.info.rdns, {
         record,
         amount: owed,
         chainName,
-        walletChain: facts.walletChain,
+        walletChain: facts.walletChain ?? knownChains[intent.chainId],
         owedNow: () => owedNow.current,
         tell,
-        sent: (sent) => keep(address, sent),
-      }).then(
-        () => setAsking({ is: "idle" }),
-        (error) => {
-          if (!(error instanceof PaymentRefused)) throw error;
-          setAsking({ is: "refused", refusal: error.refusal });
-        },
-      );
+      });
+      setAsking({ is: "idle" });
     } catch (error) {
-      setAsking({ is: "refused", refusal: { kind: "failed", reason: `${error}` } });
+      const isRefused = error instanceof PaymentRefused;
+      const refusal = isRefused ? error.refusal : { kind: "failed" as const, reason: `${error}` };
+      setAsking({ is: "refused", refusal });
     }
   };
   const forget = () => keep(address, undefined);
   return { asking, wallets, remote, kept, fate, pay: (wallet) => void pay(wallet), forget };
 }
 
-/** Watched by the provider that sent it. */
+/** Watched by the provider that was asked. */
 function useFate(
-  record: AddressRecord,
+  { address, intent: { token } }: AddressRecord,
   kept: Kept | undefined,
-  provider: EIP1193Provider | undefined,
+  provider: WalletProvider | undefined,
 ): PaymentHere["fate"] {
   const [fate, setFate] = useState<PaymentHere["fate"]>({ kind: "unwatched" });
-  const identity = kept && `${kept.from}:${kept.nonce}`;
+  // A payment under another hash is still the one that is watched; what was found is another.
+  const identity = kept && `${kept.from}:${kept.nonce}:${kept.hash === undefined}`;
   const latest = useRef(kept);
   latest.current = kept;
-  const { address } = record;
-  const { token } = record.intent;
 
   useEffect(() => {
     const watched = latest.current;
-    setFate(provider ? { kind: "pending", isSped: false } : { kind: "unwatched" });
-    if (!provider || !watched || !identity) return;
+    if (!provider || !watched || !identity) return setFate({ kind: "unwatched" });
+    setFate(watched.hash ? { kind: "pending", isSped: false } : { kind: "asking" });
     const stopping = new AbortController();
-    void import("./fate.ts").then(({ watchPayment }) =>
-      watchPayment(
-        provider,
-        { token, address, kept: watched },
-        setFate,
-        (next) => keep(address, next),
-        stopping.signal,
-      ),
-    );
+    const { signal } = stopping;
+    const onFound = (next: Kept) => keep(address, next);
+    void watchPayment(provider, { token, address, kept: watched }, setFate, onFound, signal);
     return () => stopping.abort();
   }, [provider, identity, address, token]);
   return fate;

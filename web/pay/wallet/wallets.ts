@@ -1,24 +1,27 @@
-// Wallets of this browser, found by EIP-6963; and the apps that can open this page in their own.
+// Wallets of this browser, as the page shows them; and the apps that can open this page in their own.
 
-import { createStore, type EIP6963ProviderDetail } from "mipd";
-import { useSyncExternalStore } from "react";
+import { ask, followWallets, injectedRdns, type Wallet } from "executable-address/page";
+import { useEffect, useState } from "react";
 import { hasHidden } from "../intent/inert.ts";
+import type { Say } from "../words/languages.ts";
 
-export type Wallet = EIP6963ProviderDetail;
+/** The wallets that are found, each once. */
+export function useWallets(): readonly Wallet[] {
+  const [wallets, setWallets] = useState<readonly Wallet[]>([]);
+  useEffect(() => followWallets(setWallets), []);
+  return wallets;
+}
 
-const store = createStore();
-let known: readonly Wallet[] = [];
-const subscribe = (listener: () => void) =>
-  store.subscribe(
-    (wallets) => {
-      known = wallets;
-      listener();
-    },
-    { emitImmediately: true },
-  );
-
-/** The wallets that announced themselves, each once. */
-export const useWallets = (): readonly Wallet[] => useSyncExternalStore(subscribe, () => known);
+/** The accounts that the wallets of this browser show without asking anybody. */
+export function useAccounts(): readonly string[] {
+  const wallets = useWallets();
+  const [accounts, setAccounts] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const shown = ({ provider }: Wallet) => ask<string[]>(provider, "eth_accounts").catch(() => []);
+    void Promise.all(wallets.map(shown)).then((found) => setAccounts(found.flat()));
+  }, [wallets]);
+  return accounts;
+}
 
 /** Its picture, if it is one that is shown without asking anybody: EIP-6963 wants a data URI. */
 export const iconOf = ({ info }: Wallet): string | undefined =>
@@ -27,8 +30,10 @@ export const iconOf = ({ info }: Wallet): string | undefined =>
 const nameMax = 40;
 
 /** The name it gives itself, unless that could not be shown as it stands. */
-export const nameOf = ({ info }: Wallet): string =>
-  hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
+export function nameOf({ info }: Wallet, say: Say): string {
+  if (info.rdns === injectedRdns) return say("injectedWallet");
+  return hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
+}
 
 /**
  * Wallet apps that open a page inside by a link: as they document it, Rainbow as its app's source

@@ -1,10 +1,9 @@
 // A wallet on another device, as one more wallet of this page. Its library is twice what a
 // payer loads otherwise: it comes with the first press, where the operator has a project id.
 
+import type { Wallet } from "executable-address/page";
 import { useMemo, useSyncExternalStore } from "react";
-import type { EIP1193Provider } from "viem";
 import type { Facts } from "../intent/facts.ts";
-import type { Wallet } from "../wallet/wallets.ts";
 import type { Asked, Pairing } from "./walletconnect.ts";
 
 let pairing: Pairing | undefined;
@@ -45,8 +44,7 @@ export function useWalletConnect(
       return opened;
     };
     const request = async (asked: Asked) => (await open()).request(asked);
-    const provider = { request } as unknown as EIP1193Provider;
     const info = { rdns: "org.walletconnect", name: "WalletConnect", uuid: "walletconnect" };
-    return { info: { ...info, icon: "" as `data:image/${string}` }, provider } as Wallet;
+    return { info: { ...info, icon: "" }, provider: { request } };
   }, [walletConnect, walletChain, chainId]);
 }

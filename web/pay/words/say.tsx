@@ -1,6 +1,7 @@
 // How components speak. What is put into a sentence keeps its own direction: amounts and addresses
 // read from left to right in every language.
 
+import { recall, remember } from "executable-address/page";
 import {
   createContext,
   Fragment,
@@ -58,7 +59,7 @@ export function Speaking({ children }: { children: ReactNode }) {
   const [loaded, setLoaded] = useState<[Language, Catalogue]>();
   useEffect(() => {
     const asked = new URLSearchParams(window.location.search).get("lang");
-    const wanted = pickLanguage(asked ?? localStorage.getItem("language"), navigator.languages);
+    const wanted = pickLanguage(asked ?? recall("language"), navigator.languages);
     void loadWords(wanted).then(setLoaded);
   }, []);
   useEffect(() => {
@@ -71,7 +72,7 @@ export function Speaking({ children }: { children: ReactNode }) {
     if (!loaded) return undefined;
     const [language, words] = loaded;
     const choose = (tag: string) => {
-      localStorage.setItem("language", tag);
+      remember("language", tag);
       void loadWords(pickLanguage(tag, [])).then(setLoaded);
     };
     return { say: sayWith(words, language), language, words, choose };

@@ -1,0 +1,17 @@
+// `executable-address/page`: what a page about an address is drawn by, here and embedded in others.
+
+export {
+  type FollowOptions,
+  followStatus,
+  type News,
+  noNews,
+} from "./follow.ts";
+export * from "./payment.ts";
+export { type FoundSimulation, findSimulation } from "./simulation.ts";
+export { type Doubt, type Standing, standingOf } from "./standing.ts";
+export { forget, recall, remember } from "./storage.ts";
+export { type Fate, watchPayment } from "./wallet/fate.ts";
+export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
+export { ask, PaymentRefused, type Refusal, type WalletProvider } from "./wallet/provider.ts";
+export { type Order, type Step, sendPayment } from "./wallet/send.ts";
+export { followWallets, injectedRdns, type Wallet } from "./wallet/wallets.ts";
