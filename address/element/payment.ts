@@ -22,9 +22,9 @@ export function owed(amount: string, balance: string): string {
 }
 
 /**
- * Base units as a person reads them: "1500000" with 6 decimals is "1.5". Never rounds. A comma and a
- * point mean the other thing in another country, so thousands are set apart by a thin space, and no
- * amount has exactly three decimals: 1.234 is written as 1.2340.
+ * Base units as a person reads them: "1500000" with 6 decimals is "1.5". Never rounds. A comma and
+ * a point mean the other thing in another country, so thousands are set apart by a thin space, and
+ * no amount has exactly three decimals: 1.234 is written as 1.2340.
  */
 export function formatUnits(amount: string, decimals: number): string {
   const { whole, part } = splitUnits(amount, decimals);
@@ -49,8 +49,8 @@ function splitUnits(amount: string, decimals: number) {
 }
 
 /**
- * "0xB9BD…41fe…99c9": enough to compare with what a wallet shows, never enough to pay by. An address
- * with the same two ends costs a forger pennies, so a group of the middle is shown too.
+ * "0xB9BD…41fe…99c9": enough to compare with what a wallet shows, never enough to pay by. An
+ * address with the same two ends costs a forger pennies, so a group of the middle is shown too.
  */
 export const shortAddress = (address: string): string =>
   `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(-4)}`;

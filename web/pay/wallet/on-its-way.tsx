@@ -52,7 +52,7 @@ export function OnItsWay({ payment, kept, standing, news }: Props) {
   );
 }
 
-/** The wallet was asked and has not said that it sent anything: a second request could pay twice. */
+/** The wallet was asked and has not said what it did: a second request could pay twice. */
 function StillAsking({ payment, kept, standing }: Omit<Props, "news">) {
   const { sayAmount } = useAbout();
   const { say } = useSpeech();

@@ -1,4 +1,4 @@
-// Wallets of this browser, as the page shows them; and the apps that can open this page in their own.
+// Wallets of this browser, as the page shows them, and the apps that can open this page.
 
 import { ask, followWallets, injectedRdns, type Wallet } from "executable-address/page";
 import { useEffect, useState } from "react";
