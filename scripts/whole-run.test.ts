@@ -1,0 +1,47 @@
+// That a test file which ends early is a failure.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, describe, test } from "node:test";
+
+const folder = mkdtempSync(join(tmpdir(), "whole-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** As `npm test` runs a file. This run's own context would make the inner one a part of it. */
+function run(text: string, ...args: string[]) {
+  const file = join(folder, "one.test.ts");
+  writeFileSync(file, `import { before, describe, test } from "node:test";\n${text}`);
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { status, stdout } = spawnSync(process.execPath, [...args, "--test", file], {
+    env,
+    encoding: "utf8",
+  });
+  return { status, stdout };
+}
+
+const door = resolve(import.meta.dirname, "run.js");
+const hookThatEnds = "before(() => new Promise(() => setImmediate(() => process.exit(0))));";
+
+describe("a test file", () => {
+  test("fails that ends with 0 before its first test", () => {
+    const { status, stdout } = run(`${hookThatEnds} test("one", () => {});`, door);
+    assert.equal(status, 1);
+    assert.match(stdout, /ran less than it declares/);
+  });
+
+  test("fails that ends with 0 in a hook of a suite, behind tests that passed", () => {
+    const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
+    assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
+  });
+
+  test("passes that ran all it declares", () => {
+    assert.equal(run(`test("one", () => {});`, door).status, 0);
+  });
+
+  test("the control: Node's runner alone takes one that ended early for one that passed", () => {
+    assert.equal(run(`${hookThatEnds} test("one", () => {});`).status, 0);
+  });
+});

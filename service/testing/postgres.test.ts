@@ -1,0 +1,50 @@
+// That PostgreSQL comes up wherever the project may lie, or says why it does not.
+
+import assert from "node:assert/strict";
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { Client } from "pg";
+import { findPrograms, startPostgres } from "./postgres.ts";
+
+const home = mkdtempSync(join(tmpdir(), "home-"));
+after(() => rmSync(home, { recursive: true }));
+const programs = join(home, "native");
+chmodSync(home, 0o700);
+cpSync(findPrograms(), programs, { recursive: true, verbatimSymlinks: true });
+
+describe("PostgreSQL for tests", () => {
+  test("an error names the program that is not there", async () => {
+    await assert.rejects(startPostgres({}, join(home, "none")), /ENOENT|no such file/i);
+  });
+
+  test("an error has the server's own words where it does not start", async () => {
+    await assert.rejects(
+      startPostgres({ shared_buffers: "nonsense" }, programs),
+      /PostgreSQL ended: .*shared_buffers/s,
+    );
+  });
+
+  test("an error names the program that may not run", async () => {
+    const damaged = join(home, "damaged");
+    cpSync(programs, damaged, { recursive: true, verbatimSymlinks: true });
+    rmSync(join(damaged, "bin/postgres"));
+    writeFileSync(join(damaged, "bin/postgres"), "not a program");
+    await assert.rejects(startPostgres({}, damaged), /postgres (EACCES|ENOEXEC)/);
+  });
+
+  test("it runs where only the folder's owner may enter, as in root's home", async () => {
+    process.chdir(home);
+    const postgres = await startPostgres({}, programs);
+    try {
+      const client = new Client(postgres.url);
+      await client.connect();
+      assert.deepEqual((await client.query("select 1 as one")).rows, [{ one: 1 }]);
+      await client.end();
+    } finally {
+      await postgres.stop();
+    }
+    assert.equal(await postgres.isRunning(), false);
+  });
+});
