@@ -43,6 +43,7 @@ const mayImport: Record<string, readonly string[]> = {
   "service/trace": ["service/flow"],
   "service/store": ["address", "service/flow"],
   "service/chain": ["address", "contracts", "service/flow", "service/trace"],
+  "service/follow": ["address", "service/flow", "service/store", "service/chain"],
   "service/accounts": ["address", "service/flow", "service/store"],
   "service/http": [
     "address",
@@ -70,6 +71,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/trace",
     "service/store",
     "service/chain",
+    "service/follow",
     "service/events",
   ],
   service: [
@@ -195,6 +197,7 @@ describe("the direction table", () => {
 /** Which room a table belongs to: no other one writes SQL on it. */
 const ownerOf = (table: string): string | undefined => {
   if (/^(records|owners|later_owners|migrations)$/.test(table)) return "service/store";
+  if (table === "anchors") return "service/follow";
   if (/^executor_/.test(table)) return "service/executor";
   if (/^(address_references|watches|watch_anchors|events|event_\w+|money_\w+)$/.test(table)) {
     return "service/events";

@@ -22,7 +22,6 @@ import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
 import { exitLogged, openLog, originsOnly } from "./log.ts";
 import { sentenceOf } from "./sentence.ts";
-import { onStopSignals } from "./signals.ts";
 import { openStore } from "./store/open.ts";
 import { requireOwnRecords } from "./store/record.ts";
 import type { Store } from "./store/store.ts";
@@ -32,6 +31,7 @@ import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
 import { readSigningKey } from "./webhooks/sign.ts";
 import { eventLimitsOf, limitsOf } from "./workers/limits.ts";
+import { onStopSignals } from "./workers/signals.ts";
 import { runWorkers } from "./workers/workers.ts";
 
 /** Undone last first, so that nothing is closed before those who use it. */

@@ -68,7 +68,7 @@ async function secondsFor(context: TestContext, urls: string[], many: number): P
   const seconds = (performance.now() - began) / 1000;
   world.stopTicking();
   await running.stop();
-  const ends = await store.db.selectFrom("executor_blocks").select("number").execute();
+  const ends = await store.db.selectFrom("anchors").select("number").execute();
   const head = Number(await world.client.getBlockNumber());
   assert.ok(
     ends.every(({ number }) => number <= head),

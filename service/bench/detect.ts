@@ -13,8 +13,10 @@ import { toQuantity } from "../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../chain/rpc/log.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
-import { defaultTuning, type Pass } from "../executor/parts.ts";
-import { sweep } from "../executor/payments/sweep.ts";
+import { defaultTuning, type Parts, type Pass } from "../executor/parts.ts";
+import { turnOf } from "../executor/payments/turn.ts";
+import { freshFollowMemory } from "../follow/parts.ts";
+import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres } from "../testing/postgres.ts";
@@ -77,33 +79,27 @@ function logsText(number: number, recipients: readonly Hex[]): string {
 
 const hashOf = (number: number) => word(number.toString(16));
 
-function blockAnswer(number: number) {
-  const [hash, parentHash] = [hashOf(number), hashOf(number - 1)];
-  return { result: { number: toQuantity(number), hash, parentHash, timestamp: "0x1" } };
-}
-
 /** The executor's own step over one block, with its own ledger and an endpoint that is at hand. */
 async function detect(ledger: Ledger, fence: Fence, number: number, text: string): Promise<void> {
   let found = 0;
-  const block = blockAnswer(number);
+  const answer = { result: JSON.parse(text) };
   const pass = {
     parts: {
       ledger,
       chain: { chainId, tokens: [token], paymentConfirmations: 0 },
       tuning: { ...defaultTuning, resweepBlocks: 0 },
       report: () => found++,
-    },
-    memory: { rangeBlocks: 1, seen: new Map(), sweepTurn: 0 },
+    } as unknown as Parts,
+    memory: { follow: freshFollowMemory() },
     view: {
-      head: { number, hash: hashOf(number), timestamp: 1 },
+      head: { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: 1 },
       quorum: 1,
-      read: async () => [blockAnswer(number - 1)],
-      readSeveral: async () => [[block, { result: JSON.parse(text) }, block]],
+      sources: () => [{ name: "one", hasHead: true, ask: async () => [answer] }],
     },
     fence,
     nowSeconds: number,
   } as unknown as Pass;
-  await sweep(pass);
+  await sweep(turnOf(pass));
   if (found < logs / 20) throw new Error(`only ${found} were found`);
 }
 
@@ -140,8 +136,9 @@ try {
   for (const databaseUrl of [undefined, postgres.url]) {
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const fence = (await takeLease(store.db, chainId, "bench", undefined))!;
-    const begun = { number, hash: hashOf(number) };
-    await openLedger(store.db, store.dialect).saveSweep(fence, begun, [], 0);
+    const anchor = { number, hash: hashOf(number) };
+    const begun = { anchor, touched: [], isGap: false };
+    await openLedger(store.db, store.dialect).saveTouched(fence, begun, 0);
     let filled = 0;
     for (const size of sizes) {
       await fill(store, filled, size);

@@ -3,6 +3,7 @@
 
 import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";
+import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { dateOf } from "./desk/spending.ts";
@@ -85,11 +86,7 @@ async function statusOf(
   lease: { chain_id: number; holder: string; epoch: number },
 ) {
   const { chain_id: chainId } = lease;
-  const cursor = await db
-    .selectFrom("executor_blocks")
-    .select((select) => select.fn.max("number").as("number"))
-    .where("chain_id", "=", chainId)
-    .executeTakeFirst();
+  const cursor = await findAnchor(db, chainId);
   const lookedMs = await readLookedUntil(db, chainId);
   const jobs = await db
     .selectFrom("executor_jobs")

@@ -86,6 +86,12 @@ export const kinds: Kinds = {
     level: "warn",
     counter: { name: "reorgs_total", help: "Reorgs that reached below the cursor" },
   },
+  gap: {
+    level: "warn",
+    isSeldom: true,
+    counter: { name: "gaps_total", help: "Blocks without logs of an endpoint: all was looked at" },
+  },
+  late_jobs: { level: "warn" },
   corrupt_record: { level: "error", isSeldom: true },
   attempt_failed: {
     level: "info",

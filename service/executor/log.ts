@@ -14,6 +14,7 @@ export function openEventLog(log: Logger, nowMs?: () => number): EventLog {
   const [tellOurs, tellTheirs] = [seldom(nowMs), seldom(nowMs)];
   return (event) => {
     if (event.kind === "balance" && !event.isLow) return;
+    if (event.kind === "late_jobs" && event.count === 0) return;
     const tell = "address" in event ? tellTheirs : tellOurs;
     if (!kinds[event.kind].isSeldom) write(log, event, 0);
     else tell(sortOf(event), (leftOut) => write(log, event, leftOut));

@@ -25,6 +25,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") gauges.leads.set({ chain }, 0);
     else if (event.kind === "balance") gauges.balance.set({ chain }, Number(event.wei));
+    else if (event.kind === "late_jobs") gauges.late.set({ chain }, event.count);
     else if (event.kind === "pass") {
       gauges.blocksBehind.set({ chain }, event.blocksBehind);
       gauges.secondsBehind.set({ chain }, event.secondsBehind);
@@ -56,6 +57,7 @@ function createGauges(registry: Registry) {
     blocksBehind: gauge("blocks_behind", "Blocks not yet swept for payments"),
     secondsBehind: gauge("seconds_behind", "Age of the head while blocks are behind"),
     lastPass: gauge("last_pass_seconds", "Unix time of the last pass that came to its end"),
+    late: gauge("late_jobs", "Addresses found due later than any backoff: a clock was wrong"),
     due: gauge("due_jobs", "Addresses that were due in the last pass"),
     inFlight: gauge("in_flight", "Transactions not yet final"),
     rpcScore: gauge("rpc_score", "Points against an endpoint; the worst is asked last", "rpc"),

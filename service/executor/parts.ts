@@ -7,9 +7,11 @@ import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
+import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Place, Span } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
+import type { LateWalk } from "./jobs/late.ts";
 import type { TipPrices } from "./jobs/tips.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -55,7 +57,7 @@ export type ChainSettings = {
 };
 
 /** Sizes and times that do not depend on a chain. Seconds are of the chain's clock. */
-export type Tuning = {
+export type Tuning = FollowTuning & {
   pollMs: number;
   /** A lease whose row has not changed for so long, by the watcher's clock, may be taken. */
   leaseMs: number;
@@ -74,10 +76,6 @@ export type Tuning = {
   batchBytesMax: number;
   inFlightMax: number;
   jobsPerPass: number;
-  rangeBlocksMax: number;
-  rangesPerPass: number;
-  /** Blocks below the cursor that each sweep reads again, since an endpoint's index may lag. */
-  resweepBlocks: number;
   /** New records looked at in one pass; 0: none ever. */
   looksPerPass: number;
 };
@@ -103,6 +101,7 @@ export const defaultTuning: Tuning = {
 
 export type ExecutorEvent =
   | NetworkEvent
+  | FollowEvent
   | { kind: "lease_taken"; epoch: number }
   | { kind: "lease_lost" }
   | {
@@ -114,8 +113,6 @@ export type ExecutorEvent =
       scores: View["scores"];
     }
   | { kind: "pass_failed"; message: string }
-  | { kind: "detected"; address: Hex; blockNumber: number }
-  | { kind: "reorg"; fromBlock: number }
   | { kind: "corrupt_record"; address: Hex; cause: string }
   | { kind: "attempt_failed"; address: Hex; reason: string }
   | { kind: "given_up"; address: Hex; reason: string }
@@ -128,6 +125,7 @@ export type ExecutorEvent =
   | { kind: "reopened"; nonce: number }
   | { kind: "nonce_foreign"; nonce: number; hash: Hex }
   | { kind: "gap_filled"; nonce: number }
+  | { kind: "late_jobs"; count: number }
   | { kind: "balance"; wei: bigint; isLow: boolean }
   | { kind: "stopped_for_balance" };
 
@@ -159,26 +157,22 @@ export type Memory = {
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
   head: { hash: Hex; sinceMs: number } | undefined;
-  /** Whose turn it is to be asked first: for logs, and for balances. */
-  sweepTurn: number;
+  follow: FollowMemory;
+  /** Whose turn it is to be asked first. */
   examineTurn: number;
   estimateTurn: number;
   /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
   probeMax: number;
   /** The sender's nonce as it was read, at which head, and when. */
   nonce: { value: number; head: Hex; sinceMs: number } | undefined;
-  /** The head up to which all is swept. */
-  sweptHead: Hex | undefined;
   isFactoryThere: boolean;
   /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
   takesDataFee: boolean | undefined;
   shortage: Shortage | undefined;
   /** Whether a token is the native coin, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;
-  rangeBlocks: number;
-  /** Sightings already taken down, by block hash, of the blocks that sweeps read again. */
-  seen: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
   looks: Looks;
+  late: LateWalk;
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
   /** Purposes whose transaction no block of the chain can hold. */

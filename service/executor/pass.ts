@@ -4,18 +4,19 @@
 
 import { openNetwork } from "../chain/rpc/network.ts";
 import { holdersMax } from "../chain/status/probe.ts";
+import { freshFollowMemory } from "../follow/parts.ts";
+import { sweep } from "../follow/sweep.ts";
 import { holdLease } from "./hold-lease.ts";
 import { type Budgets, openBudgets, shareOut } from "./jobs/budgets.ts";
+import { freshLateWalk, pullLateJobs } from "./jobs/late.ts";
 import { work } from "./jobs/work.ts";
 import { dayOf, type Purpose } from "./ledger/purposes.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
-import { sweep } from "./payments/sweep.ts";
+import { turnOf } from "./payments/turn.ts";
 import { costMax, openPurse, type Purse, readNonce } from "./transactions/send.ts";
 import { settle } from "./transactions/settle.ts";
 import { upkeep } from "./transactions/upkeep.ts";
-
-const firstRangeBlocks = 500;
 
 export function freshMemory(parts: Parts): Memory {
   return {
@@ -23,19 +24,17 @@ export function freshMemory(parts: Parts): Memory {
     fence: undefined,
     watched: undefined,
     head: undefined,
-    sweepTurn: 0,
+    follow: freshFollowMemory(),
     examineTurn: 0,
     estimateTurn: 0,
     probeMax: holdersMax,
     nonce: undefined,
-    sweptHead: undefined,
     isFactoryThere: false,
     takesDataFee: undefined,
     shortage: undefined,
     nativeTokens: new Map(),
-    rangeBlocks: firstRangeBlocks,
-    seen: new Map(),
     looks: freshLooks(),
+    late: freshLateWalk(),
     sentMs: new Map(),
     underpriced: new Set(),
     hopeless: new Set(),
@@ -54,7 +53,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const nowSeconds = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, nowSeconds };
 
-  const { upTo, isOld } = await sweep(pass);
+  const { upTo, isOld } = await sweep(turnOf(pass));
   const { chainId } = parts.chain;
   const sender = parts.signer.address;
   let pending = await parts.ledger.findPending(chainId, sender);
@@ -68,6 +67,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const budgets = budgetsOf(pass, pending, purse);
   if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
   if (isFresh && pending.length === 0) await purse();
+  await pullLateJobs(pass);
   // A head below the cursor shows balances of the past: nothing is decided by them.
   const due = isOld ? 0 : await work(pass, purse, budgets, unmined.length);
 

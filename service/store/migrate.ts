@@ -10,12 +10,13 @@ import type { Dialect, Statement } from "./dialect.ts";
 import * as accounts from "./tables/accounts.ts";
 import * as events from "./tables/events.ts";
 import * as executor from "./tables/executor.ts";
+import * as follow from "./tables/follow.ts";
 import * as records from "./tables/records.ts";
 import * as webhooks from "./tables/webhooks.ts";
 import type { Tables } from "./tables.ts";
 
 /** In the order in which they run. */
-const files = { records, accounts, executor, events, webhooks };
+const files = { records, accounts, follow, executor, events, webhooks };
 
 /**
  * Runs each file that has not run, each in a transaction of its own. Inserting its name is the

@@ -3,6 +3,7 @@
 import type { AccountTables } from "./tables/accounts.ts";
 import type { EventTables } from "./tables/events.ts";
 import type { ExecutorTables } from "./tables/executor.ts";
+import type { FollowTables } from "./tables/follow.ts";
 import type { RecordTables } from "./tables/records.ts";
 import type { WebhookTables } from "./tables/webhooks.ts";
 
@@ -13,6 +14,7 @@ export type Tables = {
   migrations: { name: string; applied_at: number };
 } & RecordTables &
   AccountTables &
+  FollowTables &
   ExecutorTables &
   EventTables &
   WebhookTables;

@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { serveWorkersMetrics } from "../http/metrics.ts";
 import { exitLogged } from "../log.ts";
-import { onStopSignals } from "../signals.ts";
+import { onStopSignals } from "./signals.ts";
 
 /** Delays of a worker that dies again and again double from the first to the last of these. */
 const restartMsMin = 100;

@@ -41,11 +41,15 @@ export type View = {
 };
 
 export type Asker = {
+  /** For logs and metrics. */
+  name: string;
+  /** It has shown the head, or a later block. */
+  hasHead: boolean;
   /**
    * For calls that may be too much for any endpoint.
    * @returns "slow" where it is alive and did not answer them within `timeoutMs`
    */
-  ask(calls: Call[], timeoutMs: number): Promise<Answer[] | "slow" | "gone">;
+  ask(calls: Call[], timeoutMs?: number): Promise<Answer[] | "slow" | "gone">;
   /** It says of `method` what enough others contradict. */
   accuse(method: string): void;
 };
@@ -77,13 +81,15 @@ export function viewOf(state: NetworkState, belief: Belief): View {
       });
       return found.map(({ answers }) => answers);
     },
-    askers: (turn) => turned(turn).map((known) => askerOf(state, known)),
+    askers: (turn) => turned(turn).map((known) => askerOf(state, known, head)),
     readEach: (calls) => Promise.all(order.map((known) => ask(state, known, calls))),
     accuse: (place, method) => contradict(state, order[place]!, method),
   };
 }
 
-const askerOf = (state: NetworkState, known: Known): Asker => ({
+const askerOf = (state: NetworkState, known: Known, head: Block): Asker => ({
+  name: known.endpoint.name,
+  hasHead: known.head !== undefined && known.head.block.number >= head.number,
   async ask(calls, timeoutMs) {
     const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;

@@ -5,6 +5,7 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import { inTurn } from "../../flow/in-turn.ts";
+import type { Touched } from "../../follow/parts.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Fence, fenced } from "./lease.ts";
@@ -43,8 +44,6 @@ export type JobUpdate = {
 
 /** Rows of one statement, which others wait for. */
 const rowsMax = 100;
-
-export type Sighting = { address: Hex; blockNumber: number };
 
 /** Accounts that take turns, where more jobs are due than are asked for. */
 const accountsMax = 100;
@@ -191,7 +190,7 @@ export async function readFailures(
 export async function wakeJobs(
   transaction: Transaction<Tables>,
   chainId: number,
-  sightings: readonly Sighting[],
+  sightings: readonly Touched[],
   nowSeconds: number,
 ): Promise<void> {
   const newest = Math.max(...sightings.map(({ blockNumber }) => blockNumber));

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
+import type { Touched } from "../../follow/parts.ts";
 import { type Place, startPlace } from "../../store/created.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
@@ -15,6 +16,11 @@ import { PurposeConflict } from "./purposes.ts";
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
 const sender = address(0xe0);
 const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, "0")}`;
+const found = (number: number, touched: Touched[] = []) => ({
+  anchor: { number, hash: hash(number) },
+  touched,
+  isGap: false,
+});
 
 let signatures = 0;
 /** A hash of its own each time, as from a signer. */
@@ -68,7 +74,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     beforeEach(async () => {
       fence = (await ledger.takeLease(++chainId, "a", undefined))!;
       const sightings = [1, 2, 3].map((n) => ({ address: address(n), blockNumber: 7 }));
-      await ledger.saveSweep(fence, { number: 7, hash: hash(7) }, sightings, 50);
+      await ledger.saveTouched(fence, found(7, sightings), 50);
     });
 
     test("a lease taken by another makes every later write of the first fail", async () => {
@@ -77,10 +83,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(taken?.epoch, 2);
       await assert.rejects(ledger.renewLease(fence), LeaseLost);
       await assert.rejects(ledger.openPurpose(fence, purpose(0, address(1)), signed(1)), LeaseLost);
-      await assert.rejects(
-        ledger.saveSweep(fence, { number: 8, hash: hash(8) }, [], 50),
-        LeaseLost,
-      );
+      await assert.rejects(ledger.saveTouched(fence, found(8), 50), LeaseLost);
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
@@ -166,7 +169,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         { ...idle, address: address(2) },
       ]);
       const again = [1, 2].map((n) => ({ address: address(n), blockNumber: 8 }));
-      await ledger.saveSweep(fence, { number: 8, hash: hash(8) }, again, 60);
+      await ledger.saveTouched(fence, found(8, again), 60);
       const dueAtSeconds = async (now: number) =>
         (await ledger.findDueJobs(chainId, now, 10)).map((job) => job.address);
       assert.deepEqual(await dueAtSeconds(79), [address(3), address(2)]);
@@ -174,11 +177,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("the cursor goes back to the newest end that still stands", async () => {
-      await ledger.saveSweep(fence, { number: 9, hash: hash(9) }, [], 60);
-      assert.deepEqual(await ledger.findSweptBlock(chainId), { number: 9, hash: hash(9) });
-      assert.deepEqual(await ledger.findSweptBlock(chainId, 9), { number: 7, hash: hash(7) });
-      await ledger.forgetSweeps(fence, 8);
-      assert.deepEqual(await ledger.findSweptBlock(chainId), { number: 7, hash: hash(7) });
+      await ledger.saveTouched(fence, found(9), 60);
+      assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
+      assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });
+      await ledger.forgetAbove(fence, 7);
+      assert.deepEqual(await ledger.findAnchor(chainId), { number: 7, hash: hash(7) });
       assert.equal(await ledger.findOldestCreation(), 5);
     });
 

@@ -2,15 +2,17 @@
 // so a process can only be killed between two calls, never in the middle of one.
 
 import type { Kysely } from "kysely";
+import { findAnchor } from "../../follow/anchors.ts";
 import * as created from "../../store/created.ts";
 import { findHeld, matchAddresses } from "../../store/held.ts";
 import type { Dialect, Tables } from "../../store/tables.ts";
-import * as blocks from "./blocks.ts";
 import * as jobs from "./jobs.ts";
+import { pullLate } from "./late.ts";
 import * as lease from "./lease.ts";
 import * as looks from "./looks.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
+import * as touched from "./touched.ts";
 
 export type Ledger = ReturnType<typeof openLedger>;
 
@@ -21,9 +23,9 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     renewLease: lease.renewLease.bind(null, db),
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
-    findSweptBlock: blocks.findSweptBlock.bind(null, db),
-    saveSweep: blocks.saveSweep.bind(null, db),
-    forgetSweeps: blocks.forgetSweeps.bind(null, db),
+    findAnchor: findAnchor.bind(null, db),
+    saveTouched: touched.saveTouched.bind(null, db),
+    forgetAbove: touched.forgetAbove.bind(null, db),
     findOldestCreation: created.findOldestCreation.bind(null, db),
     readClock: created.readClock.bind(null, db, dialect),
     readLookedUntil: looks.readLookedUntil.bind(null, db),
@@ -31,6 +33,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findHeld: findHeld.bind(null, db),
     saveLook: looks.saveLook.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
+    pullLate: pullLate.bind(null, db),
     readFailures: jobs.readFailures.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),

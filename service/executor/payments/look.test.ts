@@ -73,7 +73,7 @@ describe("the look at new records", () => {
     const head = Number(await world.client.getBlockNumber());
     await until("all that was paid is swept", async () => {
       const row = await store.db
-        .selectFrom("executor_blocks")
+        .selectFrom("anchors")
         .select((select) => select.fn.max("number").as("number"))
         .executeTakeFirst();
       return Number(row?.number ?? 0) > head + 8;

@@ -58,7 +58,7 @@ export async function lookAtNew(pass: Pass): Promise<void> {
   const { walk } = looks;
   const read = await ledger.findCreated(walk.span, walk.place, rowsMax);
   const { fresh, next } = cut(looks, read, Math.min(looks.stepMax, tuning.looksPerPass));
-  const swept = await ledger.findSweptBlock(chain.chainId);
+  const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return;
   const probed = await probe(pass, await holdersOf(pass, fresh));
   if (!probed) return;

@@ -13,8 +13,6 @@ export type PurposeState = "pending" | "settled" | "foreign";
 export type ExecutorTables = {
   /** One sender per chain. `epoch` rises with each holder, `renewals` with each of its writes. */
   executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
-  /** The ends of past sweeps, a few hundred: the newest is the cursor. */
-  executor_blocks: { chain_id: number; number: number; hash: string };
   /**
    * A vault that was seen to receive money on a chain, its intent's own or another.
    * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure,
@@ -108,8 +106,6 @@ export function statements(dialect: Dialect): Statement[] {
   return [
     sql`create table executor_leases (chain_id bigint primary key not null, holder text not null,
         epoch bigint not null, renewals bigint not null)`,
-    sql`create table executor_blocks (chain_id bigint not null, number bigint not null,
-        hash text not null, primary key (chain_id, number))`,
     sql`create table executor_jobs (chain_id bigint not null, address ${bytes} not null,
         due_at bigint, not_before bigint not null, purpose_id text, failures bigint not null,
         paid_failures bigint not null, recovery_failures bigint not null, state text not null,

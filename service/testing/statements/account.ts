@@ -179,7 +179,7 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       256,
-      ({ numbers }) => sql`insert into executor_blocks (chain_id, number, hash)
+      ({ numbers }) => sql`insert into anchors (chain_id, number, hash)
         select 1, 10 + i, '0x' || i from ${numbers}`,
     ],
     [

@@ -352,6 +352,11 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
   const many = hexOf(someAddresses(crowd));
   const strangers = Array.from({ length: 10 * crowd }, () => toHex(randomBytes(20)));
   const sightings = many.map((address) => ({ address, blockNumber: 20 }));
+  const found = (number: number, touched: typeof sightings) => ({
+    anchor: { number, hash: `0x${number}` as Hex },
+    touched,
+    isGap: false,
+  });
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
   const updates = many.slice(0, 250).map((address) => ({
     ...{ address, state: "waiting" as const, dueAtSeconds: 1, reason: null, notBeforeSeconds: 0 },
@@ -394,15 +399,15 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     await ledger.loseNonce(fence, purposeId, updates.slice(0, 1));
   };
   return {
+    "executor: jobs due too late": () => ledger.pullLate(fence, { dueAt: 10 ** 9, address: "0x" }),
     "executor: jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
     "executor: jobs that are due, largest": () => ledger.findDueJobs(chains.large, 10 ** 9, 250),
     "executor: very many transfers to strangers": () => ledger.matchAddresses(strangers),
-    "executor: very many paid": () =>
-      ledger.saveSweep(fence, { number: 20, hash: "0x20" }, sightings, 1),
+    "executor: very many paid": () => ledger.saveTouched(fence, found(20, sightings), 1),
     "executor: sweeps": async () => {
-      await ledger.findSweptBlock(chainId);
-      await ledger.forgetSweeps(fence, 200);
-      await ledger.saveSweep(fence, { number: 200, hash: "0x200" }, sightings.slice(0, 1), 1);
+      await ledger.findAnchor(chainId);
+      await ledger.forgetAbove(fence, 199);
+      await ledger.saveTouched(fence, found(200, sightings.slice(0, 1)), 1);
     },
     "executor: 250 looked at": () => ledger.updateJobs(fence, updates),
     "executor: how often a job failed": () => ledger.readFailures(chainId, many[0]!),

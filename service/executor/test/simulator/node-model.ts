@@ -45,6 +45,10 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sende
     }
     case "eth_getLogs":
       return logsOf(blocks, first as { fromBlock: Hex; toBlock: Hex });
+    case "eth_getBlockReceipts": {
+      const range = { fromBlock: first as Hex, toBlock: first as Hex };
+      return [{ logs: logsOf(blocks, range) }];
+    }
     case "eth_getTransactionCount":
       return hex(blockAt(blocks, second).state.nonce);
     case "eth_getBalance":

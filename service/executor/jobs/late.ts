@@ -1,0 +1,33 @@
+// A clock that was wrong for a moment may have put jobs off for weeks. They are looked for every
+// ten minutes, a hundred at a time, told of, and made due.
+
+import type { LatePlace } from "../ledger/late.ts";
+import type { Pass } from "../parts.ts";
+
+/** Recoveries of a spent day wait longest: until midnight. Backoffs end within six hours. */
+const waitSecondsMax = 86_400;
+const everyMs = 600_000;
+
+/** `place`: where a walk stands; `beganMs`: when the last one began. */
+export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
+
+export const freshLateWalk = (): LateWalk => ({
+  place: undefined,
+  beganMs: Number.NEGATIVE_INFINITY,
+  found: 0,
+});
+
+export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promise<void> {
+  const walk = memory.late;
+  const { timestamp } = view.head;
+  if (!walk.place) {
+    if (parts.clock() - walk.beganMs < everyMs) return;
+    walk.beganMs = parts.clock();
+    walk.found = 0;
+    walk.place = { dueAt: timestamp + waitSecondsMax, address: "0x" };
+  }
+  const { count, next } = await parts.ledger.pullLate(fence, walk.place);
+  walk.found += count;
+  walk.place = next;
+  if (!next) parts.report({ kind: "late_jobs", count: walk.found });
+}

@@ -1,0 +1,36 @@
+// What the loop of a chain is given by the executor: its ledger, and what a reorganisation undoes.
+
+import type { Turn } from "../../follow/parts.ts";
+import type { Pass } from "../parts.ts";
+import { freshLooks } from "./look.ts";
+
+export function turnOf(pass: Pass): Turn {
+  const { parts, memory, fence, view } = pass;
+  const { ledger, chain, signer, report, tuning } = parts;
+  const { chainId } = chain;
+  // Never later than the head itself: time since it was seen is this host's word.
+  const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
+  return {
+    chain,
+    view,
+    tuning,
+    report,
+    memory: memory.follow,
+    store: {
+      matchAddresses: ledger.matchAddresses,
+      findOldestCreation: ledger.findOldestCreation,
+      findAnchor: (before) => ledger.findAnchor(chainId, before),
+      async keep(anchor, touched, isGap) {
+        await ledger.saveTouched(fence, { anchor, touched, isGap }, dueSeconds);
+        if (isGap) memory.looks = freshLooks();
+      },
+      async undoAbove(number) {
+        for (const each of await ledger.findFinalAbove(chainId, signer.address, number)) {
+          await ledger.reopenPurpose(fence, each.id, each.addresses);
+          report({ kind: "reopened", nonce: each.nonce });
+        }
+        await ledger.forgetAbove(fence, number);
+      },
+    },
+  };
+}

@@ -1,0 +1,163 @@
+// What providers limit: blocks with more logs than they return, ranges they do not answer for, and
+// a clock that is wrong. Real core and store, simulated time, no faults but those named.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
+import type { ExecutorEvent } from "../../parts.ts";
+import { keepRunning } from "./instance.ts";
+import { longestWait } from "./liveness.ts";
+import { answer } from "./node-model.ts";
+import { createScheduler, type Scheduler, seededRandom } from "./scheduler.ts";
+import { faultsOf, judge } from "./verdict.ts";
+import { createWorld, endSeconds, sender, tokens } from "./world.ts";
+
+const seeds = [1, 2, 3, 4];
+const safe = { crashRate: () => 0, freezeRate: () => 0 };
+
+/** What an endpoint makes of an answer; it may throw, or take its time. */
+type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
+
+const free: Limit = (_call, honest) => honest;
+const error = (message: string): Answer => ({ error: { code: -32005, message } });
+const isLogs = ({ method }: Call) => method === "eth_getLogs";
+
+const logsMax = 2000;
+const atMostLogs: Limit = (call, honest) =>
+  isLogs(call) && "result" in honest && (honest.result as unknown[]).length > logsMax
+    ? error(`query returned more than ${logsMax} results`)
+    : honest;
+const withoutReceipts: Limit = (call, honest, scheduler) =>
+  call.method === "eth_getBlockReceipts"
+    ? error("the method eth_getBlockReceipts does not exist")
+    : atMostLogs(call, honest, scheduler);
+
+const blocksMax = 40;
+const isWide = (call: Call) => {
+  const { fromBlock, toBlock } = call.params[0] as { fromBlock: Hex; toBlock: Hex };
+  return isLogs(call) && Number(toBlock) - Number(fromBlock) >= blocksMax;
+};
+const tooLarge: Limit = (call, honest) => {
+  if (isLogs(call) && isWide(call)) throw new ChainUnavailable("413", { isReached: true });
+  return honest;
+};
+const tooSlow: Limit = async (call, honest, scheduler) => {
+  if (!isLogs(call) || !isWide(call)) return honest;
+  await scheduler.sleep(4000);
+  throw new ChainUnavailable("timed out", { isReached: true });
+};
+
+type Flood = { atSeconds: readonly number[]; logs: number };
+
+/**
+ * A history in which each endpoint has its limit.
+ * @param startSeconds when the executor is started: what was paid before is behind it
+ */
+async function historyOf(
+  seed: number,
+  limits: readonly Limit[],
+  { flood, startSeconds = 0 }: { flood?: Flood; startSeconds?: number } = {},
+) {
+  const scheduler = createScheduler();
+  const random = seededRandom(seed);
+  const world = await createWorld(scheduler, random, () => false);
+  const events: ExecutorEvent[] = [];
+  const endpoints = limits.map(
+    (limit, index): Endpoint => ({
+      name: `rpc${index}`,
+      async ask(calls) {
+        await scheduler.sleep(5 + random() * 100);
+        const honest = calls.map((call) => answer(world.chain, 0, call, sender));
+        return Promise.all(calls.map((call, at) => limit(call, honest[at]!, scheduler)));
+      },
+    }),
+  );
+  for (const seconds of flood?.atSeconds ?? []) {
+    scheduler.at(seconds * 1000, () => {
+      for (let index = 0; index < flood!.logs; index++) {
+        const to: Hex = `0x${index.toString(16).padStart(40, "f")}`;
+        world.chain.add({ kind: "pay", token: tokens[0]!, to, amount: 1n, onlyOnce: false });
+      }
+    });
+  }
+  scheduler.at(startSeconds * 1000, () => {
+    const report = (_: string, event: ExecutorEvent) => events.push(event);
+    keepRunning("a", world, endpoints, scheduler, random, safe, report, {});
+  });
+  await scheduler.run(endSeconds * 1000);
+  const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
+  await world.close();
+  return { faults, waitBlocksMax: longestWait(world, 0), events };
+}
+
+const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
+/** Beyond what the same world without a flood waits, most of it for records to be created. */
+const moreBlocksMax = 4;
+const quiet = new Map<number, number>();
+for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
+
+describe("a block with more logs than a provider returns stops nothing", () => {
+  for (const [what, limits] of [
+    ["the only endpoint, which gives receipts", [atMostLogs]],
+    ["one of two", [free, atMostLogs]],
+    ["both, which give receipts", [atMostLogs, atMostLogs]],
+    ["both, which give no receipts either", [withoutReceipts, withoutReceipts]],
+    ["one of two, which gives no receipts either", [withoutReceipts, free]],
+  ] as const) {
+    test(what, async () => {
+      for (const seed of seeds) {
+        const { faults, waitBlocksMax } = await historyOf(seed, limits, { flood });
+        assert.deepEqual(faults, []);
+        const more = waitBlocksMax - quiet.get(seed)!;
+        assert.ok(more <= moreBlocksMax, `seed ${seed}: ${more} blocks more`);
+      }
+    });
+  }
+
+  test("what nobody shows is a gap, which is told of", async () => {
+    const { events } = await historyOf(1, [withoutReceipts], { flood });
+    const gaps = events.filter(({ kind }) => kind === "gap");
+    const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
+    assert.equal(blocks.size, flood.atSeconds.length);
+  });
+});
+
+/** For half a minute all times are 30 days ahead. */
+const ahead: Limit = (call, honest, scheduler) => {
+  const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
+  if (!isLying || !("result" in honest) || call.method !== "eth_getBlockByNumber") return honest;
+  const block = honest.result as { timestamp: Hex } | null;
+  const timestamp = `0x${(Number(block?.timestamp) + 30 * 86_400).toString(16)}`;
+  return { result: block && { ...block, timestamp } };
+};
+
+describe("a clock that is 30 days ahead for half a minute puts nothing off", () => {
+  for (const [what, limits] of [
+    ["of the only endpoint", [ahead]],
+    ["of one endpoint of three", [ahead, free, free]],
+  ] as const) {
+    test(what, async () => {
+      for (const seed of seeds) {
+        const { faults } = await historyOf(seed, limits);
+        assert.deepEqual(faults, []);
+      }
+    });
+  }
+});
+
+describe("150 blocks behind, nothing is lost", () => {
+  for (const [what, limits] of [
+    [`all refuse more than ${blocksMax} blocks with 413`, [tooLarge, tooLarge]],
+    [`all take more than 4 s for more than ${blocksMax}`, [tooSlow, tooSlow]],
+    [`the only one takes more than 4 s for more than ${blocksMax}`, [tooSlow]],
+  ] as const) {
+    test(what, async () => {
+      for (const seed of seeds) {
+        const { faults } = await historyOf(seed, limits, { startSeconds: 1800 });
+        assert.deepEqual(faults, []);
+      }
+    });
+  }
+});

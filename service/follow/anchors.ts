@@ -1,0 +1,67 @@
+// The newest 256 blocks up to which a chain was read, with their hashes, so that after a
+// reorganisation reading goes on from the newest that still stands.
+
+import type { Hex } from "executable-address";
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import type { Anchor } from "./parts.ts";
+
+const anchorsKept = 256;
+
+/** The newest anchor, or the newest below `before`. */
+export async function findAnchor(
+  db: Kysely<Tables>,
+  chainId: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<Anchor | undefined> {
+  const row = await db
+    .selectFrom("anchors")
+    .select(["number", "hash"])
+    .where("chain_id", "=", chainId)
+    .where("number", "<", before)
+    .orderBy("number", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row && { number: row.number, hash: row.hash as Hex };
+}
+
+/** Repeating it changes nothing; another hash at the same number replaces the first. */
+export async function keepAnchor(
+  db: Kysely<Tables>,
+  chainId: number,
+  anchor: Anchor,
+): Promise<void> {
+  await db
+    .insertInto("anchors")
+    .values({ chain_id: chainId, ...anchor })
+    .onConflict((conflict) =>
+      conflict.columns(["chain_id", "number"]).doUpdateSet({ hash: anchor.hash }),
+    )
+    .execute();
+  const kept = await db
+    .selectFrom("anchors")
+    .select("number")
+    .where("chain_id", "=", chainId)
+    .orderBy("number", "desc")
+    .offset(anchorsKept)
+    .limit(1)
+    .executeTakeFirst();
+  if (!kept) return;
+  await db
+    .deleteFrom("anchors")
+    .where("chain_id", "=", chainId)
+    .where("number", "<=", kept.number)
+    .execute();
+}
+
+export async function forgetAnchorsAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await db
+    .deleteFrom("anchors")
+    .where("chain_id", "=", chainId)
+    .where("number", ">", number)
+    .execute();
+}

@@ -1,0 +1,125 @@
+// Asks one endpoint for the transfers of listed tokens in some blocks, and for one block in other
+// ways where it refuses the ordinary one.
+
+import type { Hex } from "executable-address";
+import {
+  type Answer,
+  blockCall,
+  blockOf,
+  type Call,
+  ChainUnavailable,
+  quantity,
+  resultOf,
+  toQuantity,
+} from "../chain/rpc/json-rpc.ts";
+import { logOf, transferTopic } from "../chain/rpc/log.ts";
+import type { Asker } from "../chain/rpc/view.ts";
+import type { Anchor, Touched, Turn } from "./parts.ts";
+
+export type Transfer = Touched & { blockHash: Hex };
+
+/** Blocks, both inclusive. */
+export type Range = { from: number; to: number };
+
+/** `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are. */
+type Shown = { end: Anchor; transfers: Transfer[]; isHeavy: boolean };
+
+/**
+ * With `message`, the endpoint answers, but not this question; `isSlow` where that took it long.
+ * `absent`: it does not answer, or has not got the blocks.
+ */
+export type Told = Shown | { message: string; isSlow: boolean } | "absent";
+
+/**
+ * The transfers of a range. The hash of its last block has to be the same before and after, since
+ * an endpoint that lags answers for blocks it does not have with an empty list. At the head itself
+ * neither is asked for: the endpoint has just shown it, and later turns read it again.
+ */
+export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<Told> {
+  const { head } = turn.view;
+  const { from, to } = range;
+  const isHead = to === head.number;
+  const logs = logsCall(range, turn.chain.tokens);
+  const isShown = isHead && asker.hasHead;
+  const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
+  const told = await ask(asker, calls, (answers) => {
+    const list = answers.splice(isShown ? 0 : 1, 1)[0];
+    const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
+    const [hash = head.hash] = hashes;
+    if (hashes.size > 1 || (isHead && hash !== head.hash)) return "absent";
+    if (!list || "error" in list) return { message: list?.error.message ?? "", isSlow: false };
+    return {
+      end: { number: to, hash },
+      transfers: transfersIn(list.result, turn, range),
+      isHeavy: false,
+    };
+  });
+  return from === to && told !== "absent" && "message" in told && !told.isSlow
+    ? askBlock(asker, turn, from, told)
+    : told;
+}
+
+/** One block, by each token alone and then by its receipts. */
+async function askBlock(asker: Asker, turn: Turn, number: number, refusal: Told): Promise<Told> {
+  const { tokens } = turn.chain;
+  const range = { from: number, to: number };
+  const receipts = { method: "eth_getBlockReceipts", params: [toQuantity(number)] };
+  const ways: Call[][] = [[receipts]];
+  if (tokens.length > 1) ways.unshift(tokens.map((token) => logsCall(range, [token])));
+  for (const calls of ways) {
+    const told = await ask(asker, [...calls, blockCall(number)], (answers) => {
+      const block = blockOf(resultOf(answers.pop()));
+      const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
+      const transfers = transfersIn(found, turn, range);
+      if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return "absent";
+      return { end: { number, hash: block.hash }, transfers, isHeavy: true };
+    });
+    if (told !== "absent" && ("end" in told || told.isSlow)) return told;
+  }
+  return refusal;
+}
+
+/** What cannot be read, such as a block that the endpoint has not got, counts as absent. */
+async function ask(asker: Asker, calls: Call[], read: (answers: Answer[]) => Told): Promise<Told> {
+  const answers = await asker.ask(calls);
+  if (answers === "gone") return "absent";
+  if (answers === "slow") return { message: "answers, but not this, or not in time", isSlow: true };
+  try {
+    return read(answers);
+  } catch (error) {
+    if (error instanceof ChainUnavailable) return "absent";
+    throw error;
+  }
+}
+
+const logsCall = ({ from, to }: Range, tokens: readonly Hex[]): Call => ({
+  method: "eth_getLogs",
+  params: [
+    {
+      fromBlock: toQuantity(from),
+      toBlock: toQuantity(to),
+      address: tokens,
+      topics: [transferTopic],
+    },
+  ],
+});
+
+/** The logs of receipts, or the list itself where it is one of logs. */
+function logsIn(result: unknown): unknown[] {
+  if (!Array.isArray(result)) throw new ChainUnavailable("logs are not a list");
+  return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
+}
+
+/** Logs of another shape are no payments. */
+function transfersIn(logs: unknown, { chain }: Turn, { from, to }: Range): Transfer[] {
+  if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
+  return (logs as Record<string, unknown>[]).flatMap((entry) => {
+    const { address, topics, data } = logOf(entry);
+    if (!chain.tokens.includes(address) || topics[0] !== transferTopic) return [];
+    if (topics.length !== 3 || data.length !== 66 || BigInt(data) === 0n) return [];
+    const blockNumber = Number(quantity(entry.blockNumber));
+    if (blockNumber < from || blockNumber > to) return [];
+    const blockHash = entry.blockHash as Hex;
+    return [{ address: `0x${topics[2]!.slice(26)}` as Hex, blockNumber, blockHash }];
+  });
+}

@@ -1,0 +1,89 @@
+// What the loop of a chain works with: where marks and anchors are kept, and what it remembers from
+// one turn to the next. All of the memory may be lost at any moment.
+
+import type { Hex } from "executable-address";
+import type { View } from "../chain/rpc/view.ts";
+
+/** A block by number and hash. */
+export type Anchor = { number: number; hash: Hex };
+
+/** Money was seen to come to `address`. */
+export type Touched = { address: Hex; blockNumber: number };
+
+export type FollowEvent =
+  | { kind: "detected"; address: Hex; blockNumber: number }
+  | { kind: "reorg"; fromBlock: number }
+  | { kind: "gap"; blockNumber: number; message: string };
+
+export type FollowTuning = {
+  /** Blocks asked for in one call. */
+  rangeBlocksMax: number;
+  /** Calls of that kind in one turn. */
+  rangesPerPass: number;
+  /** Blocks below the cursor that each turn reads again, since an endpoint's index may lag. */
+  resweepBlocks: number;
+};
+
+/** Each call is one statement or one commit, and fails where another process leads the chain. */
+type FollowStore = {
+  /** Those of `addresses` a record is held for. */
+  matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
+  /** When the oldest record was created, in Unix seconds. */
+  findOldestCreation(): Promise<number | undefined>;
+  /** The newest anchor, or the newest below `before`. */
+  findAnchor(before?: number): Promise<Anchor | undefined>;
+  /**
+   * Keeps what was touched, and then the anchor, in the same commit as the last of it.
+   * @param isGap nobody shows the anchor's block: all records are to be looked at again
+   */
+  keep(anchor: Anchor | undefined, touched: readonly Touched[], isGap: boolean): Promise<void>;
+  /** Takes back what rests on blocks above `number`, and forgets their anchors. */
+  undoAbove(number: number): Promise<void>;
+};
+
+/** One turn of the loop: a chain at one head. */
+export type Turn = {
+  chain: {
+    chainId: number;
+    /** Lower case. */
+    tokens: readonly Hex[];
+    /** Blocks on top of a payment before it counts as seen. */
+    paymentConfirmations: number;
+  };
+  view: View;
+  store: FollowStore;
+  tuning: FollowTuning;
+  memory: FollowMemory;
+  report(event: FollowEvent): void;
+};
+
+export type FollowMemory = {
+  /** Counted up. */
+  turn: number;
+  /** By endpoint: the turn until which it is not asked, since it was slow. */
+  slowUntil: Map<string, number>;
+  /** The head up to which all is read. */
+  readHead: Hex | undefined;
+  rangeBlocks: number;
+  /** The block that nobody shows, and in how many turns it was asked for. */
+  refused: { number: number; turns: number } | undefined;
+  /** The newest block that had to be asked for by itself: it is not read again. */
+  heavyBlock: number;
+  /** By endpoint: the block up to which it has shown all logs since the cursor. */
+  shown: Map<string, Anchor>;
+  /** What was marked already, by block hash, of the blocks that are read again. */
+  marked: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
+};
+
+const firstRangeBlocks = 500;
+
+export const freshFollowMemory = (): FollowMemory => ({
+  turn: 0,
+  slowUntil: new Map(),
+  readHead: undefined,
+  rangeBlocks: firstRangeBlocks,
+  refused: undefined,
+  heavyBlock: -1,
+  shown: new Map(),
+  marked: new Map(),
+});

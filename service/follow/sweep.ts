@@ -1,0 +1,187 @@
+// Finding payments. A turn reads the Transfer logs of listed tokens since the cursor and marks the
+// addresses of the store that they go to. A log only makes an address due: its balance decides
+// what is done, so a false log costs one look. A missing log would cost a payment, so the cursor
+// moves over a block once two endpoints have shown its logs, where there are two.
+//
+// No limit of a provider stops it. Whatever an endpoint refuses is asked for in smaller parts, and
+// each part that was shown is kept. A block that nobody shows in any way becomes a gap: the cursor
+// moves over it, and all records are looked at by their balances.
+
+import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
+import type { Asker } from "../chain/rpc/view.ts";
+import { askRange, type Range, type Transfer } from "./logs.ts";
+import type { Anchor, Turn } from "./parts.ts";
+import { firstBlock, stands } from "./reorg.ts";
+
+/** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
+const uncorroboratedBlocksMax = 256;
+/** A head further below the cursor is no lag: the chain was set back, or the cursor was a lie. */
+const lagBlocksMax = 64;
+/** Turns in which nobody shows a block before it becomes a gap: nodes have bad moments. */
+const refusalsMax = 3;
+/** Turns in which an endpoint that was slow is not asked, where there is another. */
+const slowTurns = 16;
+/** Ranges grow slowly again after a refusal. */
+const growth = 1.1;
+
+/**
+ * Reads up to the newest block that is deep enough.
+ * @returns the last block read, and whether the head lags behind what was read before
+ */
+export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean }> {
+  const { chain, memory, view, store, tuning } = turn;
+  const target = view.head.number - chain.paymentConfirmations;
+  if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
+  const newest = await store.findAnchor();
+  // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
+  // then: anchors above it may not stand any more, and the newest kept one would hide that.
+  const below = newest === undefined ? 0 : newest.number - view.head.number;
+  let next = await firstBlock(turn, target);
+  let cursor = (await store.findAnchor())?.number ?? next - 1;
+  memory.turn++;
+  // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
+  const count = target - next < memory.rangeBlocks ? 1 : view.quorum;
+  for (let ranges = 0; ranges < tuning.rangesPerPass && next <= target; ranges++) {
+    const range = { from: next, to: Math.min(target, next + memory.rangeBlocks - 1) };
+    const found = await readRange(turn, range, count);
+    if (found.refused && range.from < range.to) {
+      await mark(turn, undefined, found.transfers, false);
+      memory.rangeBlocks = Math.floor((range.to - range.from + 1) / 2);
+      if (found.refused.isSlow) break;
+      continue;
+    }
+    if (found.refused && range.to <= cursor) {
+      next = range.to + 1;
+      continue;
+    }
+    const isGap = found.refused !== undefined && isGapNow(turn, found, range.to);
+    if (found.refused && !isGap) break;
+    if (isGap || found.isHeavy) memory.heavyBlock = range.to;
+    if (!isGap) memory.rangeBlocks = grown(memory.rangeBlocks, tuning.rangeBlocksMax);
+    const end = found.end ?? (await readAnchor(turn, range.to));
+    if (isGap) turn.report({ kind: "gap", blockNumber: end.number, ...found.refused! });
+    for (const name of found.shownBy) extend(turn, name, range, end, cursor);
+    const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
+    const anchor = isDeep ? end : await corroborated(turn, cursor);
+    await mark(turn, below > 0 ? undefined : anchor, found.transfers, isGap);
+    cursor = Math.max(cursor, anchor?.number ?? 0);
+    next = range.to + 1;
+  }
+  forgetOld(turn, target);
+  if (below <= 0 && cursor >= target) memory.readHead = view.head.hash;
+  return { upTo: next - 1, isOld: below > 0 && below <= lagBlocksMax };
+}
+
+type Found = {
+  end: Anchor | undefined;
+  transfers: Transfer[];
+  shownBy: string[];
+  isHeavy: boolean;
+  refused: { message: string; isSlow: boolean } | undefined;
+};
+
+/** From `count` endpoints, where so many show it. @throws {ChainUnavailable} where none answers */
+async function readRange(turn: Turn, range: Range, count: number): Promise<Found> {
+  const found: Found = {
+    end: undefined,
+    transfers: [],
+    shownBy: [],
+    isHeavy: false,
+    refused: undefined,
+  };
+  for (const asker of askersOf(turn)) {
+    const told = await askRange(asker, turn, range);
+    if (told === "absent") continue;
+    if ("isSlow" in told && told.isSlow) {
+      turn.memory.slowUntil.set(asker.name, turn.memory.turn + slowTurns);
+    }
+    if ("end" in told) {
+      if (found.end && found.end.hash !== told.end.hash) {
+        throw new ChainUnavailable("reorg in passing");
+      }
+      found.end = told.end;
+      found.isHeavy ||= told.isHeavy;
+      found.transfers.push(...told.transfers);
+      found.shownBy.push(asker.name);
+    } else if (!found.refused || told.isSlow) found.refused = told;
+    if (found.shownBy.length === count) break;
+  }
+  if (found.end || found.refused) return found;
+  throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
+}
+
+/** Those that have shown least first; one that was slow is left alone for a while. */
+function askersOf({ memory, view }: Turn): Asker[] {
+  const all = view.askers(memory.turn);
+  const isSlow = ({ name }: Asker) => (memory.slowUntil.get(name) ?? 0) > memory.turn;
+  const shown = ({ name }: Asker) => memory.shown.get(name)?.number ?? -1;
+  const quick = all.filter((asker) => !isSlow(asker));
+  return (quick.length > 0 ? quick : all).toSorted((a, b) => shown(a) - shown(b));
+}
+
+/** At once where one endpoint shows the block and another refuses it, and right above a gap. */
+function isGapNow({ memory }: Turn, { end }: Found, number: number): boolean {
+  const before = memory.refused;
+  const isAboveGap = before?.number === number - 1 && before.turns >= refusalsMax;
+  const turns = isAboveGap ? refusalsMax : before?.number === number ? before.turns + 1 : 1;
+  memory.refused = { number, turns };
+  return end !== undefined || turns >= refusalsMax;
+}
+
+const grown = (blocks: number, max: number) => Math.min(max, Math.ceil(blocks * growth));
+
+async function readAnchor({ view }: Turn, number: number): Promise<Anchor> {
+  if (number === view.head.number) return { number, hash: view.head.hash };
+  const [answer] = await view.read([blockCall(number)]);
+  return { number, hash: blockOf(resultOf(answer)).hash };
+}
+
+/** Notes that an endpoint has now shown all from the cursor up to `end`. */
+function extend({ memory }: Turn, name: string, { from }: Range, end: Anchor, cursor: number) {
+  const before = Math.max(cursor, memory.shown.get(name)?.number ?? cursor);
+  if (from <= before + 1) memory.shown.set(name, end);
+}
+
+/** The newest block up to which enough endpoints have shown all, if it is above the cursor. */
+async function corroborated({ memory, view }: Turn, cursor: number): Promise<Anchor | undefined> {
+  const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
+  let count = 0;
+  for (const [name, end] of newestFirst) {
+    if (end.number <= cursor) return undefined;
+    if (!(await stands(view, end))) memory.shown.delete(name);
+    else if (++count === view.quorum) return end;
+  }
+  return undefined;
+}
+
+/** Keeps those of `transfers` that go to addresses of the store, and the anchor with them. */
+async function mark(
+  turn: Turn,
+  anchor: Anchor | undefined,
+  transfers: readonly Transfer[],
+  isGap: boolean,
+): Promise<void> {
+  const { memory, store, report } = turn;
+  const fresh = new Map(
+    transfers
+      .filter(({ address, blockHash }) => !memory.marked.get(blockHash)?.addresses.has(address))
+      .map((transfer) => [transfer.address, transfer] as const),
+  );
+  const known = await store.matchAddresses([...fresh.keys()]);
+  const touched = known.map((address) => fresh.get(address)!);
+  if (!anchor && touched.length === 0) return;
+  await store.keep(anchor, touched, isGap);
+  for (const { address, blockHash, blockNumber } of touched) {
+    const block = memory.marked.get(blockHash) ?? { blockNumber, addresses: new Set() };
+    memory.marked.set(blockHash, block);
+    block.addresses.add(address);
+    report({ kind: "detected", address, blockNumber });
+  }
+}
+
+function forgetOld({ memory, tuning }: Turn, target: number): void {
+  const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;
+  for (const [hash, { blockNumber }] of memory.marked) {
+    if (blockNumber < oldest) memory.marked.delete(hash);
+  }
+}
