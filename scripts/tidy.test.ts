@@ -43,7 +43,7 @@ const mayImport: Record<string, readonly string[]> = {
   "service/trace": ["service/flow"],
   "service/store": ["address", "service/flow"],
   "service/chain": ["address", "contracts", "service/flow", "service/trace"],
-  "service/follow": ["address", "service/flow", "service/store", "service/chain"],
+  "service/follow": ["address", "service/store", "service/chain"],
   "service/accounts": ["address", "service/flow", "service/store"],
   "service/http": [
     "address",

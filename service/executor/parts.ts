@@ -11,8 +11,8 @@ import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts
 import type { Place, Span } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
-import type { LateWalk } from "./jobs/late.ts";
 import type { TipPrices } from "./jobs/tips.ts";
+import type { LatePlace } from "./ledger/late.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
@@ -191,6 +191,9 @@ export type Walk = {
   isWhole: boolean;
   isCorroborated: boolean;
 };
+
+/** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
+export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
 
 export type Looks = {
   walk: Walk | undefined;

@@ -1,15 +1,11 @@
 // A clock that was wrong for a moment may have put jobs off for weeks. They are looked for every
 // ten minutes, a hundred at a time, told of, and made due.
 
-import type { LatePlace } from "../ledger/late.ts";
-import type { Pass } from "../parts.ts";
+import type { LateWalk, Pass } from "../parts.ts";
 
 /** Recoveries of a spent day wait longest: until midnight. Backoffs end within six hours. */
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
-
-/** `place`: where a walk stands; `beganMs`: when the last one began. */
-export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
 
 export const freshLateWalk = (): LateWalk => ({
   place: undefined,
