@@ -13,6 +13,7 @@ import { mint } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const customer = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const email = "ada@example.com";
 const password = "correct horse battery";
 
@@ -334,6 +335,10 @@ describe("lists", () => {
     await page.getByText("An address is 0x and 40 hex characters.").waitFor();
     await page.getByLabel("Who receives it").fill(demoTokens[0]!.address);
     await page.getByRole("button", { name: "Make the address" }).click();
+    assert.equal(await page.getByText("It was not made").count(), 0, "the question is open");
+    await page.getByText("It goes back to them by itself.").waitFor();
+    await page.getByRole("radio", { name: "The receiver" }).check();
+    await page.getByRole("button", { name: "Make the address" }).click();
     await page.getByText("It was not made").waitFor();
     await page.getByLabel("Who receives it").fill(receiver);
     await page.getByRole("button", { name: "Make the address" }).click();
@@ -344,6 +349,8 @@ describe("lists", () => {
     await page.getByRole("button", { name: "Make another" }).click();
     await page.getByLabel("Amount").fill("12.5");
     await page.getByLabel("Who receives it").fill(receiver);
+    await page.getByRole("radio", { name: "The customer" }).check();
+    await page.getByLabel("The customer's address").fill(customer);
     await page.getByLabel("Reference").fill("table 7");
     await page.getByRole("button", { name: "Make the address" }).click();
     await page.getByText(`Send 12.5 ${demoTokens[0]!.symbol} on Local to`).waitFor();
@@ -352,7 +359,7 @@ describe("lists", () => {
     const { intent: kept } = (await held.json()) as AddressRecord;
     assert.equal(kept.amount, "12500000");
     assert.deepEqual(kept.calls[0]!.args, [receiver, "12500000"]);
-    assert.equal(kept.recovery, receiver);
+    assert.equal(kept.recovery, customer);
     const curl = (await page.getByRole("tabpanel").textContent()) ?? "";
     const env = { ...process.env, API_KEY: apiKey };
     const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });

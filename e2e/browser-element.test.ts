@@ -11,9 +11,11 @@ import type { AddressRecord, Hex } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import type { Browser, Page } from "playwright-core";
 import { rolldown } from "rolldown";
-import { localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { localChainId, payerAccount, shopAddress } from "../scripts/local-chain.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import {
+  approve,
+  create,
   createOrder,
   execute,
   mint,
@@ -24,6 +26,7 @@ import {
   token,
 } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
+import { announceWallet } from "./test-wallet.ts";
 
 const example = resolve(import.meta.dirname, "../docs/shop");
 
@@ -33,8 +36,8 @@ let shop: Server;
 let origin: string;
 let page: Page;
 
-/** What a bundler makes of `code` for a page, minified. */
-async function bundle(code: string): Promise<string> {
+/** What a bundler makes of `code` for a page, minified: the entry, and what it loads later. */
+async function bundle(code: string): Promise<{ code: string; later: Record<string, string> }> {
   const build = await rolldown({
     input: "entry",
     cwd: resolve(import.meta.dirname, ".."),
@@ -50,7 +53,12 @@ async function bundle(code: string): Promise<string> {
   });
   const { output } = await build.generate({ format: "esm", minify: true });
   await build.close();
-  return output[0].code;
+  const [entry, ...rest] = output;
+  const chunks = rest.filter((part) => part.type === "chunk");
+  return {
+    code: entry.code,
+    later: Object.fromEntries(chunks.map(({ fileName, code }) => [`/${fileName}`, code])),
+  };
 }
 
 const bare = `import "executable-address/element";`;
@@ -62,7 +70,7 @@ const react = `
   const told = (name) => () => document.body.append(" told " + name);
   createRoot(document.querySelector("#payment")).render(createElement(ExecutableAddress, {
     address: query.get("address"), baseUrl: query.get("base"),
-    words: { unfunded: "En attente" }, onPaid: told("paid"), onExecuted: told("executed"),
+    words: { stateUnfunded: "En attente" }, onPaid: told("paid"), onExecuted: told("executed"),
   }));`;
 
 /** Strict, and without the service in anything but what may be asked. */
@@ -77,15 +85,19 @@ before(async () => {
   const { baseUrl, clientId } = service;
   const settings = { baseUrl, clientId, chainId: localChainId, token: token.address };
   const plain = text("index.html").replace("shop.js", "bare.js");
+  const built = await Promise.all([text("shop.js"), bare, react].map(bundle));
+  const [shopCode, bareCode, reactCode] = built.map(({ code }) => code);
+  const later = built.flatMap((each) => Object.entries(each.later));
   const files: Record<string, [string, string]> = {
+    ...Object.fromEntries(later.map(([path, code]) => [path, ["text/javascript", code]])),
     "/": ["text/html", text("index.html")],
     "/shop.css": ["text/css", text("shop.css")],
-    "/shop.js": ["text/javascript", await bundle(text("shop.js"))],
+    "/shop.js": ["text/javascript", shopCode!],
     "/settings.json": ["application/json", JSON.stringify({ ...settings, shop: shopAddress })],
     "/bare": ["text/html", plain],
-    "/bare.js": ["text/javascript", await bundle(bare)],
+    "/bare.js": ["text/javascript", bareCode!],
     "/react": ["text/html", plain.replace("bare.js", "react.js")],
-    "/react.js": ["text/javascript", await bundle(react)],
+    "/react.js": ["text/javascript", reactCode!],
   };
   shop = createServer((request, response) => {
     const [type, body] = files[request.url?.split("?")[0] ?? ""] ?? ["text/plain", ""];
@@ -125,7 +137,7 @@ const told = () => page.evaluate("told") as Promise<[string, Hex, string][]>;
 
 describe("<executable-address>", () => {
   test("is at most 30 kB gzip with everything it needs, and evaluates nothing", async () => {
-    const code = await bundle(bare);
+    const { code } = await bundle(bare);
     const bytes = gzipSync(code, { level: 9 }).length;
     assert.ok(bytes > 10_000 && bytes <= 30_000, `${bytes} bytes`);
     assert.doesNotMatch(code, /\beval\(|new Function\(|innerHTML/);
@@ -141,9 +153,9 @@ describe("<executable-address>", () => {
     await page.getByText("Do not pay: what the server answered does not belong").waitFor();
     assert.equal(await part("qr").count(), 0);
     await show(stranger);
-    await page.getByText("Nothing is known about this address.").waitFor();
+    await page.getByText("Nothing is known about this address").waitFor();
     await show("0x12");
-    await page.getByText("Nothing is known about this address.").waitFor();
+    await page.getByText("Nothing is known about this address").waitFor();
     await show(order.address, "http://127.0.0.1:9/v1");
     await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
     assert.deepEqual(await told(), []);
@@ -174,7 +186,7 @@ describe("<executable-address>", () => {
     const partly = await createOrder(service);
     await mint(service, partly.address, 10_000_000n);
     await show(partly.address);
-    await page.getByText("Partly paid: this is what is still to pay").waitFor();
+    await page.getByText("Partly paid").waitFor();
     assert.equal(await part("amount").textContent(), `15 ${token.symbol}`);
     assert.equal(await readCodeIn(page, part("qr")), partly.address);
     const soon = await createOrder(service, 400);
@@ -215,6 +227,78 @@ describe("<executable-address>", () => {
       (node) => node.ownerDocument.defaultView?.getComputedStyle(node).color,
     );
     assert.equal(color, "rgb(107, 33, 168)", "by ::part in the shop's style sheet");
+    await page.context().close();
+  });
+});
+
+describe("the element and a wallet", () => {
+  const payButton = () => page.getByRole("button", { name: "Pay with Test Wallet" });
+
+  test("a hazard that hands money over is named, and offers no code", async () => {
+    page = await openFresh(browser);
+    const record = await create(service, [approve((2n ** 256n - 1n).toString())]);
+    await show(record.address);
+    await page.getByText("Call 1 gives an unlimited permission").waitFor();
+    await page.getByText("Look at what paying does before you pay.").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    await assertSound(page, "the element with a hazard");
+    await page.context().close();
+  });
+
+  test("declined nothing is sent; then it pays once, also over a reload meanwhile", async () => {
+    page = await openFresh(browser);
+    const payer = payerAccount.address as Hex;
+    const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
+    await mint(service, payer, 100_000_000n);
+    const order = await createOrder(service);
+    await show(order.address);
+    wallet.fault = "rejects";
+    await payButton().click();
+    await page.getByText("You declined it in the wallet. Nothing was sent.").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), order.address);
+    wallet.fault = undefined;
+    let answer = () => {};
+    wallet.asking = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await payButton().click();
+    await page.getByText("Confirm in your wallet: 25").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    await show(order.address);
+    await page.getByText("Your wallet may still be asking for this payment").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    answer();
+    await page.getByText("Paid, about to run").waitFor();
+    const sends = wallet.asked.filter((method) => method === "eth_sendTransaction");
+    assert.equal(sends.length, 2, "declined once, sent once");
+    await page.context().close();
+  });
+
+  test("a test run that fails later takes the code away", async () => {
+    page = await openFresh(browser);
+    const order = await createOrder(service);
+    await show(order.address);
+    await page.getByText("Waiting for payment").waitFor();
+    assert.equal(await readCodeIn(page, part("qr")), order.address);
+    await page.route("**/simulation", async (route) => {
+      const answer = await (await route.fetch()).json();
+      const failing = { ...answer, outcome: "fails", failedCall: 1, reason: "shut", changes: [] };
+      return route.fulfill({ json: failing, headers: { "access-control-allow-origin": "*" } });
+    });
+    await mint(service, order.address, 5_000_000n);
+    await page.getByText("It cannot run now: do not pay").waitFor();
+    assert.equal(await part("qr").count(), 0);
+    await page.context().close();
+  });
+
+  test("speaks the language of the page around it", async () => {
+    page = await openFresh(browser, { locale: "fr-FR" });
+    await show((await createOrder(service)).address);
+    await page.evaluate("document.documentElement.lang = 'de'");
+    await show((await createOrder(service)).address);
+    await page.getByText("Waiting for payment").waitFor();
+    await page.locator("executable-address").evaluate((node) => node.setAttribute("lang", "ar"));
+    await page.getByText("تحقق في محفظتك").waitFor();
     await page.context().close();
   });
 });

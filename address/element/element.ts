@@ -7,13 +7,15 @@ import { parseAddress } from "../abi/checksum.ts";
 import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
+import { drawRecord, element } from "./draw.ts";
 import { followStatus, type News, noNews } from "./follow.ts";
 import { type LookedUp, lookUp } from "./look-up.ts";
-import { addressGroups, drawQr, formatUnits, shortAddress } from "./payment.ts";
+import { formatUnits } from "./payment.ts";
 import { findSimulation } from "./simulation.ts";
-import { type Standing, standingOf } from "./standing.ts";
+import { standingOf } from "./standing.ts";
 import { style } from "./style.ts";
-import { type ElementWords, elementWords } from "./words.ts";
+import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
+import { type ElementWords, elementWords, fill, languageOf, loadElementWords } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
@@ -24,21 +26,37 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 export class ExecutableAddressElement extends Base {
-  static observedAttributes = ["address", "base-url"];
+  static observedAttributes = ["address", "base-url", "lang"];
 
   #stop = () => {};
+  #simulate = () => {};
   #lookedUp: LookedUp = { kind: "loading" };
   #news = noNews;
   #simulation: Simulation | undefined;
   #told = new Set<string>();
-  #words: ElementWords = elementWords;
+  #wallets: WalletPanel | undefined;
+  /** What the state and balance were when executing was last simulated. */
+  #simulated = "";
+  #own: Partial<ElementWords> = {};
+  #spoken: ElementWords = elementWords;
   #drawn = "";
 
-  /** Words in another language; those that are left out stay English. */
+  /** The page's own words; those that are left out stay in the element's language. */
   set words(words: Partial<ElementWords>) {
-    this.#words = { ...elementWords, ...words };
-    this.#drawn = "";
-    if (this.isConnected) this.#draw();
+    this.#own = words;
+    this.#draw();
+  }
+
+  get #words(): ElementWords {
+    return { ...this.#spoken, ...this.#own };
+  }
+
+  /** The language of the nearest `lang`, the element's own first, else the browser's. */
+  async #speak() {
+    const tags = [this.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];
+    const language = tags.map((tag) => tag && languageOf(tag)).find((found) => found);
+    this.#spoken = await loadElementWords(language || "en").catch(() => elementWords);
+    this.#draw();
   }
 
   connectedCallback() {
@@ -63,7 +81,9 @@ export class ExecutableAddressElement extends Base {
     this.#lookedUp = { kind: "loading" };
     this.#news = noNews;
     this.#simulation = undefined;
+    this.#simulated = "";
     this.#told.clear();
+    void this.#speak();
     this.#draw();
     const address = parsed(this.getAttribute("address"));
     const baseUrl = this.getAttribute("base-url")?.replace(/\/+$/, "");
@@ -71,19 +91,27 @@ export class ExecutableAddressElement extends Base {
     const stopping = new AbortController();
     const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
     const timer = setInterval(() => this.#draw(), 1_000);
+    const wallets = openWallets(
+      () => this.#asked(),
+      () => this.#draw(),
+    );
+    this.#wallets = wallets;
     this.#stop = () => {
       stopping.abort();
       stopFollowing();
+      wallets.stop();
       clearInterval(timer);
     };
     void lookUp(baseUrl, address, stopping.signal).then((lookedUp) => {
       if (!stopping.signal.aborted) this.#show(lookedUp);
     });
-    void findSimulation(baseUrl, address, stopping.signal).then((found) => {
-      if (stopping.signal.aborted) return;
-      this.#simulation = found.kind === "done" ? found.simulation : undefined;
-      this.#draw();
-    });
+    this.#simulate = () =>
+      void findSimulation(baseUrl, address, stopping.signal).then((found) => {
+        if (stopping.signal.aborted) return;
+        this.#simulation = found.kind === "done" ? found.simulation : undefined;
+        this.#draw();
+      });
+    this.#simulate();
   }
 
   #show(lookedUp: LookedUp) {
@@ -94,6 +122,10 @@ export class ExecutableAddressElement extends Base {
 
   #hear(news: News) {
     this.#news = news;
+    const { status } = news;
+    const known = status ? `${status.state} ${status.balance}` : "";
+    if (known !== this.#simulated && this.#simulated !== "") this.#simulate();
+    this.#simulated = known;
     this.#tell();
     this.#draw();
   }
@@ -119,134 +151,57 @@ export class ExecutableAddressElement extends Base {
     }
   }
 
+  /** What a wallet would be asked for now; undefined while nothing is proved. */
+  #asked(): Asked | undefined {
+    const standing = this.#standing();
+    if (this.#lookedUp.kind !== "record" || !standing) return undefined;
+    const { record, token, chainName } = this.#lookedUp;
+    const words = this.#words;
+    return {
+      ...{ record, words, owed: standing.owed },
+      chainName: chainName ?? fill(words.chainNumber, { id: `${record.intent.chainId}` }),
+      sayAmount: (units) =>
+        token
+          ? `${formatUnits(units, token.decimals)} ${token.symbol}`
+          : fill(words.baseUnits, { amount: formatUnits(units, 0) }),
+    };
+  }
+
+  #standing() {
+    if (this.#lookedUp.kind !== "record") return undefined;
+    const { intent } = this.#lookedUp.record;
+    return standingOf(intent, this.#news, this.#simulation, Math.floor(Date.now() / 1000));
+  }
+
   /** Redraws only what changed, so that a screen reader and a pressed button are not disturbed. */
   #draw() {
+    if (!this.shadowRoot) return;
     const lookedUp = this.#lookedUp;
-    const deviceSeconds = Math.floor(Date.now() / 1000);
-    const standing =
-      lookedUp.kind === "record"
-        ? standingOf(lookedUp.record.intent, this.#news, this.#simulation, deviceSeconds)
-        : undefined;
+    const words = this.#words;
+    const standing = this.#standing();
+    const asked = this.#asked();
     const { isSilent } = this.#news;
+    const wallet = asked && this.#wallets?.state(asked);
+    const wallets = this.#wallets?.wallets(words) ?? [];
     const { secondsLeft, ...lasting } = standing ?? {};
-    const drawn = JSON.stringify([lookedUp, lasting, isSilent]);
+    const drawn = JSON.stringify([lookedUp, lasting, isSilent, words, wallet, wallets]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     const page = this.getAttribute("base-url")?.replace(/\/v1\/*$/, "");
     const parts =
       lookedUp.kind === "record" && standing
-        ? drawRecord({ lookedUp, standing, isSilent, words: this.#words, page })
-        : [element("p", "status", this.#words[lookedUp.kind as "loading"])];
-    this.shadowRoot?.replaceChildren(...parts);
+        ? drawRecord({ lookedUp, standing, isSilent, words, page, wallet, wallets })
+        : [element("p", "status", sayNothing(lookedUp.kind, words))];
+    this.shadowRoot.replaceChildren(...parts);
   }
 }
 
-type Drawing = {
-  lookedUp: Extract<LookedUp, { kind: "record" }>;
-  standing: Standing;
-  isSilent: boolean;
-  words: ElementWords;
-  page: string | undefined;
-};
-
-function drawRecord({ lookedUp, standing, isSilent, words, page }: Drawing): Node[] {
-  const { record, token, chainName } = lookedUp;
-  const { address, intent } = record;
-  const units = standing.state === "partly" ? standing.owed : intent.amount;
-  const amount = token
-    ? `${formatUnits(units, token.decimals)} ${token.symbol}`
-    : fill(words.baseUnits, { amount: formatUnits(units, 0) });
-  const chain = chainName ?? fill(words.chain, { id: `${intent.chainId}` });
-  const doubt = standing.doubts[0];
-  const said = doubt === "fails" || doubt === "soon" ? words[doubt] : words[standing.state];
-  const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
-  const state = element("p", isGrave ? "status warning" : "status", said);
-  state.setAttribute("role", "status");
-
-  const parts: Node[] = [
-    element("p", "amount", amount),
-    element("p", "chain", fill(words.on, { chain })),
-    state,
-  ];
-  if (doubt === undefined) {
-    const short = shortAddress(address);
-    parts.push(
-      qr(address, fill(words.qr, { address })),
-      groups(address),
-      copyButton(address, words),
-      element("p", "must-show", fill(words.mustShow, { amount, address: short, chain })),
-    );
-  }
-  if (isSilent) parts.push(element("p", "warning", words.silent));
-  if (page !== undefined) {
-    const link = Object.assign(element("a", "details", words.details), {
-      href: `${page}/a/${address}`,
-      target: "_blank",
-      rel: "noreferrer",
-    });
-    const line = element("p", "more", "");
-    line.append(link);
-    parts.push(line);
-  }
-  return parts;
+function sayNothing(kind: LookedUp["kind"], words: ElementWords): string {
+  if (kind === "wrong") return words.wrong;
+  if (kind === "missing") return words.missingTitle;
+  if (kind === "unreachable") return `${words.unreachableTitle}. ${words.doNotPayYet}`;
+  return words.checking;
 }
-
-function element<Name extends keyof HTMLElementTagNameMap>(name: Name, part: string, text: string) {
-  const made = document.createElement(name);
-  made.setAttribute("part", part);
-  made.textContent = text;
-  return made;
-}
-
-/** Dark on white whatever the page's colours: many scanners read nothing else. */
-function qr(address: Hex, label: string): SVGElement {
-  const { size, path } = drawQr(address);
-  const make = (name: string, attributes: Record<string, string | number>) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, `${value}`);
-    return made as SVGElement;
-  };
-  const code = make("svg", {
-    part: "qr",
-    role: "img",
-    "aria-label": label,
-    viewBox: `0 0 ${size} ${size}`,
-    "shape-rendering": "crispEdges",
-  });
-  code.append(make("rect", { width: size, height: size, fill: "#fff" }));
-  code.append(make("path", { d: path, fill: "#000" }));
-  return code;
-}
-
-function groups(address: Hex): Node {
-  const line = element("p", "address", "0x");
-  line.dir = "ltr";
-  for (const group of addressGroups(address)) {
-    line.append(Object.assign(document.createElement("span"), { textContent: group }));
-  }
-  return line;
-}
-
-function copyButton(address: Hex, words: ElementWords): Node {
-  const button = element("button", "copy", words.copy);
-  button.type = "button";
-  button.addEventListener("click", () => {
-    // There is no clipboard outside https and localhost, and a browser may say no.
-    Promise.resolve()
-      .then(() => navigator.clipboard.writeText(address))
-      .then(
-        () => words.copied,
-        () => words.copyRefused,
-      )
-      .then((text) => {
-        button.textContent = text;
-      });
-  });
-  return button;
-}
-
-const fill = (text: string, values: Record<string, string>): string =>
-  text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 
 const parsed = (address: string | null): Hex | undefined => {
   try {

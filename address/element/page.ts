@@ -6,6 +6,9 @@ export {
   type News,
   noNews,
 } from "./follow.ts";
+export { type Parameter, partsOf, signatureOf } from "./function.ts";
+export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
+export { hasHidden, inertPieces } from "./inert.ts";
 export * from "./payment.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export { type Doubt, type Standing, standingOf } from "./standing.ts";
@@ -14,4 +17,5 @@ export { type Fate, watchPayment } from "./wallet/fate.ts";
 export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
 export { ask, PaymentRefused, type Refusal, type WalletProvider } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
-export { followWallets, injectedRdns, type Wallet } from "./wallet/wallets.ts";
+export { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
+export { elementWords, fill, languageOf, loadElementWords } from "./words.ts";

@@ -17,6 +17,19 @@ export type ExecutableAddressProps = {
   onExpired?: (detail: AddressEventDetail) => void;
 };
 
+declare module "react" {
+  namespace JSX {
+    interface IntrinsicElements {
+      /** For whoever writes the tag itself. */
+      "executable-address": import("react").HTMLAttributes<HTMLElement> &
+        import("react").RefAttributes<HTMLElement> & {
+          address: string;
+          "base-url": string;
+        };
+    }
+  }
+}
+
 /** Handlers and words may change at each render without anything being fetched again. */
 export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
   const { address, baseUrl, words, className } = props;

@@ -1,29 +1,36 @@
-/** What the element says. A page in another language sets its own: `element.words = {…}`. */
-export const elementWords = {
-  loading: "Checking the address",
-  wrong: "Do not pay: what the server answered does not belong to this address.",
-  missing: "Nothing is known about this address.",
-  unreachable: "The address could not be looked up. Do not pay yet.",
-  on: "on {chain}",
-  chain: "chain {id}",
-  baseUnits: "{amount} base units of a token that is not listed",
-  qr: "QR code of the address {address}",
-  copy: "Copy the address",
-  copied: "Copied",
-  copyRefused: "Select it and copy by hand",
-  mustShow: "Check in your wallet: {amount} to {address}, network {chain}",
-  details: "What paying does",
-  silent: "No news from the server",
-  unknown: "State unknown",
-  unfunded: "Waiting for payment",
-  partly: "Partly paid: this is what is still to pay",
-  paid: "Paid, about to run",
-  stuck: "Paid, cannot run now",
-  executed: "Done",
-  expired: "Expired: do not pay",
-  recovered: "Expired, and the money was sent to the recovery address",
-  fails: "It cannot run now: do not pay",
-  soon: "It expires within minutes: a payment may come too late",
+// What pages about an address say, in six languages. English comes with the code; another is
+// loaded when it is wanted, and English is said where it cannot be.
+
+import en from "./words/en.json" with { type: "json" };
+
+/** Sentences by name, with the same places in every language. */
+export type ElementWords = Readonly<Record<keyof typeof en, string>>;
+export const elementWords: ElementWords = en;
+
+type Loaded = Promise<{ default: ElementWords }>;
+const catalogues: Readonly<Record<string, () => Loaded>> = {
+  es: () => import("./words/es.json", { with: { type: "json" } }),
+  fr: () => import("./words/fr.json", { with: { type: "json" } }),
+  de: () => import("./words/de.json", { with: { type: "json" } }),
+  ar: () => import("./words/ar.json", { with: { type: "json" } }),
+  zh: () => import("./words/zh.json", { with: { type: "json" } }),
 };
 
-export type ElementWords = typeof elementWords;
+/**
+ * The language that a tag such as `de-AT` means, or undefined. Chinese is written in simplified
+ * characters here, so a reader of the traditional ones gets English.
+ */
+export function languageOf(tag: string): string | undefined {
+  const [language = "", ...rest] = tag.toLowerCase().split("-");
+  const isTraditional = rest.some((part) => ["hant", "tw", "hk", "mo"].includes(part));
+  if (language === "zh" && isTraditional) return "en";
+  return language === "en" || language in catalogues ? language : undefined;
+}
+
+/** @throws where they cannot be fetched */
+export async function loadElementWords(language: string): Promise<ElementWords> {
+  return (await catalogues[language]?.())?.default ?? en;
+}
+
+export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

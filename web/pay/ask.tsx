@@ -2,7 +2,7 @@
 // wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
 // sent.
 
-import { paymentLink, plainUnits, shortAddress } from "executable-address/page";
+import { isSame, paymentLink, plainUnits, shortAddress } from "executable-address/page";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
@@ -10,7 +10,6 @@ import { Definitions } from "../ui/definition.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAbout } from "./about.tsx";
 import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
-import { isSame } from "./intent/reading.ts";
 import { useAccounts } from "./wallet/wallets.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 

@@ -1,5 +1,5 @@
 import type { News } from "executable-address/page";
-import { type Standing, standingOf } from "executable-address/page";
+import { type Hazard, hazardsOf, type Standing, standingOf } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
@@ -8,7 +8,6 @@ import { Ask, FromAnExchange } from "./ask.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
 import { Calls } from "./intent/calls.tsx";
-import { type Hazard, hazardsOf } from "./intent/hazards.ts";
 import { Evidence, Otherwise } from "./intent/small-print.tsx";
 import { useNews, useTick } from "./live/news.ts";
 import { sayMoment } from "./live/say-when.ts";
@@ -29,7 +28,7 @@ const tickMs = 1_000;
 
 /** A verified record: one card to pay by, and folded below it everything else. */
 export function Payment() {
-  const { record, intent, chains, facts, chainName } = useAbout();
+  const { record, intent, token, facts, chainName } = useAbout();
   const { say } = useSpeech();
   useTick(tickMs);
   const news = useNews(record.address);
@@ -41,7 +40,7 @@ export function Payment() {
   const { owed } = standing;
   const payment = usePayment({ record, owed, chainName, facts });
   const pairing = usePairing();
-  const hazards = hazardsOf(intent, chains);
+  const hazards = hazardsOf(intent, token !== undefined);
   const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
 
   const ask = pairing ? (
@@ -52,9 +51,9 @@ export function Payment() {
 
   return (
     <div className="space-y-3">
-      {hazards.map(({ tone, title, text, call }) => (
+      {hazards.map(({ tone, title, call }) => (
         <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
-          <p>{say(text)}</p>
+          <p>{say(`${title}Text`)}</p>
         </Notice>
       ))}
       <section className="card pay-card">

@@ -1,6 +1,7 @@
 // Wallets of this browser: those that announce themselves by EIP-6963, and where after 300 ms none
 // has, the one that an older wallet puts into the page.
 
+import { hasHidden } from "../inert.ts";
 import type { WalletProvider } from "./provider.ts";
 
 export type Wallet = {
@@ -14,7 +15,7 @@ export type Wallet = {
 };
 
 /** `rdns` of `window.ethereum`, which has no name of its own. */
-export const injectedRdns = "window.ethereum";
+const injectedRdns = "window.ethereum";
 const patienceMs = 300;
 
 /** Tells the wallets, each once, whenever one is found, until the answer is called. */
@@ -38,6 +39,18 @@ export function followWallets(tell: (wallets: readonly Wallet[]) => void): () =>
     clearTimeout(timer);
     window.removeEventListener("eip6963:announceProvider", listener);
   };
+}
+
+const nameMax = 40;
+
+/**
+ * The name it gives itself, unless that could not be shown as it stands.
+ *
+ * @param injected the name of `window.ethereum`, which has none
+ */
+export function nameOf({ info }: Wallet, injected: string): string {
+  if (info.rdns === injectedRdns) return injected;
+  return hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
 }
 
 const isWallet = ({ info, provider }: Partial<Wallet>) =>

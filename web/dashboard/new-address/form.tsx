@@ -20,7 +20,16 @@ const addressFault = (text: string) =>
     ? undefined
     : "An address is 0x and 40 hex characters.";
 
-type Draft = { at: string; amount: string; receiver: string; recovery: string; span: string };
+type Owner = "customer" | "receiver";
+type Draft = {
+  at: string;
+  amount: string;
+  receiver: string;
+  /** Whose money it is that cannot be used: nobody's until it is answered. */
+  owner: Owner | "";
+  recovery: string;
+  span: string;
+};
 
 type Choice = { id: string; chain: Config["chains"][number]; token: Token; name: string };
 
@@ -35,7 +44,7 @@ const choicesOf = ({ chains }: Config): Choice[] =>
 /** Undefined where a field is missing or wrong. */
 function paymentOf(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
   const receiver = draft.receiver.trim();
-  const recovery = draft.recovery.trim() || receiver;
+  const recovery = { customer: draft.recovery.trim(), receiver, "": "" }[draft.owner];
   if (!choice || !amount || ![receiver, recovery].every((text) => addressPattern.test(text))) {
     return;
   }
@@ -56,7 +65,7 @@ type PaymentFormProps = {
 export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormProps) {
   const choices = choicesOf(config);
   const [draft, setDraft] = useState<Draft>({
-    ...{ at: "0", amount: "", receiver: "", recovery: "", span: "1" },
+    ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },
   });
   const [reference, setReference] = useState("");
   const choice = choices[Number(draft.at)];
@@ -98,13 +107,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
         required
         hint="A wallet or a contract that can pass tokens on."
       />
-      <AddressField
-        label="Where money goes that cannot be used"
-        value={draft.recovery}
-        onChange={change("recovery")}
-        placeholder="The same"
-        hint="Late, surplus and mistaken payments. Best the payer's own; else whoever receives it."
-      />
+      <OwnerField draft={draft} change={change} />
       <div className="grid gap-4 sm:grid-cols-2">
         <NamedSelect
           label="Can be paid for"
@@ -126,6 +129,63 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
         Make the address
       </Button>
     </form>
+  );
+}
+
+const owners = [
+  {
+    id: "customer",
+    name: "The customer",
+    text: `It goes back to them by itself. Ask them for an address of their own wallet, not an
+      exchange's.`,
+  },
+  {
+    id: "receiver",
+    name: "The receiver",
+    text: `You get it, and it is on you to send it back. The payer's page says that this address is
+      not theirs.`,
+  },
+] as const;
+
+type OwnerProps = {
+  draft: Draft;
+  change: (name: keyof Draft) => (event: { target: { value: string } }) => void;
+};
+
+/** It is asked and never assumed: an address has one `recovery` for good. */
+function OwnerField({ draft, change }: OwnerProps) {
+  return (
+    <fieldset className="space-y-2">
+      <legend className="mb-1 font-medium">
+        Who gets money that comes late, twice, too much or by mistake?
+      </legend>
+      {owners.map(({ id, name, text }) => (
+        <label key={id} className="flex items-start gap-3 rounded-lg border border-line p-3">
+          <input
+            type="radio"
+            name="owner"
+            className="mt-1"
+            value={id}
+            checked={draft.owner === id}
+            onChange={change("owner")}
+            required
+          />
+          <span>
+            <span className="block font-medium">{name}</span>
+            <span className="block text-sm text-soft">{text}</span>
+          </span>
+        </label>
+      ))}
+      {draft.owner === "customer" && (
+        <AddressField
+          label="The customer's address"
+          value={draft.recovery}
+          onChange={change("recovery")}
+          placeholder="0x…"
+          required
+        />
+      )}
+    </fieldset>
   );
 }
 

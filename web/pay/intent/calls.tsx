@@ -1,13 +1,12 @@
 import { type Call, tipOf } from "executable-address";
+import { hazardsOf, isSame, partsOf } from "executable-address/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../about.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
 import { Argument } from "./argument.tsx";
-import { partsOf } from "./function.ts";
-import { hazardsOf } from "./hazards.ts";
 import { InertText } from "./inert-text.tsx";
-import { findToken, isSame, sayCall, sayTip } from "./reading.ts";
+import { findToken, sayCall, sayTip } from "./reading.ts";
 
 /**
  * More are folded, unless one of them is hazardous: nobody reads 32 calls before paying, and none
@@ -16,8 +15,8 @@ import { findToken, isSame, sayCall, sayTip } from "./reading.ts";
 const shownMax = 3;
 
 export function Calls() {
-  const { intent, chains } = useAbout();
-  const isHazardous = hazardsOf(intent, chains).some(({ call = 0 }) => call > shownMax);
+  const { intent } = useAbout();
+  const isHazardous = hazardsOf(intent, true).some(({ call = 0 }) => call > shownMax);
   const shown = intent.calls.slice(0, shownMax);
   const more = intent.calls.slice(shownMax);
   return (

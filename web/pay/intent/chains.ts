@@ -1,7 +1,7 @@
 // Names, symbols and decimals, for display: the server's word, so only what can be shown as it is.
 
 import type { Hex } from "executable-address";
-import { hasHidden } from "./inert.ts";
+import { hasHidden } from "executable-address/page";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: Token[] };

@@ -8,12 +8,11 @@ import {
   tipAddress,
   tipOf,
 } from "executable-address";
+import { hazardsOf, partsOf, signatureOf } from "executable-address/page";
 import { en, sayWith } from "../words/languages.ts";
 import { type Chain, readChains } from "./chains.ts";
 import { readFacts } from "./facts.ts";
-import { partsOf, signatureOf } from "./function.ts";
-import { hazardsOf } from "./hazards.ts";
-import { sayAmount, sayCall, sayIntent, sayParty, sayTip } from "./reading.ts";
+import { findToken, sayAmount, sayCall, sayIntent, sayParty, sayTip } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
 
 const say = sayWith(en);
@@ -37,7 +36,7 @@ const intentOf = (...calls: Call[]): Intent => ({
 const call = (text: string, ...args: string[]): Call => ({ target: token, function: text, args });
 const approve = (amount: string) => call("approve(address spender, uint256 amount)", other, amount);
 const titles = (intent: Intent, listed = chains) =>
-  hazardsOf(intent, listed).map(
+  hazardsOf(intent, findToken(intent, listed, intent.token) !== undefined).map(
     ({ tone, title, call }) => `${tone}: ${say(title, { n: call ?? 0 })}`,
   );
 

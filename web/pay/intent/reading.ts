@@ -9,15 +9,9 @@ import {
   type Tip,
   tipAddress,
 } from "executable-address";
-import { formatUnits } from "executable-address/page";
+import { formatUnits, isSame, partsOf, signatureOf, unlimitedFrom } from "executable-address/page";
 import type { Key, Say } from "../words/languages.ts";
 import type { Chain, Token } from "./chains.ts";
-import { partsOf, signatureOf } from "./function.ts";
-
-/** From here on an approval is meant to have no limit. */
-export const unlimitedFrom = 2n ** 255n;
-
-export const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 export function findToken(
   intent: Intent,

@@ -1,4 +1,10 @@
-import { formatUnits, type Refusal, type Step, shortAddress } from "executable-address/page";
+import {
+  formatUnits,
+  nameOf,
+  type Refusal,
+  type Step,
+  shortAddress,
+} from "executable-address/page";
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -6,7 +12,7 @@ import { useAbout } from "../about.tsx";
 import { InertText } from "../intent/inert-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
 import type { PaymentHere } from "./use-payment.ts";
-import { iconOf, nameOf, walletApps } from "./wallets.ts";
+import { iconOf, walletApps } from "./wallets.ts";
 
 type PanelProps = { payment: PaymentHere; owed: string };
 
@@ -36,7 +42,7 @@ export function WalletPanel({ payment, owed }: PanelProps) {
         >
           {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
           <span className="truncate">
-            <Said as="payWith" wallet={nameOf(wallet, say)} />
+            <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
           </span>
         </Button>
       ))}
@@ -44,7 +50,7 @@ export function WalletPanel({ payment, owed }: PanelProps) {
       {remote && (
         <p className="text-sm">
           <button type="button" className="link" disabled={isAsking} onClick={() => pay(remote)}>
-            <Said as="payWith" wallet={nameOf(remote, say)} />
+            <Said as="payWith" wallet={nameOf(remote, say("injectedWallet"))} />
           </button>
         </p>
       )}

@@ -1,9 +1,7 @@
 // Wallets of this browser, as the page shows them, and the apps that can open this page.
 
-import { ask, followWallets, injectedRdns, type Wallet } from "executable-address/page";
+import { ask, followWallets, type Wallet } from "executable-address/page";
 import { useEffect, useState } from "react";
-import { hasHidden } from "../intent/inert.ts";
-import type { Say } from "../words/languages.ts";
 
 /** The wallets that are found, each once. */
 export function useWallets(): readonly Wallet[] {
@@ -26,14 +24,6 @@ export function useAccounts(): readonly string[] {
 /** Its picture, if it is one that is shown without asking anybody: EIP-6963 wants a data URI. */
 export const iconOf = ({ info }: Wallet): string | undefined =>
   /^data:image\/(svg\+xml|png|webp|jpeg|gif)[;,]/.test(info.icon) ? info.icon : undefined;
-
-const nameMax = 40;
-
-/** The name it gives itself, unless that could not be shown as it stands. */
-export function nameOf({ info }: Wallet, say: Say): string {
-  if (info.rdns === injectedRdns) return say("injectedWallet");
-  return hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
-}
 
 /**
  * Wallet apps that open a page inside by a link: as they document it, Rainbow as its app's source

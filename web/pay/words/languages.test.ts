@@ -5,8 +5,13 @@ import { describe, test } from "node:test";
 import { saySpan } from "../live/say-when.ts";
 import { type Catalogue, en, languages, pickLanguage, sayWith } from "./languages.ts";
 
-const wordsOf = (tag: string): Catalogue =>
-  JSON.parse(readFileSync(join(import.meta.dirname, `${tag}.json`), "utf8"));
+const shared = join(import.meta.dirname, "../../../address/element/words");
+const read = (folder: string, tag: string) =>
+  JSON.parse(readFileSync(join(folder, `${tag}.json`), "utf8"));
+const wordsOf = (tag: string): Catalogue => ({
+  ...read(shared, tag),
+  ...read(import.meta.dirname, tag),
+});
 const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
 
 describe("the catalogues", () => {
@@ -36,7 +41,8 @@ describe("the language of a payer", () => {
   test("is what was chosen, else what the browser asks for, else English", () => {
     assert.equal(pickLanguage("ar", ["de-AT", "en"]).tag, "ar");
     assert.equal(pickLanguage(null, ["de-AT", "en"]).tag, "de");
-    assert.equal(pickLanguage("xx", ["pt", "zh-Hant-TW"]).tag, "zh");
+    assert.equal(pickLanguage("xx", ["pt", "zh-Hans-CN"]).tag, "zh");
+    assert.equal(pickLanguage("xx", ["zh-TW", "de"]).tag, "en", "traditional characters");
     assert.equal(pickLanguage(undefined, ["pt"]).tag, "en");
     assert.equal(pickLanguage(undefined, []).tag, "en");
   });

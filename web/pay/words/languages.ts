@@ -1,12 +1,14 @@
 // Which language the public page speaks, and how to fetch it. English comes with the page; another
 // is loaded before the first paint, and English is shown where it cannot be.
 
-import en from "./en.json" with { type: "json" };
+import { elementWords, languageOf, loadElementWords } from "executable-address/page";
+import page from "./en.json" with { type: "json" };
 
-export { en };
+export const en = { ...elementWords, ...page };
 /** A sentence of the page, by name. Every language has the same, with the same places. */
 export type Key = keyof typeof en;
 export type Catalogue = Readonly<Record<Key, string>>;
+type PageWords = Readonly<Record<keyof typeof page, string>>;
 
 export type Language = { readonly tag: string; readonly name: string; readonly dir: "ltr" | "rtl" };
 
@@ -20,7 +22,7 @@ export const languages: readonly Language[] = [
 ];
 const english = languages[0]!;
 
-const catalogues: Record<string, () => Promise<Catalogue>> = {
+const catalogues: Record<string, () => Promise<PageWords>> = {
   es: () => import("./es.json").then((words) => words.default),
   fr: () => import("./fr.json").then((words) => words.default),
   de: () => import("./de.json").then((words) => words.default),
@@ -33,16 +35,20 @@ export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
 ): Language {
-  const find = (tag: string) => languages.find((language) => language.tag === tag);
-  const candidates = [chosen ?? "", ...wanted].map((tag) => tag.toLowerCase().split("-")[0]!);
+  const find = (tag: string | undefined) => languages.find((language) => language.tag === tag);
+  const candidates = [chosen ?? "", ...wanted].map(languageOf);
   return candidates.map(find).find((language) => language !== undefined) ?? english;
 }
 
 /** Never throws. */
 export async function loadWords(language: Language): Promise<[Language, Catalogue]> {
   const load = catalogues[language.tag];
-  const words = load && (await load().catch(() => undefined));
-  return words ? [language, words] : [english, en];
+  try {
+    const [shared, page] = await Promise.all([loadElementWords(language.tag), load?.()]);
+    return page ? [language, { ...shared, ...page }] : [english, en];
+  } catch {
+    return [english, en];
+  }
 }
 
 type Values = Readonly<Record<string, string | number>>;

@@ -1,19 +1,32 @@
 // Finds what in an intent a payer should be warned of before paying.
 
-import { findCautions, type Intent } from "executable-address";
-import type { Key } from "../words/languages.ts";
-import type { Chain } from "./chains.ts";
+import type { Intent } from "../intent/intent.ts";
+import { findCautions } from "../intent/parse.ts";
 import { partsOf, signatureOf } from "./function.ts";
 import { hasHidden } from "./inert.ts";
-import { findToken, isSame, unlimitedFrom } from "./reading.ts";
 
-/** `call` counts from 1. */
-export type Hazard = { tone: "warn" | "bad"; title: Key; text: Key; call?: number };
+/** `title` is a sentence of the catalogues; `call` counts from 1. */
+export type Hazard = {
+  tone: "warn" | "bad";
+  title:
+    | "hazardToken"
+    | "hazardUnlimited"
+    | "hazardMore"
+    | "hazardCollection"
+    | "hazardClash"
+    | "hazardName"
+    | "hazardHidden";
+  call?: number;
+};
 
-export function hazardsOf(intent: Intent, chains: readonly Chain[]): Hazard[] {
-  const found: Hazard[] = findToken(intent, chains, intent.token)
-    ? []
-    : [{ tone: "warn", title: "hazardToken", text: "hazardTokenText" }];
+/** From here on an approval is meant to have no limit. */
+export const unlimitedFrom = 2n ** 255n;
+
+export const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** @param isListed whether the server lists the intent's token */
+export function hazardsOf(intent: Intent, isListed: boolean): Hazard[] {
+  const found: Hazard[] = isListed ? [] : [{ tone: "warn", title: "hazardToken" }];
   const ofCalls = intent.calls.flatMap((_, index) => hazardsOfCall(index, intent));
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
@@ -23,8 +36,8 @@ function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;
     return code === "selector_clash"
-      ? { tone: "bad", title: "hazardClash", text: "hazardClashText", call }
-      : { tone: "warn", title: "hazardName", text: "hazardNameText", call };
+      ? { tone: "bad", title: "hazardClash", call }
+      : { tone: "warn", title: "hazardName", call };
   });
 }
 
@@ -35,19 +48,19 @@ function hazardsOfCall(index: number, intent: Intent): Hazard[] {
   const signature = signatureOf(partsOf(call.function));
   const amount = approvedAmount(signature, call.args);
   if (amount !== undefined && amount >= unlimitedFrom) {
-    found.push({ tone: "bad", title: "hazardUnlimited", text: "hazardUnlimitedText", ...at });
+    found.push({ tone: "bad", title: "hazardUnlimited", ...at });
   } else if (
     amount !== undefined &&
     isSame(call.target, intent.token) &&
     amount > BigInt(intent.amount)
   ) {
-    found.push({ tone: "warn", title: "hazardMore", text: "hazardMoreText", ...at });
+    found.push({ tone: "warn", title: "hazardMore", ...at });
   }
   if (signature === "setApprovalForAll(address,bool)" && call.args[1] === "true") {
-    found.push({ tone: "bad", title: "hazardCollection", text: "hazardCollectionText", ...at });
+    found.push({ tone: "bad", title: "hazardCollection", ...at });
   }
   if (call.args.some(hasHidden)) {
-    found.push({ tone: "warn", title: "hazardHidden", text: "hazardHiddenText", ...at });
+    found.push({ tone: "warn", title: "hazardHidden", ...at });
   }
   return found;
 }
