@@ -20,7 +20,7 @@ export class InvalidError extends Error {
   }
 }
 
-/** Where a fault is and what it is, in one line; a fault of the whole input is nowhere else. */
+/** One line: the path of a fault, if it has one, and the fault. */
 export function lineOf({ path, message }: Issue): string {
   return path.length > 0 ? `${path.join(".")}: ${message}` : message;
 }
@@ -61,7 +61,7 @@ export function gather<T>(faults: Faults, field: string | number, read: () => T)
   }
 }
 
-/** What a value is, for messages: never the value itself, which may be hostile. */
+/** Names the kind of a value, for messages: never the value itself, which may be hostile. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";

@@ -42,7 +42,7 @@ export function build(out: string): void {
   if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
 }
 
-/** What the compiler made of contract `name`, defined in `<file>.sol`. */
+/** The compiler's output for contract `name`, defined in `<file>.sol`. */
 export function readArtifact(out: string, name: string, file = name): Artifact {
   const path = `${root}/${out}/${file}.sol/${name}.json`;
   const { abi, bytecode, deployedBytecode } = JSON.parse(readFileSync(path, "utf8"));

@@ -19,7 +19,7 @@ export const factoryAddress = deployment.factory as Hex;
 export const factoryCreationCode = deployment.creationCode as Hex;
 /** keccak256 of the code that then stands at {@link factoryAddress}. */
 export const factoryCodeHash = deployment.runtimeCodeHash as Hex;
-/** What a vault's init code puts before the terms. */
+/** The bytes of a vault's init code before the terms. */
 export const initCodePrefix = deployment.prefix as Hex;
 /**
  * keccak256 of the code at a vault, on every chain, which tells without any log whether its calls

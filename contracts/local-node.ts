@@ -54,7 +54,7 @@ async function startHardhat(options: NodeOptions): Promise<LocalNode> {
   };
 }
 
-/** As it says when it listens. @throws when it ends before, with what it said */
+/** The URL that the node prints when it listens. @throws with its output, if it ends before */
 function urlOf({ stdout, stderr }: ChildProcess, gone: Promise<void>): Promise<string> {
   let said = "";
   return new Promise((found, failed) => {

@@ -23,7 +23,7 @@ export type Cache = {
   readonly addressBytes: Uint8Array;
   /** By function text. */
   readonly functions: Map<string, AbiFunction>;
-  /** Of those that were remembered by text, one to a slot: {@link slotOfSignature}. */
+  /** Some of the functions that are remembered by text, one to a slot: {@link slotOfSignature}. */
   readonly carried: (AbiFunction | undefined)[];
 };
 
@@ -55,7 +55,7 @@ export function remember<V>(map: Map<string, V>, key: string, value: V): V {
   return value;
 }
 
-/** Where an address is remembered, by its last three digits: new ones are too many for a map. */
+/** The slot of an address, by its last three digits: new addresses are too many for a map. */
 export function slotOfText(text: string): number {
   const last = text.length - 1;
   const high = (digitAt(text, last - 2) << 8) | (digitAt(text, last - 1) << 4);
@@ -73,7 +73,7 @@ function digitAt(text: string, index: number): number {
   return (code & 0x0f) + 9 * ((code >> 6) & 1);
 }
 
-/** Where the functions with this signature are remembered, whatever their names. */
+/** The slot of all functions with this signature, whatever the names of their parameters. */
 export function slotOfSignature(signature: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < signature.length; i++) sum = (31 * sum + signature[i]!) | 0;

@@ -29,13 +29,13 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
   throwFaults(faults);
   return address!;
 }
-/** Where an address that nobody asked the bytes of is written. */
+/** An address is written here where the caller does not want its bytes. */
 const spare = new Uint8Array(32);
 
 /**
  * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
  *
- * Of a letter the bit 0x40 is set, of a digit it is not; 0x20 is the case of a letter.
+ * The bit 0x40 is set in letters and not in digits; 0x20 is the case of a letter.
  *
  * @throws {InvalidError} `wrong_length`, or as {@link parseBytes}
  */

@@ -30,7 +30,7 @@ type TupleType = { readonly kind: "tuple"; readonly components: readonly AbiType
 
 /** A function string taken apart. Everything in it is ASCII. */
 export type AbiFunction = {
-  /** As the intent has it: `approve(address spender, uint256 amount)`. */
+  /** The spelling of the intent: `approve(address spender, uint256 amount)`. */
   readonly text: string;
   /** `approve(address,uint256)` */
   readonly signature: string;
@@ -41,7 +41,7 @@ export type AbiFunction = {
   /** First 4 bytes of keccak-256 of the signature, lower case. */
   readonly selector: Hex;
   readonly parameters: readonly AbiType[];
-  /** What the heads of the parameters take together. */
+  /** The heads of all parameters together. */
   readonly headBytes: number;
 };
 
@@ -95,7 +95,7 @@ export function listType(element: AbiType, length: number | undefined): AbiType 
   return { kind: "list", element, length, name, dynamic, headBytes, depth };
 }
 
-/** What the heads of `components` take together. */
+/** The bytes that the heads of `components` take together. */
 export function bodyBytes(components: readonly AbiType[]): number {
   let total = 0;
   for (const component of components) total += component.headBytes;

@@ -6,7 +6,7 @@ import { termsBytesMax } from "./type.ts";
 /** `at`: where the next bytes go; what lies from there on is zero. */
 export type Writer = { readonly bytes: Uint8Array; readonly view: DataView; at: number };
 
-/** What is being written is longer than terms may be. */
+/** Thrown when more is written than terms may have. */
 export class TooLong extends Error {}
 
 let spare: Writer | undefined;

@@ -140,7 +140,7 @@ function takeTerms(reader: Reader, head: number, next: number): Uint8Array {
 const startsWith = (calldata: Uint8Array, selector: Uint8Array): boolean =>
   selector.every((byte, index) => calldata[index] === byte);
 
-/** Of the arguments behind a selector: offsets count from there. */
+/** Reads the arguments behind a selector: offsets count from there. */
 const readerOf = (calldata: Uint8Array, options: TermsOptions): Reader =>
   newReader(calldata.subarray(4), cacheOf(keccakOf(options)));
 

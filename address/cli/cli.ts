@@ -3,7 +3,7 @@
 
 import { run } from "./commands.ts";
 
-/** As much of Node's as is used here: the library knows nothing of Node. */
+/** The part of Node's `process` that is used: the library's types do not include Node's. */
 declare const process: {
   argv: string[];
   env: Record<string, string | undefined>;

@@ -138,7 +138,7 @@ function readName(cursor: Cursor, what: string): string {
   return name;
 }
 
-/** As many characters of `[A-Za-z0-9_$]` as there are. */
+/** Reads all characters of `[A-Za-z0-9_$]` that come next. */
 function readWord(cursor: Cursor): string {
   wordCharacters.lastIndex = cursor.at;
   const word = wordCharacters.exec(cursor.text)![0];

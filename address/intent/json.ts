@@ -30,7 +30,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const colon = 0x3a;
 
-/** Of all objects in the text: the colons outside its strings. @param text valid JSON */
+/** Counts the members of all objects: colons outside strings. @param text valid JSON */
 function countMembers(text: string): number {
   let count = 0;
   let isString = false;
@@ -43,7 +43,7 @@ function countMembers(text: string): number {
   return count;
 }
 
-/** Of a JSON value and all within it. */
+/** Counts the keys of a JSON value and of all within it. */
 function countKeys(value: unknown): number {
   let count = 0;
   const waiting = [value];

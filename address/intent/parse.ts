@@ -72,7 +72,7 @@ export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[
   return faults.issues;
 }
 
-/** What is asked of new intents alone. */
+/** Rules for new intents alone. */
 type AsNew = {
   readonly drawSalt: () => Hex;
   readonly cautionsOf: (found: AbiFunction) => readonly Fault[];

@@ -26,11 +26,11 @@ type Context = {
   readonly faults: Faults;
   readonly writer: Writer;
   readonly cache: Cache;
-  /** What a function is refused for though the grammar allows it. */
+  /** Reasons to refuse a function that the grammar allows. */
   readonly cautionsOf?: ((found: AbiFunction) => readonly Fault[]) | undefined;
 };
 
-/** Where the words stand. Before them lies the offset 0x20 that `abi.encode` begins with. */
+/** Offsets of the words. The first word of the terms is the offset 0x20 of `abi.encode`. */
 const places = {
   token: 32,
   amount: 64,
@@ -42,7 +42,7 @@ const places = {
   end: 256,
 } as const;
 
-/** Where the words of a call stand, from its beginning; the strings and the bytes follow. */
+/** Offsets of a call's words from its beginning; the strings and the bytes follow. */
 export const callPlaces = { target: 0, signature: 32, names: 64, args: 96, end: 128 } as const;
 
 /** Writes the terms of `raw` and gives the fields that are right, in the spec's order. */

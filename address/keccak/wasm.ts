@@ -14,9 +14,8 @@ const pageBytes = 65_536;
  * A keccak to pass where one is a parameter. In a page, a strict Content-Security-Policy has to
  * allow `wasm-unsafe-eval` for it. Holds 64 kB, and as much more as its longest input needs.
  *
- * @throws {WebAssembly.CompileError} where WebAssembly is not allowed; what it gives, {TypeError}
- *   for
- *   anything but a Uint8Array
+ * @throws {WebAssembly.CompileError} where WebAssembly is not allowed. The keccak it returns throws
+ *   {TypeError} for anything but a Uint8Array.
  */
 export function newWasmKeccak(): Keccak {
   const { Instance, Module } = (globalThis as unknown as { WebAssembly: Engine }).WebAssembly;
@@ -39,7 +38,7 @@ export function newWasmKeccak(): Keccak {
   };
 }
 
-/** As much of WebAssembly as is used; not every set of types that reads this file has it. */
+/** The part of WebAssembly that is used; not every set of types that reads this file has it. */
 type Engine = {
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
   Instance: new (module: object) => { exports: Exports };
@@ -159,7 +158,7 @@ function roundBody(from: State, to: State, constant: number): number[] {
   return [...columns, ...mixes, ...rows, [...op.get(first), ...iota, ...op.set(first)]].flat();
 }
 
-/** Where pi takes the lane at (x, y) of row `y` from: it takes (x, y) to (y, 2x + 3y). */
+/** The lane that pi moves to (x, y): pi takes (x, y) to (y, 2x + 3y). */
 const origin = (x: number, y: number): [number, number] => [(x + 3 * y) % 5, x];
 
 /** The lanes that come to row `y`, mixed and turned. */

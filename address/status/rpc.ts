@@ -58,7 +58,7 @@ type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
 type Signal = unknown;
 type Post = { method: "POST"; headers: Record<string, string>; body: string; signal: Signal };
 
-/** As much of the platform's `fetch` as is used. */
+/** The part of the platform's `fetch` that is used. */
 type Fetch = (url: string, init: Post) => Promise<Reply>;
 
 const platform = globalThis as unknown as {

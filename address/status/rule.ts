@@ -14,7 +14,7 @@ import type { VaultEvent } from "./vault-events.ts";
 /** Whose status: an address in EIP-55 case and the intent it was derived from. */
 export type StatusSubject = { readonly address: Hex; readonly intent: Intent };
 
-/** What an address has at one block: bytes of code, wei, base units of the intent's token. */
+/** The holdings of an address at one block: bytes of code, wei, base units of its token. */
 export type Holding = {
   codeBytes: number;
   /** Besides the token's balance: 0 where the token is the native coin itself. */
@@ -23,7 +23,7 @@ export type Holding = {
   balance: bigint | undefined;
 };
 
-/** What happened at an address, as a status tells it. */
+/** The past of an address, as a status tells it. */
 export type Past = Pick<AddressStatus, "execution" | "recoveries">;
 
 export const noPast: Past = { execution: null, recoveries: [] };

@@ -24,7 +24,7 @@ export type BlockReference = { number: number; hash: Hex; timestamp: number };
 /** `amount` in base units of `token`, decimal; the zero address stands for the native coin. */
 export type TokenAmount = { token: Hex; amount: string };
 
-/** Where an event stands; `logIndex` is its place in the block. */
+/** The place of an event; `logIndex` counts within the block. */
 export type EventReference = {
   transactionHash: Hex;
   blockNumber: number;
@@ -51,7 +51,7 @@ export type AddressStatus = {
   token: Hex;
   /** Of `token`, held by the address at `block`. */
   balance: string;
-  /** What the intent asks for, of `token`. */
+  /** The amount that the intent asks for, in base units of `token`. */
   amount: string;
   /** Unix seconds, inclusive: the calls may run in a block of this very second. */
   expirationTimestamp: number;
@@ -62,13 +62,13 @@ export type AddressStatus = {
   recoveries: Recovery[];
 };
 
-/** What the service's own executor has in flight for an address: news, never evidence. */
+/** The executor's transaction in flight for an address: news of the service, never evidence. */
 export type ExecutorProgress = {
   /** Null until it is decided. */
   purpose: "execute" | "recover" | null;
   /** `waiting` for its turn or its next attempt, `sent` and not yet settled, or `given_up`. */
   phase: "waiting" | "sent" | "given_up";
-  /** Of the transaction last sent. */
+  /** The transaction that was sent last. */
   transactionHash: Hex | null;
   /** That failed. */
   attempts: number;
@@ -81,6 +81,6 @@ export type ServiceStatus = AddressStatus & {
   executor: ExecutorProgress | null;
   /** When it ran, or else first returned money, in Unix seconds; null while nothing tells. */
   settledAt: number | null;
-  /** Where people look at this chain, as its operator says: an EIP-3091 base URL, or null. */
+  /** The block explorer that the operator names: an EIP-3091 base URL, or null. */
   explorer: string | null;
 };

@@ -12,13 +12,13 @@ const slotBytes = 64;
 
 /** What CREATE2, a byte of code and a new slot cost until then, in gas. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
-/** What is paid beside the state then, in gas. */
+/** Gas that is paid beside the state then. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };
 
 type Account = { code?: Hex; nonce?: number; storage?: Record<Hex, Hex> };
 type Diff = { pre: Record<Address, Account>; post: Record<Address, Account> };
 
-/** What the transaction `hash` would cost more, in gas, than it did under Prague's rules. */
+/** The gas that the transaction `hash` would cost beyond what it cost under Prague's rules. */
 export async function stateGas(chain: Chain, hash: Hex): Promise<number> {
   const { pre, post } = await chain.client.request<{ Parameters: unknown[]; ReturnType: Diff }>({
     method: "debug_traceTransaction",

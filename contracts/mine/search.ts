@@ -5,7 +5,7 @@ import { createKeccak } from "hash-wasm";
 import { concat, type Hex, hexToBytes, keccak256, numberToHex } from "viem";
 import { deterministicDeployer } from "../deployer.ts";
 
-/** As the deployer takes it: 32 bytes. */
+/** The salt in the deployer's form: 32 bytes. */
 export const saltOf = (count: number): Hex => numberToHex(count, { size: 32 });
 
 /**

@@ -11,7 +11,7 @@ import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
 export type Chains = {
   /** Every chain of the file, in its order, listed or not. */
   known: readonly Chain[];
-  /** Those on which addresses can be created now. */
+  /** The chains on which addresses can be created now. */
   listed(): readonly Chain[];
   /** A known chain, listed or not: an address outlives its chain's listing. */
   find(chainId: number): Chain | undefined;

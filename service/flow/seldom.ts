@@ -4,7 +4,7 @@ const everyMs = 60_000;
 /** Kinds told apart; what comes beyond shares one. */
 const kindsMax = 100;
 
-/** What repetitions of one thing have in common: numbers and hex differ. */
+/** The text that repetitions of one message share: without numbers and hex, which differ. */
 export const kindOf = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { isCollecting, parseTraceparent, startSpan, type Trace, withTrace } from "./trace.ts";
 
-/** What is logged on behalf of a traced request names the trace; at `debug` each has a line. */
+/** Log lines of a traced request name its trace; at `debug` each request has a line. */
 export function traceRequests(app: FastifyInstance, log: Logger): void {
   app.addHook("onRequest", (request, reply, done) => {
     const trace = traceOf(request, reply, log);
@@ -13,7 +13,7 @@ export function traceRequests(app: FastifyInstance, log: Logger): void {
   });
 }
 
-/** Of the request's own span, or of the caller's where none are collected. */
+/** The trace of the request's own span, or the caller's where no spans are collected. */
 function traceOf(request: FastifyRequest, reply: FastifyReply, log: Logger): Trace | undefined {
   const parent = parseTraceparent(request.headers.traceparent);
   if (!parent && !isCollecting()) return undefined;

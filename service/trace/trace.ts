@@ -58,7 +58,7 @@ export async function inSpan<Done>(
   }
 }
 
-/** Of the flags, `sampled` and `random` mean something. */
+/** The two flags that have a meaning: `sampled` and `random`. */
 const flagsKnown = 3;
 
 /**

@@ -40,7 +40,7 @@ const addressMask = (1n << 160n) - 1n;
 const reads = (memory: Memory, from: Word, bytes: Word, wanted: Memory, at: Case): Bool =>
   implies(less(at.index, bytes), sameByte(memory(add(from, at.index)), wanted(at.index)));
 
-/** Of the code that stays at a vault of `factory`. */
+/** The laws of the code that stays at a vault of `factory`. */
 export const stubLaws = (factory: bigint): Laws => {
   const isFactory = (at: Case) => same(at.caller, factory);
   return {
@@ -78,7 +78,7 @@ export const stubLaws = (factory: bigint): Laws => {
   };
 };
 
-/** Of the first bytes of init code, which create a vault. The terms follow {@link prefixBytes}. */
+/** The laws of init code's first bytes, which create a vault; {@link prefixBytes}, then terms. */
 export const prefixLaws: Laws = {
   "the target of DELEGATECALL is the creator": (paths, at) =>
     unless(paths, ({ questions }) =>

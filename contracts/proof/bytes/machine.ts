@@ -27,7 +27,7 @@ import {
   xor,
 } from "./terms.ts";
 
-/** What the code can see: known values, or formulas that stand for all of them. */
+/** The code's surroundings: known values, or formulas that stand for all of them. */
 export type World = {
   caller: Word;
   /** The account the code runs as. */
@@ -36,10 +36,10 @@ export type World = {
   gas: Word;
   callDataBytes: Word;
   callData: Memory;
-  /** Of the whole code, with what follows the bytes that are run. */
+  /** Bytes of the whole code, with those that follow the bytes that are run. */
   codeBytes: Word;
   code: Memory;
-  /** What a DELEGATECALL gives. */
+  /** The result of a DELEGATECALL. */
   succeeds: Bool;
   answerBytes: Word;
   answer: Memory;
@@ -60,7 +60,7 @@ type Machine = {
   /** RETURNDATASIZE. */
   answered: Word;
   questions: Question[];
-  /** What holds of the inputs where the machine came this far. */
+  /** The condition on the inputs under which the machine came this far. */
   given: Bool;
   /** When the opcode that is being run halts. */
   halts: Bool;
@@ -77,7 +77,7 @@ const pathsMax = 50;
 
 const [STOP, JUMP, JUMPI, JUMPDEST, PUSH0] = [0x00, 0x56, 0x57, 0x5b, 0x5f];
 const [DELEGATECALL, RETURN, REVERT, INVALID] = [0xf4, 0xf3, 0xfd, 0xfe];
-/** Where a jump that finds no JUMPDEST leads. */
+/** The target of a jump that finds no JUMPDEST. */
 const nowhere = -1;
 
 /**
@@ -223,7 +223,7 @@ const binary: Record<number, (a: Word, b: Word) => Word> = {
   24: xor,
 };
 
-/** What an opcode that takes nothing puts on the stack. */
+/** The word that an opcode without operands puts on the stack. */
 function look(opcode: number, machine: Machine, world: World): Word | undefined {
   if (opcode === 0x30) return world.self;
   if (opcode === 0x33) return world.caller;

@@ -5,7 +5,7 @@ import { at, list, type Node, place, typeOf } from "./source-tree.ts";
 /** A text for the bytes from `start` to `end` of a source. */
 export type Change = { operator: string; start: number; end: number; to: string };
 
-/** Where a node stands: what encloses it, and the variables of its function that are set there. */
+/** The surroundings of a node: its parents, and the variables of its function set there. */
 export type Place = {
   text: (node: Node) => string;
   /** The text of a statement, with its semicolon where it has one. */

@@ -8,7 +8,7 @@ import { blockCall, blockOf } from "../rpc/json-rpc.ts";
 /** Blocks: of a payment before the executor acts on it, and of what it did until it is final. */
 export type Depths = { paymentConfirmations: number; confirmations: number };
 
-/** What a chain's pace is measured over. */
+/** A chain's pace is measured over so many blocks. */
 const blocksMeasured = 100;
 /** No listed chain is slower. The bound keeps a chain that stood still from counting as slow. */
 const blockSecondsMax = 30;

@@ -103,10 +103,10 @@ async function readDelegating(
   return found;
 }
 
-/** Of what a call says, so many addresses are asked about. */
+/** The most addresses of one call that the token is asked about. */
 const blockedAskedMax = 4;
 
-/** Where something fails, the token is asked whether it blocks those who take part. */
+/** Asks the token, where something fails, whether it blocks one of the parties. */
 async function findBlockedPlaces(
   { rpc }: CheckedChain,
   { intent }: StatusSubject,

@@ -36,7 +36,7 @@ export function findFailure(
   return [{ path, code: "call_reverts", message: `it fails: ${reason}`, cure }];
 }
 
-/** Of the intent's own token, and of any other that the calls bring. */
+/** Finds what is left of the intent's own token, and of any other that the calls bring. */
 export function findLeftOver(
   simulation: Simulation,
   { address, intent }: StatusSubject,

@@ -26,7 +26,7 @@ export type TokenAnswers = {
   canReturn: boolean | undefined;
   canReturnCoin: boolean | undefined;
   recoveryIsToken: boolean;
-  /** Of what a payer sends, where it is less. */
+  /** Set where less arrives than a payer sends. */
   arrives: { sent: bigint; received: bigint } | undefined;
 };
 
@@ -132,7 +132,7 @@ const feeOf = ({ sent, received }: { sent: bigint; received: bigint }): Finding 
 /** Functions by which tokens tell whom they block: Circle's, Tether's, and two more in use. */
 const blockQuestions = ["isBlacklisted", "isBlackListed", "isBlocked", "isFrozen"];
 
-/** Those of `accounts` of which the token says that it blocks them, by any of the usual names. */
+/** The `accounts` that the token says it blocks, by any of the usual functions. */
 export async function findBlocked(
   rpc: ChainRpc,
   block: BlockReference,

@@ -13,7 +13,7 @@ import { callGas, type Pair } from "./meter.ts";
 
 type Discovered = {
   gasUsed: number;
-  /** Those with the most claimed to have moved first; each once. */
+  /** Each pair once; those with the largest claimed movement first. */
   pairs: Pair[];
 };
 

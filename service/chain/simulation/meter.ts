@@ -9,14 +9,14 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 /** `token`: the zero address asks for the native coin. */
 export type Pair = { account: Hex; token: Hex };
 
-/** Of a pair; undefined where the token did not answer with a word. */
+/** The balance of a pair; undefined where the token did not answer with a word. */
 type Balance = bigint | undefined;
 
 export type Measured = {
   chainId: number;
-  /** Of the block it ran in, Unix seconds. */
+  /** The time of the block it ran in, Unix seconds. */
   timestamp: number;
-  /** What was left when the call began. */
+  /** The gas left when the call began. */
   gas: bigint;
   succeeded: boolean;
   /** The first 512 bytes of what the call returned, or reverted with. */
