@@ -204,7 +204,7 @@ const ownerOf = (table: string): string | undefined => {
   }
   if (/^webhook_/.test(table)) return "service/webhooks";
   const accounts =
-    /^(accounts|account_names|api_keys|client_ids|origins|usage|audit|secrets|limits|auth_\w+)$/;
+    /^(accounts|account_names|\w+_keys|client_ids|origins|usage|audit|secrets|limits|auth_\w+)$/;
   return accounts.test(table) ? "service/accounts" : undefined;
 };
 
@@ -217,9 +217,9 @@ const mayRead: Record<string, RegExp> = {
   // rows are joined to find them, where each would be another query.
   "service/events/list-addresses.ts": /^(records|owners|later_owners)$/,
   // What is due comes with its terms: two statements would be two moments, and twice the waiting.
-  "service/events/watches.ts": /^records$/,
+  "service/events/watches.ts": /^(records|later_owners)$/,
   // Kept only while the account has the address, and with the time it was created: no second read.
-  "service/events/references.ts": /^owners$/,
+  "service/events/references.ts": /^(records|owners|later_owners)$/,
   // A claim takes the bodies of its events along, 64 at a time; a replay is a range of them.
   "service/webhooks/deliveries/claim.ts": /^events$/,
   "service/webhooks/deliveries/enqueue.ts": /^events$/,

@@ -16,6 +16,7 @@ import { InvalidError, type Issue, lineOf } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
+import { saltFor, verifyReference } from "../intent/reference.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
 import { inertJson, inertLine } from "./inert.ts";
@@ -25,11 +26,14 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
 
   derive INTENT                   the record of an intent
   verify RECORD [--address A]     the record, if it proves itself (and is of the address A)
+                                  --reference R: and was made for your reference R
   decode TERMS                    the intent that terms spell
   execution CALLDATA              the records behind calldata of execute, recover or batch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
-                                  --reference R: what you call it
+                                  --reference R: what you call it; with its key in
+                                  EXECUTABLE_ADDRESS_REFERENCE_KEY it makes the salt
+  salt REFERENCE                  the salt that your reference key makes of a reference
   check INTENT --url BASE         what create would answer, tried, with every doubt about it on
                                   stderr and its place in the intent; creates nothing
   lookup ADDRESS --url BASE       the record the service has, proved
@@ -59,6 +63,7 @@ type Given = {
   readonly address: Hex | undefined;
   readonly reference: string | undefined;
   readonly client: () => Client;
+  readonly referenceKey: () => string;
 };
 
 /** What a command gives, and the intents in it that a reader should be warned of. */
@@ -72,11 +77,13 @@ type Answer = {
 const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answer>>> = {
   derive: ({ input, factory }) =>
     ofRecord(makeRecord(partOf(input, "intent") as Intent, { factory })),
-  verify({ input, factory, address }) {
+  verify({ input, factory, address, reference, referenceKey }) {
     const options = address ? { factory, address } : { factory };
+    if (reference !== undefined) verifyReference(input, reference, referenceKey(), { factory });
     if (!Array.isArray(input)) return ofRecord(verifyRecord(input, options));
     return ofRecords(input.map((record) => verifyRecord(record, options)));
   },
+  salt: ({ input, referenceKey }) => ({ value: saltFor(input as string, referenceKey()) }),
   decode({ input, factory }) {
     const intent = decodeTerms(partOf(input, "terms") as Hex, { factory });
     return { value: intent, intents: [intent] };
@@ -152,7 +159,8 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const address = options.address as Hex | undefined;
     const client = () => clientOf(options.url, factory, outside.env);
     const { reference } = options;
-    const given: Given = { input, factory, address, reference, client };
+    const referenceKey = () => referenceKeyOf(outside.env);
+    const given: Given = { input, factory, address, reference, client, referenceKey };
     const { value, intents = [], errors = [] } = await command(given);
     outside.print(`${inertJson(value)}\n`);
     for (const caution of intents.flatMap((intent) => findCautions(intent, { factory })))
@@ -199,12 +207,18 @@ function parseInput(text: string): unknown {
 function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["env"]): Client {
   if (baseUrl === undefined) throw new Misuse("--url is needed: the service's base address");
   const { EXECUTABLE_ADDRESS_API_KEY: apiKey, EXECUTABLE_ADDRESS_CLIENT_ID: clientId } = env;
+  const { EXECUTABLE_ADDRESS_REFERENCE_KEY: referenceKey } = env;
   try {
     const credential = { ...(apiKey && { apiKey }), ...(clientId && { clientId }) };
-    return createClient({ baseUrl, factory, ...credential });
+    return createClient({ baseUrl, factory, ...credential, ...(referenceKey && { referenceKey }) });
   } catch (error) {
     throw error instanceof TypeError ? new Misuse(error.message) : error;
   }
+}
+
+function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {
+  if (key && /^svc_ref_[0-9a-f]{64}$/.test(key)) return key;
+  throw new Misuse("EXECUTABLE_ADDRESS_REFERENCE_KEY: expected svc_ref_ and 64 hex digits");
 }
 
 /** One line a fault, and what helps to go on. */

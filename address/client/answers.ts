@@ -3,8 +3,8 @@
 // pass.
 
 import { InvalidError, quoted } from "../errors.ts";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { verifyRecord } from "../record.ts";
+import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
+import { makeRecord, verifyRecord } from "../record.ts";
 import type { AddressStatus, ServiceStatus } from "../status/shape.ts";
 import type { Check, Finding } from "./check.ts";
 import { UnprovenError } from "./errors.ts";
@@ -51,6 +51,19 @@ export function proveRecord(answer: unknown, address: Hex, trust: Trust): Addres
     if (!(error instanceof InvalidError)) throw error;
     throw new UnprovenError(`the answer does not prove ${address}`, { cause: error });
   }
+}
+
+/** The record of `wanted` with a salt that the service made. @throws {UnprovenError} */
+export function proveSalted(
+  answer: unknown,
+  wanted: Omit<Intent, "salt">,
+  trust: Trust,
+): AddressRecord {
+  const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
+  if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
+    throw new UnprovenError("the answer has no salt");
+  const { address } = makeRecord({ ...wanted, salt }, trust);
+  return proveRecord(answer, address, trust);
 }
 
 /** @throws {UnprovenError} */

@@ -6,12 +6,14 @@ import { formatAddress, parseAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/parse.ts";
+import { saltFor } from "../intent/reference.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import {
   type ChainList,
   proveChains,
   proveCheck,
   proveRecord,
+  proveSalted,
   proveSimulation,
   proveStatus,
 } from "./answers.ts";
@@ -22,11 +24,13 @@ import {
   type AddressQuery,
   type EventPage,
   type EventQuery,
+  type ListedAddress,
   proveAddressPage,
   proveEventPage,
+  proveListed,
   queryOf,
 } from "./lists.ts";
-import { type ClientOptions, parseOptions } from "./options.ts";
+import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
 import { type Request, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
 import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch.ts";
@@ -39,6 +43,7 @@ export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } fro
 export type {
   AddressPage,
   AddressQuery,
+  CreatedBy,
   EventPage,
   EventQuery,
   ListedAddress,
@@ -54,10 +59,15 @@ export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
 type CallOptions = { readonly signal?: AbortSignal };
 
 /**
- * `reference`: what the account calls the address, 1 to 128 printable characters. Another one for
- * the same intent replaces it.
+ * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
+ * it makes the salt of an intent without one, so that a repeat gives the same address; with
+ * `referenceKey` of the client the address is known before the service has answered. `again`: the
+ * reference of another address is meant to be used once more.
  */
-export type CreateOptions = CallOptions & { readonly reference?: string };
+export type CreateOptions = CallOptions & {
+  readonly reference?: string;
+  readonly again?: boolean;
+};
 
 /**
  * Every method rejects with a {@link ClientError}, which is one of {@link ServiceError} for a
@@ -71,6 +81,7 @@ export type Client = {
    * as it was sent, with the salt that was drawn for it.
    *
    * @throws {InvalidError} with every fault of the intent, before anything is sent
+   * @throws {ServiceError} `reference_in_use` where another address has the reference
    * @throws {UnprovenError} if the service answers another address than the intent's
    */
   create(intent: NewIntent, options?: CreateOptions): Promise<AddressRecord>;
@@ -96,6 +107,8 @@ export type Client = {
   status(address: Hex, options?: CallOptions): Promise<ServiceStatus | undefined>;
   /** A page of the account's addresses, as the service last saw them. Takes an API key. */
   addresses(query?: AddressQuery, options?: CallOptions): Promise<AddressPage>;
+  /** The account's own row of `address`; undefined where it created none. Takes an API key. */
+  mine(address: Hex, options?: CallOptions): Promise<ListedAddress | undefined>;
   /** A page of the account's events, oldest first, of the last 30 days. Takes an API key. */
   events(query?: EventQuery, options?: CallOptions): Promise<EventPage>;
   /** What executing `address` would do now, as the service's node computes it: no proof. */
@@ -122,7 +135,7 @@ export type Client = {
 
 /** @throws {TypeError} on options that cannot work or would give a secret away */
 export function createClient(options: ClientOptions): Client {
-  const { trust, credential, transport } = parseOptions(options);
+  const { trust, credential, transport, referenceKey } = parseOptions(options);
   const { keccak } = trust;
   const parse = (address: Hex) => parseAddress(address, { path: ["address"], keccak });
   const get = (path: string, { signal }: CallOptions = {}, headers: Headers = {}) =>
@@ -134,10 +147,11 @@ export function createClient(options: ClientOptions): Client {
     path: string,
     options: CallOptions | undefined,
     prove: (answer: unknown, asked: Hex) => T,
+    headers?: Headers,
   ): Promise<T | undefined> {
     const asked = parse(address);
     try {
-      return prove(await get(`/address/${asked}${path}`, options), asked);
+      return prove(await get(`/address/${asked}${path}`, options, headers), asked);
     } catch (error) {
       if (error instanceof ServiceError && isNothingThere(error)) return undefined;
       throw error;
@@ -165,11 +179,20 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
+  /** A server's reference makes the salt: here where the key is known, else at the service. */
+  async function create(intent: NewIntent, options: CreateOptions): Promise<AddressRecord> {
+    const { reference, again, ...rest } = options;
+    const path = `/address/create${queryOf({ reference, again: again ? "true" : undefined })}`;
+    const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
+    if (!isSaltMade || !(referenceKey || "Authorization" in credential))
+      return post(path, intent, rest, (answer, address) => proveRecord(answer, address, trust));
+    if (referenceKey !== undefined)
+      return create({ ...intent, salt: saltFor(reference, referenceKey) }, options);
+    return createSalted({ trust, credential, transport }, path, intent, rest);
+  }
+
   return {
-    create: (intent, { reference, ...options } = {}) =>
-      post(`/address/create${queryOf({ reference })}`, intent, options, (answer, address) =>
-        proveRecord(answer, address, trust),
-      ),
+    create: (intent, options = {}) => create(intent, options),
     check: (intent, options = {}) =>
       post("/address/check", intent, options, (answer, address) =>
         proveCheck(answer, address, trust),
@@ -179,6 +202,7 @@ export function createClient(options: ClientOptions): Client {
     chains: async (options) => proveChains(await get("/chains", options), trust),
     status: (address, options) => find(address, "/status", options, proveStatus),
     simulation: (address, options) => find(address, "/simulation", options, proveSimulation),
+    mine: (address, options) => find(address, "/mine", options, proveListed, credential),
     addresses: async (query = {}, options) =>
       proveAddressPage(await get(`/addresses${queryOf(query)}`, options, credential)),
     events: async (query = {}, options) =>
@@ -191,6 +215,23 @@ export function createClient(options: ClientOptions): Client {
       return waitForState(transport, parse(address), wanted, options);
     },
   };
+}
+
+/** The salt is the service's, which knows the account's reference key. */
+async function createSalted(
+  { trust, credential, transport }: Omit<Settings, "referenceKey">,
+  path: string,
+  intent: NewIntent,
+  { signal }: CallOptions,
+): Promise<AddressRecord> {
+  const { salt: _, ...wanted } = encodeNewIntent(intent, trust).intent;
+  const headers = { "Content-Type": "application/json", ...credential };
+  const body = JSON.stringify(wanted);
+  return proveSalted(
+    await send(transport, { method: "POST", path, headers, body, signal }),
+    wanted,
+    trust,
+  );
 }
 
 type Headers = Readonly<Record<string, string>>;

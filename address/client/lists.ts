@@ -4,6 +4,7 @@
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
 import { addressStatus } from "./answers.ts";
+import { UnprovenError } from "./errors.ts";
 import {
   address,
   amount,
@@ -38,10 +39,14 @@ export type AddressQuery = {
   readonly settledUntil?: string;
 };
 
+/** Anybody who reads the page has its client ID: take no reference of it for the server's. */
+export type CreatedBy = "api_key" | "client_id";
+
 export type ListedAddress = {
   address: Hex;
   recordUrl: string;
   reference: string | null;
+  createdBy: CreatedBy;
   createdAt: string;
   chainId: number;
   token: Hex;
@@ -71,11 +76,13 @@ export type ServiceEvent = {
     | "address.recovered"
     | "address.surplus"
     | "address.reverted";
+  version: number;
   /** When it was said, ISO 8601. */
   timestamp: string;
   data: {
     address: Hex;
     reference: string | null;
+    createdBy: CreatedBy;
     /** From 1, of the account's events about this address. */
     sequence: number;
     recordUrl: string;
@@ -98,22 +105,25 @@ export function queryOf(query: Readonly<Record<string, string | number | undefin
 
 const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
 
+const createdBy = matching(/^(api_key|client_id)$/);
+
+const listedAddress = object({
+  address,
+  recordUrl: text,
+  reference: orNull(text),
+  createdBy,
+  createdAt: time,
+  chainId: integer(1),
+  token: address,
+  amount,
+  state,
+  block: orNull(block),
+  transactionHash: orNull(hash),
+  settledAt: orNull(time),
+} satisfies Record<keyof ListedAddress, Shape>);
+
 const addressPage = object({
-  items: list(
-    object({
-      address,
-      recordUrl: text,
-      reference: orNull(text),
-      createdAt: time,
-      chainId: integer(1),
-      token: address,
-      amount,
-      state,
-      block: orNull(block),
-      transactionHash: orNull(hash),
-      settledAt: orNull(time),
-    } satisfies Record<keyof ListedAddress, Shape>),
-  ),
+  items: list(listedAddress),
   next: orNull(text),
 } satisfies Record<keyof AddressPage, Shape>);
 
@@ -122,10 +132,12 @@ const eventPage = object({
     object({
       id: text,
       type: matching(/^address\.[a-z_]+$/),
+      version: integer(1),
       timestamp: time,
       data: object({
         address,
         reference: orNull(text),
+        createdBy,
         sequence: integer(1),
         recordUrl: text,
         transactionHash: orNull(hash),
@@ -137,6 +149,13 @@ const eventPage = object({
   next: text,
   hasMore: (value) => typeof value === "boolean",
 } satisfies Record<keyof EventPage, Shape>);
+
+/** @throws {UnprovenError} also of another address than `asked` */
+export function proveListed(answer: unknown, asked: Hex): ListedAddress {
+  const row = shaped<ListedAddress>(answer, listedAddress, "row of an address");
+  if (row.address.toLowerCase() === asked.toLowerCase()) return row;
+  throw new UnprovenError("the answer is of another address");
+}
 
 /** @throws {UnprovenError} */
 export const proveAddressPage = (answer: unknown): AddressPage =>

@@ -77,6 +77,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
       address,
       recordUrl: `https://pay.example/v1/address/${address}`,
       reference: "order 7",
+      createdBy: "api_key",
       createdAt: "2026-11-01T10:00:00.000Z",
       chainId: sample.chainId,
       token: usdc,
@@ -95,6 +96,7 @@ export function eventPageOf(address: Hex): EventPage {
   const data = {
     address,
     reference: "order 7",
+    createdBy: "api_key" as const,
     sequence: 1,
     recordUrl: `https://pay.example/v1/address/${address}`,
     transactionHash: hash,
@@ -103,7 +105,7 @@ export function eventPageOf(address: Hex): EventPage {
   };
   const timestamp = "2026-11-01T10:05:00.000Z";
   return {
-    items: [{ id: "e1", type: "address.executed", timestamp, data }],
+    items: [{ id: "e1", type: "address.executed", version: 1, timestamp, data }],
     next: "n1",
     hasMore: false,
   };

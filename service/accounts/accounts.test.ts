@@ -14,7 +14,7 @@ import { accountCommands } from "./admin.ts";
 import { appendAudit } from "./audit.ts";
 import { digestOf, newApiKey } from "./credentials.ts";
 import { openHolders } from "./holders.ts";
-import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origin-list.ts";
+import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origins/origin-list.ts";
 import { rotateApiKey } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
 import { countUsage, listUsage } from "./usage.ts";

@@ -8,7 +8,8 @@ import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials } from "./account.ts";
 import type { Actor } from "./audit.ts";
 import { confirmName, findName, isPlainName } from "./names.ts";
-import { listOrigins, setOrigins } from "./origin-list.ts";
+import { listOrigins, setOrigins } from "./origins/origin-list.ts";
+import { rotateReferenceKey } from "./reference-keys.ts";
 import { rotateApiKey, rotateClientId } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
 import { isEmail, openSignIn } from "./sign-in.ts";
@@ -96,6 +97,16 @@ export const accountCommands: Command[] = [
       const rotated = await rotateApiKey(db, accountId, apiKey?.prefix ?? null, operator());
       if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
       return { apiKey: rotated.apiKey };
+    },
+  },
+  {
+    words: "reference-key rotate",
+    options: account,
+    async run({ store: { db } }, { options }) {
+      const { accountId } = await accountOf(db, options);
+      const rotated = await rotateReferenceKey(db, accountId, operator());
+      if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
+      return rotated;
     },
   },
   {

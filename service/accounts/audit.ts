@@ -19,6 +19,7 @@ export type AuditEvent =
   | "api_key_rotated"
   | "client_id_created"
   | "client_id_rotated"
+  | "reference_key_rotated"
   | "origin_added"
   | "origin_removed"
   | "origins_set"

@@ -2,6 +2,7 @@
 
 import type { AddressStatus, EventReference } from "executable-address/status";
 import type { EventType } from "./changes.ts";
+import type { CreatedBy } from "./references.ts";
 
 /** Bytes of a body, at most. */
 export const eventBytesMax = 20_000;
@@ -11,6 +12,8 @@ const recoveriesMax = 30;
 type EventData = {
   address: string;
   reference: string | null;
+  /** A reference by `client_id` is the word of whoever read the page. */
+  createdBy: CreatedBy;
   /** From 1, of this account's events about this address. */
   sequence: number;
   /** Where the record is, to be verified by whoever reads it. */
@@ -22,13 +25,23 @@ type EventData = {
   recoveriesOmitted: number;
 };
 
-export type EventBody = { id: string; type: EventType; timestamp: string; data: EventData };
+/** Raised when a field changes its meaning; new fields do not. */
+const version = 1;
+
+export type EventBody = {
+  id: string;
+  type: EventType;
+  version: number;
+  timestamp: string;
+  data: EventData;
+};
 
 type Told = {
   id: string;
   type: EventType;
   atMs: number;
   reference: string | null;
+  createdBy: CreatedBy;
   sequence: number;
   publicUrl: string;
 };
@@ -40,10 +53,12 @@ export function eventBody(told: Told, status: AddressStatus): string {
   const body: EventBody = {
     id: told.id,
     type: told.type,
+    version,
     timestamp: new Date(told.atMs).toISOString(),
     data: {
       address,
       reference: told.reference,
+      createdBy: told.createdBy,
       sequence: told.sequence,
       recordUrl: `${told.publicUrl}/v1/address/${address}`,
       transactionHash: transactionOf(told.type, status),

@@ -3,6 +3,7 @@
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
+import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
 import { chainIdOf, expirationOf, termsHead, tokenOf } from "./terms-head.ts";
 
 type AddressFilter = {
@@ -36,6 +37,7 @@ export type ListedAddress = {
   /** The fixed part of the terms, 256 bytes. Unverified. */
   termsHead: Buffer;
   reference: string | null;
+  createdBy: CreatedBy;
   state: string;
   block: { number: number; hash: string; timestamp: number } | null;
   transactionHash: string | null;
@@ -79,6 +81,17 @@ export async function listAddresses(
   return { items, next: cursor };
 }
 
+/** One address of the account; undefined where it has not created it. @param address 20 bytes */
+export async function findListed(
+  db: Kysely<Tables>,
+  { accountId, address, nowMs }: { accountId: string; address: Buffer; nowMs: number },
+): Promise<ListedAddress | undefined> {
+  const from = sql`owners a where a.account_id = ${accountId} and a.address = ${address}`;
+  const query = { accountId, order: "newest" as const, limit: 1, nowMs };
+  const [row] = await readRows(db, query, { at: "created_at", from, answers: 0 }, 1);
+  return row && itemOf(row, nowMs);
+}
+
 /** The filters that are set, but for the bounds of the walk itself. */
 const filtersOf = ({ state, token, chainId, reference }: AddressFilter) =>
   [state, token, chainId, reference].filter((each) => each !== undefined);
@@ -112,6 +125,7 @@ type Row = {
   created_at: number;
   head: Uint8Array;
   reference: string | null;
+  by_client_id: number | null;
   state: string | null;
   block_number: number | null;
   block_hash: string | null;
@@ -144,6 +158,7 @@ async function readRows(
   // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
     select page.address, page.walk_at, ${termsHead(sql`r.terms`)} as head, n.reference,
+      ${byClientId(sql`${accountId}`)} as by_client_id,
       case when r.account_id = ${accountId} then r.created_at else l.created_at end as created_at,
       w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
     from (select a.address, ${at} as walk_at from ${walk.from}
@@ -165,6 +180,7 @@ function itemOf(row: Row, nowMs: number): ListedAddress {
     createdAtMs: Number(row.created_at),
     termsHead: head,
     reference: row.reference,
+    createdBy: createdByOf(row.by_client_id),
     ...seen,
     state: stateNow(seen.state, expirationOf(head), nowMs),
   };

@@ -123,7 +123,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const record = await world.newRecord();
       const account = await create(record);
       const address = fromHex(record.address);
-      await referenceWriter(store)({ accountId: account, address, reference: "order-42" });
+      await referenceWriter(store)({
+        ...{ accountId: account, address, reference: "order-42" },
+        ...{ isClientId: false, isAgain: false },
+      });
       await world.pay(record.address, 130n);
       await mark(record.address);
       await pass();

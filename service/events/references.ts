@@ -1,54 +1,118 @@
-// References: what an account calls an address, such as its order number. It is not part of the
-// terms, and only the account sees it.
+// References: what an account calls an address, such as its order number. Only the account sees
+// them. Those of pages (by client ID) stand apart from those of servers (by API key): a client ID
+// is public, so what it says must never pass for what the server said.
 
-import { InvalidError } from "executable-address";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import { type Together, together } from "../flow/together.ts";
 import { type Store, UnavailableError } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 
-/** `address` 20 bytes. */
-type NewReference = { accountId: string; address: Uint8Array; reference: string };
+/** `address` 20 bytes; `isAgain` where another address may have the reference already. */
+export type NewReference = {
+  accountId: string;
+  address: Uint8Array;
+  reference: string;
+  isClientId: boolean;
+  isAgain: boolean;
+};
 
-/** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
-const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
-/** Of one commit, for which creates wait. */
-const groupSizeMax = 128;
+/** Which credential made an address and named it, as rows, events and webhooks say. */
+export type CreatedBy = "api_key" | "client_id";
 
-/** @throws {InvalidError} unless it is 1 to 128 printable characters (code points) */
-export function parseReference(value: unknown): string {
-  if (typeof value === "string" && printable.test(value)) return value;
-  const message = "expected one reference of 1 to 128 printable characters";
-  throw new InvalidError([{ path: ["reference"], code: "malformed_reference", message }]);
-}
+export const createdByOf = (by_client_id: number | null): CreatedBy =>
+  by_client_id === 1 ? "client_id" : "api_key";
 
 /**
- * Resolves when the reference is durable; an earlier one of the account for this address is
- * replaced. Those that arrive together share one commit. The address must be the account's.
+ * In SQL: 1 where a client ID named the address, or made it and nobody named it.
+ *
+ * @param row of `address_references` (`n`), `records` (`r`) and `later_owners` (`l`), joined for
+ *   one account and address
  */
-export function referenceWriter({ db }: Pick<Store, "db">): Together<NewReference, undefined> {
+export const byClientId = (accountId: ReturnType<typeof sql>) =>
+  sql<number>`coalesce(n.by_client_id,
+    case when r.account_id = ${accountId} then r.by_client_id else l.by_client_id end)`;
+
+/** `in_use`: of another address, 20 bytes; `not_yours`: a client ID names only what it made. */
+export type Referred = "kept" | { in_use: Buffer } | "not_yours";
+
+/** Rows of one commit. Creates wait for a commit. */
+const groupSizeMax = 128;
+
+/**
+ * Resolves when the reference is durable, or says why it is not kept. An API key replaces an
+ * earlier reference of the address; a client ID only names an address that it made and that has no
+ * reference. Calls that arrive together share one commit. The address must be the account's.
+ */
+export function referenceWriter({ db }: Pick<Store, "db">): Together<NewReference, Referred> {
   return together(
     async (rows: NewReference[]) => {
-      // In the order of their keys, so that two servers never wait in a circle.
-      const inOrder = rows.toSorted((a, b) => Buffer.compare(a.address, b.address));
+      // In the order of their keys, so that two servers do not wait in a circle.
+      const order = (row: NewReference) => `${row.accountId} ${row.reference}`;
+      const inOrder = rows.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
       try {
-        await db.transaction().execute(async (transaction) => {
-          for (const { accountId, address, reference } of inOrder) {
-            await sql`insert into address_references (account_id, address, reference, created_at)
-            select account_id, address, ${reference}, created_at from owners
-            where account_id = ${accountId} and address = ${address}
-            on conflict (account_id, address) do update set reference = excluded.reference`.execute(
-              transaction,
-            );
-          }
+        return await db.transaction().execute(async (transaction) => {
+          const referred = new Map<NewReference, Referred>();
+          for (const row of inOrder) referred.set(row, await refer(transaction, row));
+          return rows.map((row) => referred.get(row)!);
         });
       } catch (cause) {
         throw new UnavailableError("the reference was not kept", { cause });
       }
-      return rows.map(() => undefined);
     },
     { sizeMax: groupSizeMax },
   );
+}
+
+async function refer(db: Transaction<Tables>, row: NewReference): Promise<Referred> {
+  const { accountId, address, reference } = row;
+  const [by, again] = [row.isClientId ? 1 : 0, row.isAgain ? 1 : 0];
+  const { numAffectedRows = 0n } = await sql`insert into address_references
+      (account_id, address, reference, created_at, by_client_id, is_again)
+    select account_id, address, ${reference}, created_at, ${by}, ${again}
+    from ${mayName(row)} where account_id = ${accountId} and address = ${address}
+    on conflict do nothing`.execute(db);
+  if (numAffectedRows > 0n) return "kept";
+  const named = await db
+    .selectFrom("address_references")
+    .select(["reference", "by_client_id"])
+    .where("account_id", "=", accountId)
+    .where("address", "=", Buffer.from(address))
+    .executeTakeFirst();
+  if (named?.reference === reference && named.by_client_id === by) return "kept";
+  const holder = await findHolder(db, row);
+  if (holder && !holder.equals(address) && !row.isAgain) return { in_use: holder };
+  if (!named || row.isClientId) return "not_yours";
+  await db
+    .updateTable("address_references")
+    .set({ reference, by_client_id: by, is_again: again })
+    .where("account_id", "=", accountId)
+    .where("address", "=", Buffer.from(address))
+    .execute();
+  return "kept";
+}
+
+/** The rows of owners that this credential may name. */
+const mayName = ({ isClientId }: NewReference) =>
+  isClientId
+    ? sql`(select account_id, address, created_at from records where by_client_id = 1
+        union all select account_id, address, created_at from later_owners
+        where by_client_id = 1) made`
+    : sql`owners`;
+
+/** The address of the account that first got this reference by this kind of credential. */
+export async function findHolder(
+  db: Kysely<Tables>,
+  { accountId, reference, isClientId }: Omit<NewReference, "address" | "isAgain">,
+): Promise<Buffer | undefined> {
+  const holder = await db
+    .selectFrom("address_references")
+    .select("address")
+    .where("account_id", "=", accountId)
+    .where("reference", "=", reference)
+    .where("by_client_id", "=", isClientId ? 1 : 0)
+    .where("is_again", "=", 0)
+    .executeTakeFirst();
+  return holder && Buffer.from(holder.address);
 }
 
 /** By address, 40 hex digits; those without one are left out. */
@@ -73,4 +137,19 @@ export async function findReferences(
   return new Map(
     rows.map(({ address, reference }) => [Buffer.from(address).toString("hex"), reference]),
   );
+}
+
+/** Whether the account created `address` before. */
+export async function isOwned(
+  db: Kysely<Tables>,
+  accountId: string,
+  address: Uint8Array,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom("owners")
+    .select("address")
+    .where("account_id", "=", accountId)
+    .where("address", "=", Buffer.from(address))
+    .executeTakeFirst();
+  return found !== undefined;
 }

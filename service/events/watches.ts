@@ -10,6 +10,7 @@ import { eventBody } from "./body.ts";
 import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
+import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
 
 /**
  * An account's address whose status is to be read. `terms` unverified; `confirmations` the
@@ -20,6 +21,7 @@ export type Watch = {
   address: Buffer;
   terms: Buffer;
   reference: string | null;
+  createdBy: CreatedBy;
   confirmations: number;
   version: number;
   sequence: number;
@@ -86,6 +88,10 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     .leftJoin("address_references as n", (join) =>
       join.onRef("n.account_id", "=", "w.account_id").onRef("n.address", "=", "w.address"),
     )
+    .leftJoin("later_owners as l", (join) =>
+      join.onRef("l.account_id", "=", "w.account_id").onRef("l.address", "=", "w.address"),
+    )
+    .select(byClientId(sql`w.account_id`).as("by_client_id"))
     .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
     .select(["r.terms", "n.reference"])
     .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
@@ -102,6 +108,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     address: Buffer.from(row.address),
     terms: Buffer.from(row.terms),
     reference: row.reference,
+    createdBy: createdByOf(row.by_client_id),
     confirmations: Number(row.confirmations),
     version: row.version,
     sequence: row.sequence,
@@ -151,11 +158,11 @@ function saveSome(
       if (sum) sums.push(sum);
       if (types.length === 0) continue;
       const last = await nextPosition(transaction, watch.accountId, types.length);
-      const { accountId, address, reference } = watch;
+      const { accountId, address, reference, createdBy } = watch;
       const rows = types.map((type, index) => {
         const id = `evt_${randomBytes(16).toString("hex")}`;
         const sequence = watch.sequence + 1 + index;
-        const told = { id, type, atMs: nowMs, reference, sequence, publicUrl };
+        const told = { id, type, atMs: nowMs, reference, createdBy, sequence, publicUrl };
         const position = last - types.length + 1 + index;
         return {
           row: { position, id, type, address, sequence, created_at: nowMs },

@@ -14,7 +14,7 @@ import { mountDashboard } from "./dashboard/dashboard.ts";
 import type { Intents } from "./dashboard/intents.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { parseJsonBody } from "./input/body.ts";
-import { addresses } from "./lists/addresses.ts";
+import { addresses, mine } from "./lists/addresses.ts";
 import { accountEvents } from "./lists/events.ts";
 import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
@@ -96,6 +96,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
   at("/address/:address/simulation", { GET: simulation(parts, statuses) });
+  at("/address/:address/mine", { GET: mine(parts) });
   at("/addresses", { GET: addresses(parts) });
   at("/events", { GET: accountEvents(parts) });
   at("/chains", { GET: chains(parts) });

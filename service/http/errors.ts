@@ -16,6 +16,7 @@ export const statuses = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  reference_in_use: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,

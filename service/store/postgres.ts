@@ -156,6 +156,7 @@ async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[])
       later.map((row) => row.accountId),
       later.map((row) => row.address),
       later.map((row) => row.createdAtMs),
+      later.map((row) => (row.isClientId ? 1 : 0)),
     ]);
   }
   return rows.map((row) => (isSame(row) ? undefined : otherTerms(row.address)));
@@ -167,8 +168,8 @@ const insertRecords = `
   on conflict do nothing`;
 
 const insertLaterOwners = `
-  insert into later_owners (account_id, address, created_at)
-  select * from unnest($1::text[], $2::bytea[], $3::bigint[])
+  insert into later_owners (account_id, address, created_at, by_client_id)
+  select * from unnest($1::text[], $2::bytea[], $3::bigint[], $4::smallint[])
   on conflict do nothing`;
 
 /**

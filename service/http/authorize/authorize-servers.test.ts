@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { policies } from "../../accounts/limits.ts";
 import { openAccounts } from "../../accounts/open.ts";
-import { addOrigin, removeOrigin } from "../../accounts/origin-list.ts";
+import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
 import { rotateApiKey } from "../../accounts/rotate.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";

@@ -4,11 +4,12 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
-import { type LimitVerdict, policies } from "../../accounts/limits.ts";
-import { findAllowing } from "../../accounts/origins.ts";
+import { policies, readPolicy } from "../../accounts/limits.ts";
+import { findAllowing } from "../../accounts/origins/origins.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
+import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
 type Caller = { accountId: string; kind: CredentialKind };
@@ -58,14 +59,9 @@ export async function authorize(
       ? await useClientId(clientIds[0] as string, origins, reply, parts, use)
       : await useApiKey(authorizations[0], origins, reply, parts, use);
 
-  const policy = policies[caller.kind];
-  const verdict = await parts.accounts.limiter.take(`${policy.name} ${caller.accountId}`, policy);
-  const headers = limitHeaders(verdict, caller.kind);
-  if (!verdict.admitted) {
-    const wait = headers["retry-after"];
-    throw new Refusal("rate_limited", `over the limit: try again in ${wait} s`, { headers });
-  }
-  reply.headers(headers);
+  const isRead = use === "read" && caller.kind === "apiKey";
+  const policy = isRead ? readPolicy : policies[caller.kind];
+  reply.headers(await spend(parts.accounts.limiter, policy, caller.accountId, "over the limit"));
   return caller;
 }
 
@@ -172,25 +168,3 @@ function countWhenAnswered(
     accounts.usage.count({ ...caller, digest, atMs: now() }, outcome);
   });
 }
-
-/**
- * The fields of draft-ietf-httpapi-ratelimit-headers: the burst `q` is whole again after `w`
- * seconds of rest; `r` requests are left now, and in `t` seconds all of them. After a refusal `t`
- * names the moment that `Retry-After` names: the next request is admitted then.
- */
-function limitHeaders(verdict: LimitVerdict, kind: CredentialKind): Record<string, string> {
-  const { remaining, resetMs, retryMs, admitted } = verdict;
-  const { name } = policies[kind];
-  const seconds = admitted ? Math.ceil(resetMs / 1000) : Math.max(1, Math.ceil(retryMs / 1000));
-  return {
-    "ratelimit-policy": policyHeaders[kind],
-    ratelimit: `"${name}";r=${remaining};t=${seconds}`,
-    ...(!admitted && { "retry-after": String(seconds) }),
-  };
-}
-
-const policyHeader = (kind: CredentialKind) => {
-  const { name, burst, intervalMs } = policies[kind];
-  return `"${name}";q=${burst};w=${(burst * intervalMs) / 1000}`;
-};
-const policyHeaders = { apiKey: policyHeader("apiKey"), clientId: policyHeader("clientId") };

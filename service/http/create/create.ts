@@ -4,15 +4,14 @@
 import { deriveAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { perDay } from "../../accounts/limits.ts";
-import { parseReference, referenceWriter } from "../../events/references.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody } from "../errors.ts";
+import { missingBody, Refusal } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { parseNewIntent } from "./new-intent.ts";
+import { type Creator, openReferences, referenceOf } from "./reference.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -20,8 +19,6 @@ declare module "fastify" {
     caller?: Awaited<ReturnType<typeof authorize>>;
   }
 }
-
-type Creator = { accountId: string; isClientId: boolean; reference: string | undefined };
 
 /**
  * Resolves when the record is durable, and its reference where there is one.
@@ -36,13 +33,15 @@ export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
-  const references = referenceWriter(store);
-  return async (body, { accountId, isClientId, reference }) => {
-    const { intent, terms } = parseNewIntent(body, parts);
+  const references = openReferences(parts);
+  return async (body, by) => {
+    const { accountId, isClientId } = by;
+    const { intent, terms } = await references.parse(body, by);
     const address = deriveAddress(terms, { factory, keccak });
     await bound(accountId);
+    await references.assertFree(address, by);
     await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
-    if (reference !== undefined) await references({ accountId, address, reference });
+    await references.keep(address, by);
     return recordJson(address, terms, intent, parts);
   };
 }
@@ -56,10 +55,11 @@ function boundPerDay({ accounts, limits }: Parts) {
     spend(accounts.limiter, policy, accountId, `over ${most} addresses a day`);
 }
 
-/** The reference that a query gives an address. @throws {InvalidError} */
-export function referenceOf({ query }: FastifyRequest): string | undefined {
-  const { reference } = query as { reference?: unknown };
-  return reference === undefined ? undefined : parseReference(reference);
+/** Repeating a create is safe without it. @throws {Refusal} rather than ignore what is relied on */
+function refuseIdempotencyKey(request: FastifyRequest): void {
+  if (request.headers["idempotency-key"] === undefined) return;
+  const cure = "a create may be repeated as it is: send the intent with its salt, or a reference";
+  throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
 }
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
@@ -75,8 +75,9 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
     async handler(request, reply) {
       admission.begin(request);
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      refuseIdempotencyKey(request);
       const { accountId, kind } = request.caller as NonNullable<typeof request.caller>;
-      const by = { accountId, isClientId: kind === "clientId", reference: referenceOf(request) };
+      const by = { accountId, isClientId: kind === "clientId", ...referenceOf(request) };
       const record = await createRecord(request.body, by);
       reply.header("content-type", "application/json; charset=utf-8");
       return record;

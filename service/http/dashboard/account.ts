@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { type Account, findCredentials } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
+import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { Refusal } from "../errors.ts";
@@ -58,6 +59,12 @@ export function mountAccount(
     const { clientId } = parseInput(clientIdInput, request.body);
     const actor = actorOf(request, parts);
     const rotated = await rotateClientId(db, accountIdOf(request), clientId, actor);
+    if (!rotated) throw conflict();
+    return rotated;
+  });
+
+  app.post("/credentials/reference-key/rotate", async (request) => {
+    const rotated = await rotateReferenceKey(db, accountIdOf(request), actorOf(request, parts));
     if (!rotated) throw conflict();
     return rotated;
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { originsMax } from "../../accounts/origins.ts";
+import { originsMax } from "../../accounts/origins/origins.ts";
 import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { type Browser, openBrowser } from "../../testing/browser.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";

@@ -3,7 +3,8 @@
 
 import type { FastifyInstance } from "fastify";
 import type { CheckIntent } from "../create/check.ts";
-import { type CreateRecord, referenceOf } from "../create/create.ts";
+import type { CreateRecord } from "../create/create.ts";
+import { referenceOf } from "../create/reference.ts";
 import { accountIdOf } from "./session.ts";
 
 export type Intents = { check: CheckIntent; create: CreateRecord };
@@ -18,7 +19,7 @@ export function mountIntents(app: FastifyInstance, { check, create }: Intents): 
 
   app.post("/addresses", async (request, reply) => {
     const by = { accountId: accountIdOf(request), isClientId: false };
-    const record = await create(request.body, { ...by, reference: referenceOf(request) });
+    const record = await create(request.body, { ...by, ...referenceOf(request) });
     reply.header("content-type", json);
     return record;
   });

@@ -8,8 +8,13 @@ import {
   addOrigin,
   listOrigins,
   removeOrigin,
-} from "../../accounts/origin-list.ts";
-import { explainOrigin, findAllowing, judgeOrigin, originsMax } from "../../accounts/origins.ts";
+} from "../../accounts/origins/origin-list.ts";
+import {
+  explainOrigin,
+  findAllowing,
+  judgeOrigin,
+  originsMax,
+} from "../../accounts/origins/origins.ts";
 import { parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";

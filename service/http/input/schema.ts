@@ -2,6 +2,7 @@
 // its path. And times as their JSON has them: ISO 8601 outside, Unix milliseconds inside.
 
 import { InvalidError, type Issue } from "executable-address";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 
 /**
@@ -22,6 +23,23 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   const issues = nulsIn(parsed.data, []);
   if (issues.length > 0) throw new InvalidError(issues);
   return parsed.data;
+}
+
+/**
+ * What the schema makes of a request's query.
+ *
+ * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8: the framework
+ *   would take them as they stand
+ */
+export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: FastifyRequest) {
+  const { url = "" } = request.raw;
+  try {
+    if (url.includes("%")) decodeURIComponent(url.slice(url.indexOf("?")));
+  } catch {
+    const message = "expected percent-encoded UTF-8";
+    throw new InvalidError([{ path: ["query"], code: "bad_escape", message }]);
+  }
+  return parseInput(schema, request.query);
 }
 
 /** As deep as the schema of what was parsed. */

@@ -1,10 +1,13 @@
-// GET /addresses: spec/service.md, "Lists". The account's own addresses, with what was last seen.
+// GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". The account's own
+// addresses, with what was last seen.
 
 import { formatAddress, parseAddress } from "executable-address";
 import { z } from "zod";
-import { type ListedAddress, listAddresses } from "../../events/list-addresses.ts";
+import { findListed, type ListedAddress, listAddresses } from "../../events/list-addresses.ts";
 import { amountOf, chainIdOf, tokenOf } from "../../events/terms-head.ts";
-import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { Refusal } from "../errors.ts";
+import { integerInput, parseQuery, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { addressDigits, addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
@@ -17,7 +20,11 @@ const input = z.strictObject({
   state: stateInput.optional(),
   token: z.string().max(100).optional(),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
-  reference: z.string().max(300).optional(),
+  reference: z
+    .string()
+    .max(300)
+    .transform((text) => text.trim().normalize("NFC"))
+    .optional(),
   createdFrom: timeInput.optional(),
   createdUntil: timeInput.optional(),
   settledFrom: timeInput.optional(),
@@ -29,7 +36,7 @@ export function addresses(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      const { cursor, token, ...asked } = parseInput(input, request.query);
+      const { cursor, token, ...asked } = parseQuery(input, request);
       const { accountId } = request.caller!;
       const { items, next } = await listAddresses(store.db, {
         ...asked,
@@ -47,6 +54,23 @@ export function addresses(parts: Parts): Route {
   };
 }
 
+/** The row that the list has of one address. */
+export function mine(parts: Parts): Route {
+  const { store, keccak, publicUrl } = parts;
+  return {
+    before: [apiKeyOnly(parts)],
+    async handler(request, reply) {
+      parseQuery(z.strictObject({}), request);
+      const address = Buffer.from(addressDigits(addressOf(request)), "hex");
+      const { accountId } = request.caller!;
+      const item = await findListed(store.db, { accountId, address, nowMs: parts.now() });
+      if (!item) throw new Refusal("not_found", "the account has not created this address");
+      reply.header("cache-control", "no-store");
+      return shown(item, keccak, publicUrl);
+    },
+  };
+}
+
 function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) {
   const { termsHead } = item;
   const address = formatAddress(item.address, keccak);
@@ -54,6 +78,7 @@ function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) 
     address,
     recordUrl: `${publicUrl}/v1/address/${address}`,
     reference: item.reference,
+    createdBy: item.createdBy,
     createdAt: toIso(item.createdAtMs),
     chainId: chainIdOf(termsHead),
     token: formatAddress(tokenOf(termsHead), keccak),

@@ -3,7 +3,7 @@
 
 import { z } from "zod";
 import { listEvents } from "../../events/list.ts";
-import { integerInput, parseInput } from "../input/schema.ts";
+import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
@@ -21,7 +21,7 @@ export function accountEvents(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      const { cursor, limit } = parseInput(input, request.query);
+      const { cursor, limit } = parseQuery(input, request);
       const { accountId } = request.caller!;
       const found = await listEvents(parts.store.db, {
         accountId,

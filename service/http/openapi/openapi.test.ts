@@ -8,7 +8,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
-import { addOrigin } from "../../accounts/origin-list.ts";
+import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { headMsMax } from "../../chain/status/shared-head.ts";
 import { eventBody } from "../../events/body.ts";
 import { CorruptError, UnavailableError } from "../../store/store.ts";
@@ -44,6 +44,9 @@ after(async () => {
   await service.close();
   await world.stop();
 });
+
+/** What takes an API key and reads the account's own. */
+const owned = ["/addresses", "/events", "/address/{address}/mine"];
 
 /** Judges the answer to `request`, which must have `status`. */
 async function expect(
@@ -200,13 +203,21 @@ describe("answers are as described, no header and no field besides", () => {
     const payload = JSON.stringify(newIntent());
     const headers = { "content-type": "application/json", authorization };
     const url = "/v1/address/create?reference=order-42";
-    await expect(200, "/address/create", { method: "POST", url, headers, payload });
+    const post = { method: "POST", url, headers, payload } as const;
+    const created = await expect(200, "/address/create", post);
     await withEvent(accountId);
     const { clientId } = await newClientId(service);
-    for (const path of ["/addresses", "/events"]) {
-      const page = (await expect(200, path, { headers: { authorization } })).json();
-      assert.equal(page.items.length, 1);
-      await expect(400, path, { url: `/v1${path}?limit=0`, headers: { authorization } });
+    const other = JSON.stringify(newIntent());
+    await expect(409, "/address/create", { method: "POST", url, headers, payload: other });
+    address = created.json().address;
+    const unmade = `/v1/address/${strange}/mine`;
+    await expect(404, "/address/{address}/mine", { url: unmade, headers: { authorization } });
+    for (const path of owned) {
+      const isPage = !path.includes("{address}");
+      const answer = (await expect(200, path, { headers: { authorization } })).json();
+      if (isPage) assert.equal(answer.items.length, 1);
+      const wrong = isPage ? `${path}?limit=0` : "/address/0x12/mine";
+      await expect(400, path, { url: `/v1${wrong}`, headers: { authorization } });
       await expect(401, path, {});
       await expect(403, path, { headers: { "x-client-id": clientId, origin } });
       const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
@@ -215,7 +226,7 @@ describe("answers are as described, no header and no field besides", () => {
     const { accounts } = service.parts;
     const { take } = accounts.limiter;
     const { findApiKey } = accounts.holders;
-    for (const path of ["/addresses", "/events"]) {
+    for (const path of owned) {
       accounts.limiter.take = () => Promise.reject(new Error("lost"));
       await expect(500, path, { headers: { authorization } });
       accounts.limiter.take = take;
@@ -225,7 +236,7 @@ describe("answers are as described, no header and no field besides", () => {
     }
     const verdict = { admitted: false, remaining: 0, resetMs: 2000, retryMs: 20 };
     accounts.limiter.take = async () => verdict;
-    for (const path of ["/addresses", "/events"]) {
+    for (const path of owned) {
       await expect(429, path, { headers: { authorization } });
     }
     accounts.limiter.take = take;
@@ -290,7 +301,7 @@ describe("answers are as described, no header and no field besides", () => {
   test("400, 404 and 431 of whatever is asked about an address", async () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
     for (const path of Object.keys(document.paths)) {
-      if (!path.includes("{address}")) continue;
+      if (!path.includes("{address}") || owned.includes(path)) continue;
       await expect(400, path, { url: `/v1${path.replace("{address}", "0x12")}` });
       await expect(404, path, { url: `/v1${path.replace("{address}", strange)}` });
       await expect(431, path, { headers: many });
@@ -301,7 +312,9 @@ describe("answers are as described, no header and no field besides", () => {
   test("500 where a record is not what it was, 503 where the store does not answer", async () => {
     const failing = await startApp();
     const { store } = failing.parts;
-    const paths = Object.keys(document.paths).filter((path) => path.includes("{address}"));
+    const paths = Object.keys(document.paths).filter(
+      (path) => path.includes("{address}") && !owned.includes(path),
+    );
     store.findTerms = async () => new Uint8Array(32);
     store.findRecord = () => Promise.reject(new CorruptError("not served"));
     store.saveRecord = () => Promise.reject(new Error("a fault"));
@@ -388,7 +401,8 @@ async function withEvent(accountId: string) {
     recoveries: [],
   };
   const told = { id: `evt_${"0".repeat(32)}`, type: "address.funded", atMs: 1 } as const;
-  const about = { reference: null, sequence: 1, publicUrl: "https://pay.example" };
+  const of = { reference: null, createdBy: "api_key" } as const;
+  const about = { ...of, sequence: 1, publicUrl: "https://pay.example" };
   const row = { id: told.id, type: told.type, created_at: 1, position: 1, sequence: 1 };
   await service.parts.store.db
     .insertInto("events")

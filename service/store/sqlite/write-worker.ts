@@ -34,7 +34,7 @@ const held = database.prepare<[Uint8Array], { terms: Buffer; accountId: string }
   "select terms, account_id as accountId from records where address = ?",
 );
 const insertLater = database.prepare(
-  `insert into later_owners (account_id, address, created_at) values (?, ?, ?)
+  `insert into later_owners (account_id, address, created_at, by_client_id) values (?, ?, ?, ?)
      on conflict do nothing`,
 );
 
@@ -48,7 +48,8 @@ function save(group: Group): number[] {
     if (insert.run(address, terms, accountId, createdAtMs, byClientId).changes > 0) return;
     const first = held.get(address);
     if (!first?.terms.equals(terms)) others.push(index);
-    else if (first.accountId !== accountId) insertLater.run(accountId, address, createdAtMs);
+    else if (first.accountId !== accountId)
+      insertLater.run(accountId, address, createdAtMs, byClientId);
   });
   return others;
 }

@@ -28,6 +28,8 @@ export type AccountTables = {
     rotated_at: number | null;
     last_used_at: number | null;
   };
+  /** `key` is `svc_ref_` and 64 hex digits; the highest `number` makes salts. */
+  reference_keys: { account_id: string; number: number; key: string; created_at: number };
   /** `origin` in canonical form. */
   origins: { account_id: string; origin: string; created_at: number };
   /** The name under which payers read of an account, once the operator has confirmed it. */
@@ -70,6 +72,9 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create table client_ids (account_id text primary key not null references accounts (id),
         digest ${bytes} not null unique, client_id text not null, created_at bigint not null,
         rotated_at bigint, last_used_at bigint)`,
+    sql`create table reference_keys (account_id text not null references accounts (id),
+        number bigint not null, key text not null, created_at bigint not null,
+        primary key (account_id, number))`,
     sql`create table origins (account_id text not null references accounts (id),
         origin text not null, created_at bigint not null, primary key (account_id, origin))`,
     sql`create table account_names (account_id text primary key not null references accounts (id),

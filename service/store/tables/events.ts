@@ -7,13 +7,15 @@ import type { Bytes, Dialect, Statement } from "../dialect.ts";
 export type EventTables = {
   /**
    * What an account calls its addresses: one for each that has one. `created_at` is the owner's,
-   * as in owners.
+   * as in owners. `is_again` is 1 where another address has the reference too, as was meant.
    */
   address_references: {
     account_id: string;
     address: Bytes;
     reference: string;
     created_at: number;
+    by_client_id: number;
+    is_again: number;
   };
   /**
    * One for each account and address once money was seen to come. `state` to `settled_at` are
@@ -85,9 +87,12 @@ export function statements(dialect: Dialect): Statement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table address_references (account_id text not null, address ${bytes} not null,
-        reference text not null, created_at bigint not null, primary key (account_id, address))`,
+        reference text not null, created_at bigint not null, by_client_id smallint not null,
+        is_again smallint not null, primary key (account_id, address))`,
     sql`create index address_references_reference
         on address_references (account_id, reference, created_at, address)`,
+    sql`create unique index address_references_once
+        on address_references (account_id, by_client_id, reference) where is_again = 0`,
     sql`create table watches (account_id text not null, address ${bytes} not null,
         chain_id bigint not null, token ${bytes} not null, created_at bigint not null,
         marked_block bigint not null, due_block bigint, look_at bigint, looks bigint not null,

@@ -16,7 +16,7 @@ export type RecordTables = {
     by_client_id: Generated<number>;
   };
   /** Accounts that created what another had created before. */
-  later_owners: Owner;
+  later_owners: Owner & { by_client_id: number };
   /** A view of both: every account that created an address, since its own first create. */
   owners: Owner;
 };
@@ -35,7 +35,8 @@ export function statements(dialect: Dialect): Statement[] {
         by_client_id smallint not null default 0)`,
     sql`create index records_newest on records (account_id, created_at, address)`,
     sql`create table later_owners (account_id text not null, address ${bytes} not null,
-        created_at bigint not null, primary key (account_id, address))`,
+        created_at bigint not null, by_client_id smallint not null,
+        primary key (account_id, address))`,
     sql`create index later_owners_newest on later_owners (account_id, created_at, address)`,
     sql`create view owners as select account_id, address, created_at from records
         union all select account_id, address, created_at from later_owners`,

@@ -9,7 +9,12 @@ import { createAccount, findAccount, findCredentials } from "../../accounts/acco
 import { listAudit } from "../../accounts/audit.ts";
 import { confirmName, findName } from "../../accounts/names.ts";
 import { openAccounts } from "../../accounts/open.ts";
-import { addOrigin, listOrigins, removeOrigin, setOrigins } from "../../accounts/origin-list.ts";
+import {
+  addOrigin,
+  listOrigins,
+  removeOrigin,
+  setOrigins,
+} from "../../accounts/origins/origin-list.ts";
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
@@ -253,7 +258,10 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     "references: very many at once": () =>
       Promise.all(
         crowded.map((address) =>
-          references({ accountId: accounts.many, address, reference: "same" }),
+          references({
+            ...{ accountId: accounts.many, address, reference: "same" },
+            ...{ isClientId: false, isAgain: true },
+          }),
         ),
       ),
     "export: a page": async () => {

@@ -2,8 +2,8 @@
 
 import { InvalidError, type Issue } from "executable-address";
 import type { Kysely } from "kysely";
-import type { Tables } from "../store/tables.ts";
-import { type Actor, appendAudit } from "./audit.ts";
+import type { Tables } from "../../store/tables.ts";
+import { type Actor, appendAudit } from "../audit.ts";
 import { canonicalList, judgeOrigin, originsMax } from "./origins.ts";
 
 export type AllowedOrigin = { origin: string; createdAtMs: number };

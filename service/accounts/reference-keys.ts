@@ -1,0 +1,75 @@
+// Reference keys: an account's secret that turns its references into salts, so that the account and
+// this service work out the same address for an order. The service uses the newest one.
+
+import { randomBytes } from "node:crypto";
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+
+/** The newest are tried for addresses that were made before a rotation. */
+const keysTried = 8;
+
+const newReferenceKey = () => `svc_ref_${randomBytes(32).toString("hex")}`;
+
+/** Newest first, at least one: an account's first key is drawn when it is first needed. */
+export async function findReferenceKeys(
+  db: Kysely<Tables>,
+  accountId: string,
+  nowMs: number,
+): Promise<[string, ...string[]]> {
+  const [newest, ...older] = await readKeys(db, accountId);
+  if (newest !== undefined) return [newest, ...older];
+  await insertKey(db, accountId, 1, newReferenceKey(), nowMs);
+  return (await readKeys(db, accountId)) as [string, ...string[]];
+}
+
+/**
+ * Makes the key that salts are made with from now on. Addresses made with the ones before keep
+ * their proof under those.
+ * @returns the key, shown here and never again; undefined when somebody else made one meanwhile
+ */
+export async function rotateReferenceKey(
+  db: Kysely<Tables>,
+  accountId: string,
+  actor: Actor,
+): Promise<{ referenceKey: string } | undefined> {
+  const referenceKey = newReferenceKey();
+  return db.transaction().execute(async (transaction) => {
+    const { last } = await transaction
+      .selectFrom("reference_keys")
+      .select((eb) => eb.fn.max("number").as("last"))
+      .where("account_id", "=", accountId)
+      .executeTakeFirstOrThrow();
+    const number = Number(last ?? 0) + 1;
+    const isMade = await insertKey(transaction, accountId, number, referenceKey, actor.atMs);
+    if (!isMade) return undefined;
+    await appendAudit(transaction, accountId, "reference_key_rotated", actor);
+    return { referenceKey };
+  });
+}
+
+async function readKeys(db: Kysely<Tables>, accountId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom("reference_keys")
+    .select("key")
+    .where("account_id", "=", accountId)
+    .orderBy("number", "desc")
+    .limit(keysTried)
+    .execute();
+  return rows.map(({ key }) => key);
+}
+
+async function insertKey(
+  db: Kysely<Tables>,
+  account_id: string,
+  number: number,
+  key: string,
+  created_at: number,
+): Promise<boolean> {
+  const inserted = await db
+    .insertInto("reference_keys")
+    .values({ account_id, number, key, created_at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return Boolean(inserted.numInsertedOrUpdatedRows);
+}

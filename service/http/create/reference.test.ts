@@ -1,0 +1,175 @@
+// References of POST /v1/address/create, on both databases: what a stranger with the publishable
+// client ID cannot do, and what a repeat gives.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { saltFor, verifyReference } from "executable-address/reference";
+import { findCredentials } from "../../accounts/account.ts";
+import { addOrigin } from "../../accounts/origins/origin-list.ts";
+import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
+import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+
+const origin = "https://shop.example.com";
+type Headers = Record<string, string>;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`references, on ${dialect}`, () => {
+    let service: TestApp;
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? postgres.url : undefined;
+      service = await startApp(databaseUrl ? { databaseUrl } : {});
+    });
+    after(() => service.close());
+
+    /** An account, as its server and as anybody who reads its page. */
+    async function shop() {
+      const { db } = service.parts.store;
+      const { accountId, apiKey } = await service.newKey();
+      await addOrigin(db, accountId, origin, { atMs: Date.now() });
+      const { clientId } = await findCredentials(db, accountId);
+      const server = { authorization: `Bearer ${apiKey}` };
+      return { db, accountId, server, page: { "x-client-id": clientId!.client_id, origin } };
+    }
+    const create = (headers: Headers, query: string, intent: object = newIntent()) =>
+      service.app.inject({
+        method: "POST",
+        url: `/v1/address/create?${query}`,
+        headers: { ...headers, "content-type": "application/json" },
+        payload: JSON.stringify(intent),
+      });
+    const listed = async (headers: Headers, reference: string) => {
+      const url = `/v1/addresses?reference=${encodeURIComponent(reference)}`;
+      const { items } = (await service.app.inject({ url, headers })).json();
+      return items.map((item: { address: string; createdBy: string }) => [
+        item.address,
+        item.createdBy,
+      ]);
+    };
+    const withoutSalt = () => {
+      const { salt: _, ...intent } = newIntent();
+      return intent;
+    };
+
+    test("409 reference_in_use to a client ID that names an address the server made", async () => {
+      const { server, page } = await shop();
+      for (const query of ["reference=order-1", ""]) {
+        const intent = newIntent();
+        const { address } = (await create(server, query, intent)).json();
+        const forged = await create(page, "reference=order-9000&again=true", intent);
+        assert.equal(forged.statusCode, 409);
+        assert.equal(forged.json().error.code, "reference_in_use");
+        assert.deepEqual(await listed(server, "order-9000"), []);
+        if (query) assert.deepEqual(await listed(server, "order-1"), [[address, "api_key"]]);
+      }
+    });
+
+    test("409 to a client ID that names an address of a page again, or later", async () => {
+      const { server, page } = await shop();
+      for (const query of ["reference=cart-7", ""]) {
+        const intent = newIntent();
+        assert.equal((await create(page, query, intent)).statusCode, 200);
+        assert.equal((await create(page, "reference=order-9001", intent)).statusCode, 409);
+      }
+      assert.deepEqual(await listed(server, "order-9001"), []);
+    });
+
+    test("a page's reference stands apart from the server's, and says so", async () => {
+      const { server, page } = await shop();
+      const forged = (await create(page, "reference=order-2")).json().address;
+      const real = (await create(server, "reference=order-2")).json().address;
+      const both = await listed(server, "order-2");
+      assert.deepEqual(
+        new Map(both),
+        new Map([
+          [forged, "client_id"],
+          [real, "api_key"],
+        ]),
+      );
+    });
+
+    test("409 with the address for another intent, unless again=true", async () => {
+      const { server } = await shop();
+      const { address } = (await create(server, "reference=order-3")).json();
+      const refused = await create(server, "reference=order-3");
+      assert.equal(refused.statusCode, 409);
+      assert.equal(refused.json().error.issues[0].message, address);
+      assert.equal((await create(server, "reference=order-3&again=true")).statusCode, 200);
+      assert.equal((await listed(server, "order-3")).length, 2);
+    });
+
+    test("of two at once with one reference, one is refused", async () => {
+      const { server } = await shop();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => create(server, "reference=order-4")),
+      );
+      const codes = answers.map(({ statusCode }) => statusCode).toSorted();
+      assert.deepEqual(codes, [200, ...Array(7).fill(409)]);
+      assert.equal((await listed(server, "order-4")).length, 1);
+    });
+
+    test("400 for other fields, repeats, broken escapes, and an Idempotency-Key", async () => {
+      const { server } = await shop();
+      for (const query of [
+        "refrence=order-5",
+        "reference=a&reference=b",
+        "reference=%zz",
+        "reference=%ff",
+        "reference=order-5&again=yes",
+        "reference=",
+        "reference=%20",
+        "reference=a%E2%80%8Bb",
+      ]) {
+        assert.equal((await create(server, query)).statusCode, 400, query);
+      }
+      const keyed = await create({ ...server, "idempotency-key": "1" }, "");
+      assert.equal(keyed.statusCode, 400);
+      assert.match(keyed.json().error.message, /Idempotency-Key is not taken/);
+    });
+
+    test("one spelling: trimmed, and in NFC", async () => {
+      const { server } = await shop();
+      const first = await create(server, `reference=${encodeURIComponent(" caf\u0065\u0301 ")}`);
+      assert.equal(first.statusCode, 200);
+      const again = await create(server, `reference=${encodeURIComponent("café")}`);
+      assert.equal(again.json().error.issues[0].message, first.json().address);
+    });
+
+    test("without a salt the reference makes it: a repeat is the same address", async () => {
+      const { db, accountId, server, page } = await shop();
+      const intent = withoutSalt();
+      const [one, two] = await Promise.all([
+        create(server, "reference=order-6", intent),
+        create(server, "reference=order-6", intent),
+      ]);
+      assert.equal(one.body, two.body);
+      const record = one.json();
+      const [key] = await findReferenceKeys(db, accountId, Date.now());
+      assert.equal(record.intent.salt, saltFor("order-6", key));
+      const { factory } = service.parts;
+      assert.equal(verifyReference(record, "order-6", key, { factory }).address, record.address);
+      const { intent: other } = (await create(page, "reference=order-6", intent)).json();
+      assert.notEqual(other.salt, record.intent.salt);
+    });
+
+    test("a rotation keeps what a repeat gives, and what the old key proves", async () => {
+      const { db, accountId, server } = await shop();
+      const intent = withoutSalt();
+      const before = await create(server, "reference=order-7", intent);
+      const [old] = await findReferenceKeys(db, accountId, Date.now());
+      const { referenceKey } = (await rotateReferenceKey(db, accountId, { atMs: Date.now() }))!;
+      assert.equal((await create(server, "reference=order-7", intent)).body, before.body);
+      const { intent: later } = (await create(server, "reference=order-8", intent)).json();
+      assert.equal(later.salt, saltFor("order-8", referenceKey));
+      const { factory } = service.parts;
+      verifyReference(before.json(), "order-7", [referenceKey, old], { factory });
+      assert.throws(() => verifyReference(before.json(), "order-7", referenceKey, { factory }));
+    });
+  });
+}

@@ -1,0 +1,116 @@
+// The reference that a create names its address by: what the query may say, the salt that it makes,
+// and the refusals that keep one reference to one address. spec/service.md §4.1.
+
+import { deriveAddress, formatAddress } from "executable-address";
+import { parseReference, saltFor } from "executable-address/reference";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { findReferenceKeys } from "../../accounts/reference-keys.ts";
+import {
+  findHolder,
+  findReferences,
+  isOwned,
+  type Referred,
+  referenceWriter,
+} from "../../events/references.ts";
+import { Refusal } from "../errors.ts";
+import { parseQuery } from "../input/schema.ts";
+import type { Parts } from "../parts.ts";
+import { parseNewIntent } from "./new-intent.ts";
+
+/** Who creates, and what they call it. */
+export type Creator = {
+  accountId: string;
+  isClientId: boolean;
+  reference: string | undefined;
+  /** The reference of another address is meant to be used once more. */
+  isAgain: boolean;
+};
+type Named = Creator & { reference: string };
+type NewIntent = ReturnType<typeof parseNewIntent>;
+
+const input = z.strictObject({
+  reference: z.string().max(300).optional(),
+  again: z.literal("true").optional(),
+});
+
+/** What a create's query says. @throws {InvalidError} on any other field */
+export function referenceOf(request: FastifyRequest): Pick<Creator, "reference" | "isAgain"> {
+  const { reference, again } = parseQuery(input, request);
+  return {
+    reference: reference === undefined ? undefined : parseReference(reference),
+    isAgain: again !== undefined,
+  };
+}
+
+/** Called once: creates that arrive together share a commit of their references. */
+export function openReferences(parts: Parts) {
+  const { db } = parts.store;
+  const write = referenceWriter(parts.store);
+  const derive = ({ terms }: NewIntent) => deriveAddress(terms, parts);
+
+  /**
+   * The intent of `body`. Of a server's reference without a salt it has the salt that the account's
+   * key makes; where the address was made before a rotation, the key of that time.
+   */
+  async function parse(body: unknown, by: Named): Promise<NewIntent> {
+    if (by.isClientId || by.isAgain || !needsSalt(body)) return parseNewIntent(body, parts);
+    const keys = await findReferenceKeys(db, by.accountId, parts.now());
+    const [newest, ...older] = keys.map((key) => () => {
+      const salt = saltFor(by.reference, key);
+      return parseNewIntent({ ...body, salt }, parts);
+    }) as [() => NewIntent, ...(() => NewIntent)[]];
+    const intent = newest();
+    const holder = older.length > 0 ? await findHolder(db, by) : undefined;
+    if (!holder || holder.equals(derive(intent))) return intent;
+    return older.map((make) => make()).find((made) => holder.equals(derive(made))) ?? intent;
+  }
+
+  /** Before anything is kept. @throws {Refusal} 409 `reference_in_use` */
+  async function assertFree(address: Uint8Array, by: Named): Promise<void> {
+    const holder = by.isAgain ? undefined : await findHolder(db, by);
+    if (holder && !holder.equals(address)) throw inUse(holder);
+    if (!by.isClientId || !(await isOwned(db, by.accountId, address))) return;
+    const held = await findReferences(db, by.accountId, [address]);
+    if (held.get(Buffer.from(address).toString("hex")) !== by.reference) throw notYours();
+  }
+
+  return {
+    parse: (body: unknown, by: Creator) =>
+      isNamed(by) ? parse(body, by) : parseNewIntent(body, parts),
+    assertFree: async (address: Uint8Array, by: Creator) => {
+      if (isNamed(by)) await assertFree(address, by);
+    },
+    /** Resolves when the reference is durable. @throws {Refusal} 409 `reference_in_use` */
+    async keep(address: Uint8Array, by: Creator): Promise<void> {
+      if (!isNamed(by)) return;
+      const { accountId, reference, isClientId, isAgain } = by;
+      refuse(await write({ accountId, address, reference, isClientId, isAgain }));
+    },
+  };
+
+  function refuse(referred: Referred): void {
+    if (referred === "not_yours") throw notYours();
+    if (referred !== "kept") throw inUse(referred.in_use);
+  }
+  function inUse(address: Buffer) {
+    const held = formatAddress(address, parts.keccak);
+    const message = `the account calls ${held} so: look it up, or say again=true`;
+    const issues = [{ path: ["reference"], code: "reference_in_use", message: held }];
+    return new Refusal("reference_in_use", message, { issues });
+  }
+}
+
+const isNamed = (by: Creator): by is Named => by.reference !== undefined;
+
+const notYours = () =>
+  new Refusal(
+    "reference_in_use",
+    "this address exists, and a client ID is public, so it names only addresses that it makes",
+  );
+
+const needsSalt = (body: unknown): body is object =>
+  typeof body === "object" &&
+  body !== null &&
+  !Array.isArray(body) &&
+  (body as { salt?: unknown }).salt === undefined;
