@@ -31,9 +31,9 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   execution CALLDATA              the records behind calldata of execute, recover or batch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
                                   or EXECUTABLE_ADDRESS_CLIENT_ID
-                                  --reference R: what you call it; with its key in
-                                  EXECUTABLE_ADDRESS_REFERENCE_KEY it makes the salt
-  salt REFERENCE                  the salt that your reference key makes of a reference
+                                  --reference R: what you call it
+  salt REFERENCE                  the salt that a reference gives under your reference key, in
+                                  EXECUTABLE_ADDRESS_REFERENCE_KEY
   check INTENT --url BASE         what create would answer, tried, with every doubt about it on
                                   stderr and its place in the intent; creates nothing
   lookup ADDRESS --url BASE       the record the service has, proved
@@ -207,10 +207,9 @@ function parseInput(text: string): unknown {
 function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["env"]): Client {
   if (baseUrl === undefined) throw new Misuse("--url is needed: the service's base address");
   const { EXECUTABLE_ADDRESS_API_KEY: apiKey, EXECUTABLE_ADDRESS_CLIENT_ID: clientId } = env;
-  const { EXECUTABLE_ADDRESS_REFERENCE_KEY: referenceKey } = env;
   try {
     const credential = { ...(apiKey && { apiKey }), ...(clientId && { clientId }) };
-    return createClient({ baseUrl, factory, ...credential, ...(referenceKey && { referenceKey }) });
+    return createClient({ baseUrl, factory, ...credential });
   } catch (error) {
     throw error instanceof TypeError ? new Misuse(error.message) : error;
   }

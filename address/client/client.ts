@@ -6,7 +6,6 @@ import { formatAddress, parseAddress } from "../abi/checksum.ts";
 import { deriveAddress } from "../derive.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/parse.ts";
-import { saltFor } from "../intent/reference.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
 import {
   type ChainList,
@@ -60,9 +59,9 @@ type CallOptions = { readonly signal?: AbortSignal };
 
 /**
  * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
- * it makes the salt of an intent without one, so that a repeat gives the same address; with
- * `referenceKey` of the client the address is known before the service has answered. `again`: the
- * reference of another address is meant to be used once more.
+ * it makes the salt of an intent without one, so that a repeat gives the same address; with the
+ * salt of `saltFor` the address is known before the service has answered. `again`: the reference of
+ * another address is meant to be used once more.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
@@ -135,7 +134,7 @@ export type Client = {
 
 /** @throws {TypeError} on options that cannot work or would give a secret away */
 export function createClient(options: ClientOptions): Client {
-  const { trust, credential, transport, referenceKey } = parseOptions(options);
+  const { trust, credential, transport } = parseOptions(options);
   const { keccak } = trust;
   const parse = (address: Hex) => parseAddress(address, { path: ["address"], keccak });
   const get = (path: string, { signal }: CallOptions = {}, headers: Headers = {}) =>
@@ -179,15 +178,13 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  /** A server's reference makes the salt: here where the key is known, else at the service. */
+  /** A server's reference makes the salt of an intent without one, at the service. */
   async function create(intent: NewIntent, options: CreateOptions): Promise<AddressRecord> {
     const { reference, again, ...rest } = options;
     const path = `/address/create${queryOf({ reference, again: again ? "true" : undefined })}`;
     const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
-    if (!isSaltMade || !(referenceKey || "Authorization" in credential))
+    if (!isSaltMade || !("Authorization" in credential))
       return post(path, intent, rest, (answer, address) => proveRecord(answer, address, trust));
-    if (referenceKey !== undefined)
-      return create({ ...intent, salt: saltFor(reference, referenceKey) }, options);
     return createSalted({ trust, credential, transport }, path, intent, rest);
   }
 
@@ -219,7 +216,7 @@ export function createClient(options: ClientOptions): Client {
 
 /** The salt is the service's, which knows the account's reference key. */
 async function createSalted(
-  { trust, credential, transport }: Omit<Settings, "referenceKey">,
+  { trust, credential, transport }: Settings,
   path: string,
   intent: NewIntent,
   { signal }: CallOptions,

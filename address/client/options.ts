@@ -15,11 +15,6 @@ export type ClientOptions = {
    */
   readonly apiKey?: string;
   readonly clientId?: string;
-  /**
-   * `svc_ref_` and 64 hex digits, a secret of servers: a reference then makes the salt here, and
-   * the answer is held to the address that was worked out before it came.
-   */
-  readonly referenceKey?: string;
   /** The factory to trust. Default {@link factoryAddress}, the one this package was made for. */
   readonly factory?: Hex;
   readonly keccak?: Keccak;
@@ -39,7 +34,6 @@ export type Settings = {
   readonly trust: Trust;
   readonly credential: Readonly<Record<string, string>>;
   readonly transport: Transport;
-  readonly referenceKey: string | undefined;
 };
 
 /** @throws {TypeError} or {InvalidError} (of `factory`) */
@@ -54,7 +48,6 @@ export function parseOptions(options: ClientOptions): Settings {
       keccak,
     },
     credential: credentialHeaders(options),
-    referenceKey: parseReferenceKey(options),
     transport: {
       baseUrl: parseBaseUrl(options),
       fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
@@ -77,12 +70,6 @@ export function parseCount<Name extends string>(
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number;
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}`);
-}
-
-function parseReferenceKey({ referenceKey }: ClientOptions): string | undefined {
-  if (referenceKey === undefined || /^svc_ref_[0-9a-f]{64}$/.test(referenceKey))
-    return referenceKey;
-  throw new TypeError("referenceKey: expected svc_ref_ and 64 lower-case hex digits");
 }
 
 function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
