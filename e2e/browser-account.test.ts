@@ -103,7 +103,8 @@ describe("the account", () => {
     await page.getByText("Nothing so far. What runs by itself").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {
       const answer = await (await route.fetch()).json();
-      const rest = { chainId: localChainId, clientIdWei: "2000000000000000", failedTipsWei: "0" };
+      const more = { gasWei: "13000000000000000", tipsWei: "0", clientIdWei: "2000000000000000" };
+      const rest = { chainId: localChainId, ...more, failedTipsWei: "0" };
       const gasSpent = [{ day: "2026-11-21", wei: "12345000000000000", ...rest }];
       await route.fulfill({ json: { ...answer, gasSpent } });
     });

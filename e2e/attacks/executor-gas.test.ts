@@ -5,10 +5,18 @@ import { before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { deterministicDeployer, tip } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
-import { isHardhat } from "../../contracts/local-node.ts";
 import { demoTokens } from "../../scripts/local-chain.ts";
+import type { Parts } from "../../service/executor/parts.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
-import { attacker, count, fatesOf, prepareAttack, until, victim } from "./executor-world.ts";
+import {
+  attacker,
+  burnsAll,
+  count,
+  fatesOf,
+  prepareAttack,
+  until,
+  victim,
+} from "./executor-world.ts";
 
 const attack = await prepareAttack({ tickMs: 200 });
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;
@@ -216,15 +224,29 @@ describe("tips", () => {
     await unpriced.stop();
   });
 
-  const skip = isHardhat && "hardhat simulates with a price of gas, which unmasks this cheat";
-  test("that fail on chain cost no more than the account's bound", { skip }, async (context) => {
-    // Succeeds where gas has no price, as in a simulation; else reverts.
+  test("an intent that reverts where gas has a price is not sent", async (context) => {
+    // Succeeds where gas has no price, as it had in simulations once; else reverts.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
+    const running = start(context, {}, { tipPrices });
+    const calls = [{ target: fickle, function: "go()", args: [] }, ...tipped(unit).calls];
+    const [record] = await funded(1, attacker, { ...tipped(unit), calls });
+    await until("it failed", async () => (await jobOf(record!.address))?.failures === 1);
+    const job = await jobOf(record!.address);
+    assert.deepEqual([job?.paid_failures, job?.purpose_id], [0, null]);
+    await running.stop();
+  });
+
+  test("that fail on chain cost no more than the account's bound", async (context) => {
+    const fickle = await attack.contract("0x00");
     const bound = 10n ** 15n;
-    const running = start(context, { perDayMax: 0n, perAccountMax: bound }, { tipPrices });
+    world.stopTicking();
     const cheat = "acc_c4ea7000000000000000000a";
     const calls = [{ target: fickle, function: "go()", args: [] }, ...tipped(unit).calls];
-    const hostile = await funded(count(20, 60), cheat, { ...tipped(unit), calls });
+    const hostile = await attack.fundedInBlock(count(20, 60), cheat, { ...tipped(unit), calls });
+    const running = start(context, { perDayMax: 0n, perAccountMax: bound }, { tipPrices });
+    await until("some are sent", async () => running.events.some(({ kind }) => kind === "sent"));
+    await world.client.setCode({ address: fickle, bytecode: "0x5f5ffd" });
+    world.startTicking(200);
     await until("none is left untried", async () => {
       const jobs = await Promise.all(hostile.map(({ address }) => jobOf(address)));
       return jobs.every((job) => job && (job.state !== "waiting" || job.reason !== null));
@@ -236,5 +258,65 @@ describe("tips", () => {
     const lost = await chargedTo(cheat);
     assert.ok(lost > 0n && lost <= bound, `${lost} wei`);
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
+  });
+});
+
+describe("who shares a transaction with others", () => {
+  const accepts: Hex = "0x00";
+  const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
+
+  /** Three of the attacker burn all they are allowed: what one of the victim pays, and alone. */
+  async function gasOfVictim(context: TestContext, isTraced: boolean) {
+    const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
+    world.stopTicking();
+    const refuses = (core: Parts): Parts => ({
+      ...core,
+      endpoints: core.endpoints.map(({ name, ask }) => ({
+        name,
+        ask: async (calls) => {
+          const answers = await ask(calls);
+          const error = { code: -32601, message: "the method does not exist" };
+          const isTrace = (index: number) => calls[index]!.method === "debug_traceTransaction";
+          return answers.map((answer, index) => (isTrace(index) ? { error } : answer));
+        },
+      })),
+    });
+    const before = await purposes();
+    const neighbour = `acc_b${isTraced ? 1 : 2}d000000000000000000000`;
+    await funded(3, attacker, intentAt(fickle));
+    await attack.fundedInBlock(1, neighbour, intentAt(plain));
+    const running = startCore(store, world.chains(), isTraced ? undefined : refuses);
+    context.after(running.stop);
+    await until("they are sent", async () => running.events.some(({ kind }) => kind === "sent"));
+    await world.client.setCode({ address: fickle, bytecode: burnsAll });
+    world.startTicking(200);
+    await until("it is settled", async () => (await chargedTo(neighbour)) > 0n);
+    await running.stop();
+    const rows = await purposes();
+    const shared = rows.find(({ id }) => !before.some((each) => each.id === id))!;
+    const hash = shared.transaction_hash as Hex;
+    const { effectiveGasPrice } = await world.client.getTransactionReceipt({ hash });
+    const together = Number((await chargedTo(neighbour)) / effectiveGasPrice);
+    const single = startCore(store, world.chains());
+    context.after(single.stop);
+    const alone = `acc_a${isTraced ? 1 : 2}0e00000000000000000000`;
+    await funded(1, alone, intentAt(plain));
+    await until("it is settled", async () => (await chargedTo(alone)) > 0n);
+    await single.stop();
+    const own = (await purposes()).find(({ id }) => !rows.some((each) => each.id === id))!;
+    const receipt = await world.client.getTransactionReceipt({
+      hash: own.transaction_hash as Hex,
+    });
+    context.diagnostic(`${together} gas beside them, ${receipt.gasUsed} alone`);
+    return together / Number(receipt.gasUsed);
+  }
+
+  test("pays 1.1 times its own at most where a node traces", async (context) => {
+    assert.ok((await gasOfVictim(context, true)) <= 1.1);
+  });
+
+  test("control: twice its own at most where none does, and more than its own", async (context) => {
+    const times = await gasOfVictim(context, false);
+    assert.ok(times > 1.1 && times <= 2, `${times}`);
   });
 });

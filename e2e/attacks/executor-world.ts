@@ -144,7 +144,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
         .selectAll()
         .where("account_id", "=", accountId)
         .execute();
-      return rows.reduce((sum, row) => sum + BigInt(row.wei) + BigInt(row.tip_loss_wei), 0n);
+      return rows.reduce((sum, row) => sum + BigInt(row.wei), 0n);
     },
     partsFor: (more: Partial<typeof testConfig>, chains = world.chains()) =>
       partsFor(store, chains, more),

@@ -1,12 +1,13 @@
 // Operators' commands for the executor: make its key, show what it has in hand, retry an address,
 // drop one. All but the key's work on the store, whether an executor runs or not.
 
+import { writeFileSync } from "node:fs";
 import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { readChains } from "../chain/chains.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
-import { dateOf } from "./desk/spending.ts";
+import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { readLookedUntil } from "./ledger/looks.ts";
 import { writeNewKey } from "./transactions/signer.ts";
@@ -29,6 +30,17 @@ export const executorCommands: Command[] = [
         .orderBy("chain_id")
         .execute();
       return Promise.all(leases.map((lease) => statusOf(store, lease)));
+    },
+  },
+  {
+    words: "executor report",
+    options: { csv: "FILE" },
+    optional: ["csv"],
+    async run({ store }, { options }) {
+      const rows = await readReport(store.db);
+      if (options.csv === undefined) return rows;
+      writeFileSync(options.csv, csvOf(rows));
+      return { file: options.csv, rows: rows.length };
     },
   },
   {

@@ -44,7 +44,13 @@ describe("what an operator reads", () => {
   });
 
   test("wei in full", () => {
-    const line = lineOf({ kind: "settled", purpose: "execute", nonce: 3, paid: 10n ** 18n });
+    const line = lineOf({
+      kind: "settled",
+      purpose: "execute",
+      nonce: 3,
+      paid: 10n ** 18n,
+      tips: 0n,
+    });
     assert.equal(line.paid, "1000000000000000000");
   });
 

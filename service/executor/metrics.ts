@@ -15,6 +15,9 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     const labelNames = ["chain", ...labels];
     counters.set(name, new Counter({ name: `executor_${name}`, help, labelNames, registers }));
   }
+  const name = "executor_tips_wei_total";
+  const help = "What tips of settled transactions were worth, in wei at the operator's prices";
+  const tips = new Counter({ name, help, labelNames: ["chain"], registers });
   const gauges = createGauges(registry);
   return (chainId, event) => {
     const chain = String(chainId);
@@ -22,6 +25,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     const counter = kinds[event.kind].counter as Counted | undefined;
     const labels = { chain, ...counter?.of?.(event) };
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
+    if (event.kind === "settled") tips.inc({ chain }, Number(event.tips));
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
     else if (event.kind === "lease_lost") gauges.leads.set({ chain }, 0);
     else if (event.kind === "balance") gauges.balance.set({ chain }, Number(event.wei));

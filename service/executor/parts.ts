@@ -121,7 +121,7 @@ export type ExecutorEvent =
   | { kind: "fee_capped"; nonce: number }
   | { kind: "send_refused"; nonce: number; rpc: number; message: string }
   | { kind: "executed" | "recovered"; address: Hex; hash: Hex }
-  | { kind: "settled"; purpose: Purpose["kind"]; nonce: number; paid: bigint }
+  | { kind: "settled"; purpose: Purpose["kind"]; nonce: number; paid: bigint; tips: bigint }
   | { kind: "reopened"; nonce: number }
   | { kind: "nonce_foreign"; nonce: number; hash: Hex }
   | { kind: "gap_filled"; nonce: number }
@@ -168,6 +168,8 @@ export type Memory = {
   isFactoryThere: boolean;
   /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
   takesDataFee: boolean | undefined;
+  /** No endpoint traces transactions. */
+  isUntraced: boolean;
   shortage: Shortage | undefined;
   /** Whether a token is the native coin, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;

@@ -31,6 +31,7 @@ export function freshMemory(parts: Parts): Memory {
     nonce: undefined,
     isFactoryThere: false,
     takesDataFee: undefined,
+    isUntraced: false,
     shortage: undefined,
     nativeTokens: new Map(),
     looks: freshLooks(),

@@ -55,10 +55,15 @@ type ExecutorDesk = {
   gasSpentFor(accountId: string): Promise<GasSpent[]>;
 };
 
-/** Of the account's budget, of it for what its client ID created, and besides for failed tips. */
+/**
+ * What was paid and what tips were worth; `wei` is what tips did not cover, which the account's
+ * budget bounds: of it, for what its client ID created, and for executions that tips were to pay.
+ */
 type GasSpent = {
   chainId: number;
   day: string;
+  gasWei: string;
+  tipsWei: string;
   wei: string;
   clientIdWei: string;
   failedTipsWei: string;

@@ -14,6 +14,8 @@ export type Account = {
   gasSpent: {
     chainId: number;
     day: string;
+    gasWei: string;
+    tipsWei: string;
     wei: string;
     clientIdWei: string;
     failedTipsWei: string;

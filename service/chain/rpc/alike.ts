@@ -47,7 +47,8 @@ export function saidBy<Value>(
   return lists.flatMap((list) => {
     const answer = list?.[place];
     try {
-      return answer && "result" in answer ? (read(answer.result) ?? []) : [];
+      const value = answer && "result" in answer ? read(answer.result) : undefined;
+      return value === undefined ? [] : [value];
     } catch {
       return [];
     }

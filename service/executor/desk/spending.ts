@@ -4,13 +4,16 @@ import type { Kysely } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
 /**
- * On one day of a chain's clock, of settled transactions. Wei, decimal: all that counts against
- * the account's budget, of it for what its client ID created, and besides for tips that failed.
+ * On one day of a chain's clock, of settled transactions, in wei, decimal: the gas paid, what the
+ * tips received were worth, and what they did not cover, which counts against the account's budget:
+ * of it for what its client ID created, and for executions that tips were to pay.
  */
 type AccountGas = {
   chainId: number;
   /** Such as `2026-11-22`. */
   day: string;
+  gasWei: string;
+  tipsWei: string;
   wei: string;
   clientIdWei: string;
   failedTipsWei: string;
@@ -32,6 +35,8 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string): Pro
   return rows.map((row) => ({
     chainId: row.chain_id,
     day: dateOf(row.day),
+    gasWei: row.gas_wei,
+    tipsWei: row.tips_wei,
     wei: row.wei,
     clientIdWei: row.client_wei,
     failedTipsWei: row.tip_loss_wei,
@@ -41,3 +46,29 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string): Pro
 /** @param day counted from the epoch */
 export const dateOf = (day: number): string =>
   new Date(day * 86_400_000).toISOString().slice(0, 10);
+
+/** Profit and loss of every day, chain and account; an account of "" is the executor's own. */
+export async function readReport(db: Kysely<Tables>) {
+  const rows = await db
+    .selectFrom("executor_account_spending")
+    .selectAll()
+    .orderBy("day")
+    .orderBy("chain_id")
+    .orderBy("account_id")
+    .execute();
+  return rows.map((row) => ({
+    day: dateOf(row.day),
+    chainId: row.chain_id,
+    accountId: row.account_id,
+    gasWei: row.gas_wei,
+    tipsWei: row.tips_wei,
+    notCoveredWei: row.wei,
+  }));
+}
+
+/** RFC 4180; no field of a report holds a comma or a quote. */
+export function csvOf(rows: Awaited<ReturnType<typeof readReport>>): string {
+  const head = ["day", "chainId", "accountId", "gasWei", "tipsWei", "notCoveredWei"] as const;
+  const lines = rows.map((row) => head.map((name) => row[name]).join(","));
+  return `${[head.join(","), ...lines].join("\r\n")}\r\n`;
+}

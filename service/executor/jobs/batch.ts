@@ -28,11 +28,17 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
  * branches by the time they are mined.
  */
 const margin = 1.375;
+
+/**
+ * The most gas in a batch, in the least. Whoever burns all he is allowed makes the others pay part
+ * of it where no trace tells who took what: not twice their own, with the margin.
+ */
+const gasFactor = 1.45;
 const baseGas = 40_000;
 
 /**
  * Those that never failed, in batches within the limits. One that has failed before gets a
- * transaction of its own, so that its next failure costs no other.
+ * transaction of its own, so that its next failure costs no other. Tipped ones go apart.
  *
  * The factory gives each item an equal share of the gas left. So items of like gas go together, and
  * every item is allowed as much as the largest: then none can starve those after it, whatever it
@@ -41,7 +47,8 @@ const baseGas = 40_000;
 export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[] {
   const alone = ready.filter(({ item }) => item.job.failures > 0);
   const together = ready.filter(({ item }) => item.job.failures === 0);
-  together.sort((a, b) => a.gas - b.gas);
+  const byTip = ({ isTipped = false }: Ready) => Number(isTipped);
+  together.sort((a, b) => byTip(a) - byTip(b) || a.gas - b.gas);
   const batches: Batch[] = [];
   let open: Ready[] = [];
   const close = () => {
@@ -58,8 +65,11 @@ export function batchesOf(ready: readonly Ready[], limits: BatchLimits): Batch[]
 
 function fits(items: readonly Ready[], limits: BatchLimits): boolean {
   const bytes = items.reduce((sum, { item }) => sum + size(item.job.terms), 0);
+  const [first, last] = [items[0]!, items.at(-1)!];
   return (
     items.length <= limits.batchItemsMax &&
+    last.gas <= first.gas * gasFactor &&
+    last.isTipped === first.isTipped &&
     gasOf(items) <= limits.batchGasMax &&
     bytes <= limits.batchBytesMax &&
     limits.affords(sizeMax(items))

@@ -3,8 +3,9 @@
 // What is in flight counts at its cap, and so does what is about to be sent, so no budget is ever
 // exceeded, whatever the chain charges in the end.
 //
-// An execution that pays a tip counts against none of them, unless it fails. What failed tipped
-// executions of an account cost has a budget of the same size.
+// An execution that pays a tip counts against them as far as its tip did not cover what it took on
+// chain. It is sent whatever they say, until the tips of its account fell short by as much as the
+// account's budget in the day.
 
 import type { Hex } from "executable-address";
 
@@ -16,7 +17,8 @@ export type BudgetLimits = { perDayMax: bigint; perAccountMax: bigint; perClient
 
 /**
  * Wei spent or reserved for an account on a day. `client`: of it, by what its client ID created;
- * `tips`: besides, by tipped executions that failed or may fail.
+ * `tips`: what tipped executions took or may take that tips do not cover. What they took is part of
+ * the total, what they may take is not.
  */
 export type AccountSpending = { total: bigint; client: bigint; tips: bigint };
 

@@ -150,9 +150,14 @@ const rows: [title: string, change: Change, decision: Decision][] = [
     wait("fees_over_cap", 515),
   ],
   [
-    "over, returned three times today: wait for tomorrow",
-    { vault: over, history: { recoveriesToday: 3 } },
+    "over, returned three times today, and less than twice what it must be: wait for tomorrow",
+    { vault: { ...over, ...holding([priced, 999n]) }, history: { recoveriesToday: 3 } },
     wait("recoveries_of_today_spent", 86_400),
+  ],
+  [
+    "over, returned three times today by strangers' dust, and worth it: recover",
+    { vault: { ...over, ...holding([priced, 1000n]) }, history: { recoveriesToday: 3 } },
+    recover(priced),
   ],
   [
     "over with a priced token that is worth less than its gas: give up",

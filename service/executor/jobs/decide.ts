@@ -30,7 +30,8 @@ type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
 
 /**
  * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
- * the token has a price; one without is judged by `recoverMin` alone.
+ * the token has a price; one without is judged by `recoverMin` alone. After `recoveriesPerDayMax`
+ * recoveries of an address each further one of the day must be worth twice as much as the last.
  */
 export type DecisionPolicy = {
   recoverMin: ReadonlyMap<Hex, bigint>;
@@ -98,26 +99,34 @@ function decideOpen({ wanted, chain, vault, history, fees, policy }: Facts): Dec
 function decideOver({ chain, vault, history, fees, policy }: Facts): Decision {
   const held = [...vault.balances].filter(([, amount]) => amount > 0n);
   if (held.length === 0) return wait("nothing_there", null);
-  const tokens = tokensWorthIt(held, fees, policy);
-  if (tokens.length === 0) return { action: "give_up", reason: notWorthItsGas };
+  if (tokensWorthIt(held, fees, policy, 1n).length === 0) {
+    return { action: "give_up", reason: notWorthItsGas };
+  }
   if (history.recoveryFailures >= policy.recoveryFailuresMax) {
     return { action: "give_up", reason: "recovery_keeps_failing" };
   }
-  if (history.recoveriesToday >= policy.recoveriesPerDayMax) {
+  const beyond = history.recoveriesToday - policy.recoveriesPerDayMax + 1;
+  const tokens = tokensWorthIt(held, fees, policy, 2n ** BigInt(Math.max(0, beyond)));
+  if (tokens.length === 0) {
     return wait("recoveries_of_today_spent", midnightAfter(chain.timeSeconds));
   }
   return heldBack(chain.timeSeconds, history, fees) ?? { action: "recover", tokens };
 }
 
-/** With a token, native coin costs little more to return; alone it has to be worth its gas. */
+/**
+ * With a token, native coin costs little more to return; alone it has to be worth its gas.
+ * @param times how many times what returning it takes it must be worth
+ */
 function tokensWorthIt(
   held: readonly (readonly [Hex, bigint])[],
-  { recovery: cost }: Fees,
+  { recovery }: Fees,
   { recoverMin, weiOf }: DecisionPolicy,
+  times: bigint,
 ): Hex[] {
+  const cost = recovery * times;
   const isWorthIt = ([token, amount]: readonly [Hex, bigint]) =>
     token !== zeroAddress &&
-    amount >= (recoverMin.get(token) ?? 1n) &&
+    amount >= (recoverMin.get(token) ?? 1n) * times &&
     (weiOf(token, amount) ?? cost) >= cost;
   const nativeMin = held.some(isWorthIt) ? 1n : cost;
   return held

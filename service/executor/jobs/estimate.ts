@@ -16,6 +16,7 @@ import {
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
+import type { Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
 
 /** `unknown`: the node could not say, which does not count as a failure of the address. */
@@ -29,19 +30,24 @@ const groupMs = 3000;
 const aloneMs = 1500;
 
 /**
- * Each execution by itself, at the newest block. Not at the pending one: there some nodes run their
- * whole pool for each of these calls.
+ * Each execution by itself, at the newest block, with the price of gas that it will have: else its
+ * calls could tell that they are simulated. Not at the pending block: there some nodes run their
+ * whole pool for each of these calls. A price goes only with what the sender's balance covers,
+ * since a node refuses more.
  * @returns undefined for those that this pass had no time for
  */
 export async function estimateExecutions(
   pass: Pass,
   items: readonly Examined[],
+  { balance, neededPerGas }: Pick<Purse, "balance" | "neededPerGas">,
 ): Promise<(Estimate | undefined)[]> {
   const { parts } = pass;
   const gas = toQuantity(parts.tuning.intentGasMax);
+  const isCovered = balance >= BigInt(parts.tuning.intentGasMax) * neededPerGas;
+  const price = isCovered ? { gasPrice: toQuantity(neededPerGas) } : {};
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
-    const call = { from: parts.signer.address, to: parts.factory, data, gas };
+    const call = { from: parts.signer.address, to: parts.factory, data, gas, ...price };
     return { method: "eth_estimateGas", params: [call, "latest"] };
   });
   return estimateAll(pass, calls);

@@ -59,7 +59,7 @@ export async function work(
     updates.push(...decided.flatMap(({ item, decision }) => updateOf(pass, item, decision)));
     updates.push(...corrupt.map((each) => setAside(pass, each)));
     const ready = [
-      ...(await readyToExecute(pass, decided, updates)),
+      ...(await readyToExecute(pass, purse, decided, updates)),
       ...(await readyToRecover(pass, decided, updates)),
     ];
     const batches = admit(pass, ready, purse, await openBudgets(), updates);
@@ -131,13 +131,14 @@ function updateOf({ parts, nowSeconds }: Pass, { job }: Examined, decision: Deci
 
 async function readyToExecute(
   pass: Pass,
+  purse: Purse,
   decided: readonly Decided[],
   updates: JobUpdate[],
 ): Promise<Ready[]> {
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "execute" ? [item] : [],
   );
-  const found = await estimateExecutions(pass, items);
+  const found = await estimateExecutions(pass, items, purse);
   return items.flatMap((item, index) => {
     const estimate = found[index];
     if (!estimate) return [];

@@ -133,6 +133,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         blockNumber: 9,
         paid: 10n ** 18n,
         atSeconds: 86_400 * 3 + 5,
+        tips: new Map([[address(1), 3n]]),
         outcomes: [
           { kind: "executed" as const, vault: address(1), token: address(8), amount, left: 0n },
         ],
@@ -142,7 +143,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       };
       assert.equal(await ledger.settlePurpose(fence, settlement), true);
       assert.equal(await ledger.settlePurpose(fence, settlement), false);
-      assert.equal(await ledger.readSpending(chainId, 3), 10n ** 18n);
+      assert.equal(await ledger.readSpending(chainId, 3), 10n ** 18n - 3n);
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
       const due = await ledger.findDueJobs(chainId, 1000, 10);
       assert.deepEqual(
@@ -151,6 +152,33 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
       const [final] = await ledger.findFinalAbove(chainId, sender, 8);
       assert.equal(final?.id, id);
+    });
+
+    test("what a tip does not cover is charged, and a reorg takes back all of it", async () => {
+      const tipped = purpose(0, address(1));
+      const shares = tipped.shares.map((share) => ({ ...share, isTipped: true }));
+      const id = await ledger.openPurpose(fence, { ...tipped, shares }, signed(1));
+      const settlement = {
+        purposeId: id,
+        transactionHash: hash(1),
+        blockNumber: 9,
+        paid: 100n,
+        atSeconds: 86_400 * 5,
+        tips: new Map([[address(1), 60n]]),
+        outcomes: [],
+        updates: [],
+      };
+      await ledger.settlePurpose(fence, settlement);
+      const { accountId } = shares[0]!;
+      const today = async () => (await ledger.readAccountSpending(chainId, 5)).get(accountId);
+      const short = { total: 40n, client: 0n, tips: 40n, gas: 100n, earned: 60n };
+      assert.deepEqual(await today(), short);
+      assert.equal(await ledger.readSpending(chainId, 5), 40n);
+      await ledger.reopenPurpose(fence, id, [address(1)]);
+      assert.deepEqual(await today(), { total: 0n, client: 0n, tips: 0n, gas: 0n, earned: 0n });
+      assert.equal(await ledger.readSpending(chainId, 5), 0n);
+      await ledger.settlePurpose(fence, { ...settlement, tips: new Map() });
+      assert.equal(await ledger.readSpending(chainId, 5), 100n);
     });
 
     test("what a reorg undid is pending again, and its jobs wait for it", async () => {

@@ -12,6 +12,7 @@ import * as lease from "./lease.ts";
 import * as looks from "./looks.ts";
 import * as purposes from "./purposes.ts";
 import * as settlements from "./settlements.ts";
+import * as spending from "./spending.ts";
 import * as touched from "./touched.ts";
 
 export type Ledger = ReturnType<typeof openLedger>;
@@ -45,7 +46,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     settlePurpose: settlements.settlePurpose.bind(null, db),
     loseNonce: settlements.loseNonce.bind(null, db),
     reopenPurpose: settlements.reopenPurpose.bind(null, db),
-    readSpending: settlements.readSpending.bind(null, db),
-    readAccountSpending: settlements.readAccountSpending.bind(null, db),
+    readSpending: spending.readSpending.bind(null, db),
+    readAccountSpending: spending.readAccountSpending.bind(null, db),
   };
 }

@@ -3,7 +3,7 @@
 // and its nonce goes to no other.
 
 import { fromHex, type Hex, toHex } from "executable-address";
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import type { PurposeKind } from "../../store/tables/executor.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Payer } from "../jobs/budgets.ts";
@@ -247,7 +247,7 @@ async function findPurposes(
   });
 }
 
-export const shareOf = (row: Tables["executor_purpose_addresses"]): Share => ({
+export const shareOf = (row: Selectable<Tables["executor_purpose_addresses"]>): Share => ({
   address: toHex(row.address),
   gas: row.gas,
   accountId: row.account_id,

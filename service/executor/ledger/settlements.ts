@@ -4,19 +4,25 @@ import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
-import { type AccountSpending, noSpending, shareOut } from "../jobs/budgets.ts";
+import { shareOut } from "../jobs/budgets.ts";
 import type { Outcome } from "../transactions/receipt.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { dayOf, shareOf } from "./purposes.ts";
+import { charge, noAccount } from "./spending.ts";
 
-/** `paid` in wei; `at` in seconds of the chain's clock. */
+/**
+ * `paid` in wei; `at` in seconds of the chain's clock. `gasOf`: what each address took, where a
+ * trace tells; else it is shared out as it was estimated. `tips`: what each address paid, in wei.
+ */
 type Settlement = {
   purposeId: string;
   transactionHash: Hex;
   blockNumber: number;
   paid: bigint;
   atSeconds: number;
+  gasOf?: ReadonlyMap<Hex, number> | undefined;
+  tips: ReadonlyMap<Hex, bigint>;
   outcomes: readonly Outcome[];
   updates: readonly JobUpdate[];
 };
@@ -31,7 +37,13 @@ export function settlePurpose(
   return fenced(db, fence, async (transaction) => {
     const { numUpdatedRows } = await transaction
       .updateTable("executor_purposes")
-      .set({ state: "settled", transaction_hash: transactionHash, block_number: blockNumber })
+      .set({
+        state: "settled",
+        transaction_hash: transactionHash,
+        block_number: blockNumber,
+        day: dayOf(settlement.atSeconds),
+        paid: settlement.paid.toString(),
+      })
       .where("id", "=", purposeId)
       .where("state", "=", "pending")
       .executeTakeFirst();
@@ -41,7 +53,7 @@ export function settlePurpose(
     await markWatches(transaction, fence.chainId, addresses, blockNumber);
     await freeJobs(transaction, purposeId);
     await writeUpdates(transaction, fence.chainId, settlement.updates);
-    await addSpending(transaction, fence.chainId, settlement);
+    await settleCharges(transaction, fence.chainId, settlement);
     return true;
   });
 }
@@ -65,7 +77,7 @@ export function loseNonce(
   });
 }
 
-/** A reorganisation undid a final purpose: it is pending again. */
+/** A reorganisation undid a final purpose: it is pending again, and charged to nobody. */
 export function reopenPurpose(
   db: Kysely<Tables>,
   fence: Fence,
@@ -73,9 +85,10 @@ export function reopenPurpose(
   addresses: readonly Hex[],
 ): Promise<void> {
   return fenced(db, fence, async (transaction) => {
+    await takeBack(transaction, fence.chainId, purposeId);
     await transaction
       .updateTable("executor_purposes")
-      .set({ state: "pending", transaction_hash: null, block_number: null })
+      .set({ state: "pending", transaction_hash: null, block_number: null, day: null, paid: null })
       .where("id", "=", purposeId)
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
@@ -89,45 +102,6 @@ export function reopenPurpose(
         .execute();
     }
   });
-}
-
-/** Wei paid for gas on a day, counted from the epoch by the chain's clock. */
-export async function readSpending(
-  db: Kysely<Tables>,
-  chainId: number,
-  day: number,
-): Promise<bigint> {
-  const row = await db
-    .selectFrom("executor_spending")
-    .select("wei")
-    .where("chain_id", "=", chainId)
-    .where("day", "=", day)
-    .executeTakeFirst();
-  return BigInt(row?.wei ?? 0);
-}
-
-/** By account, on a day. Wei. */
-export async function readAccountSpending(
-  db: Kysely<Tables>,
-  chainId: number,
-  day: number,
-): Promise<Map<string, AccountSpending>> {
-  const rows = await db
-    .selectFrom("executor_account_spending")
-    .selectAll()
-    .where("chain_id", "=", chainId)
-    .where("day", "=", day)
-    .execute();
-  return new Map(
-    rows.map((row) => [
-      row.account_id,
-      {
-        total: BigInt(row.wei),
-        client: BigInt(row.client_wei),
-        tips: BigInt(row.tip_loss_wei),
-      },
-    ]),
-  );
 }
 
 async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
@@ -169,75 +143,60 @@ async function insertOutcomes(
   }
 }
 
-/**
- * Charges the chain's day, and each account for its part, by the gas of its addresses. A tipped
- * execution is charged to nobody, unless it failed and so paid no tip.
- */
-async function addSpending(
+/** Keeps with each address what it cost and brought, and charges its account. */
+async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,
-  { purposeId, atSeconds, paid, outcomes }: Settlement,
+  { purposeId, atSeconds, paid, gasOf, tips }: Settlement,
 ): Promise<void> {
-  const day = dayOf(atSeconds);
-  const rows = await transaction
+  const rows = await readShares(transaction, purposeId);
+  const shares = rows.map(shareOf);
+  const taken = shares.map(({ address, gas }) => ({ address, gas: gasOf?.get(address) ?? gas }));
+  const costs = shareOut(paid, taken);
+  const charges = shares.map((share) => ({
+    ...share,
+    wei: costs.get(share.address)!,
+    tipsWei: tips.get(share.address) ?? 0n,
+  }));
+  for (const { address, wei, tipsWei } of charges) {
+    await transaction
+      .updateTable("executor_purpose_addresses")
+      .set({ wei: wei.toString(), tips_wei: tipsWei.toString() })
+      .where("purpose_id", "=", purposeId)
+      .where("address", "=", fromHex(address))
+      .execute();
+  }
+  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei: paid, tipsWei: 0n };
+  await charge(transaction, chainId, dayOf(atSeconds), shares.length > 0 ? charges : [own], 1n);
+}
+
+/** What a purpose was charged with, as {@link settleCharges} left it. */
+async function takeBack(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  purposeId: string,
+): Promise<void> {
+  const purpose = await transaction
+    .selectFrom("executor_purposes")
+    .select(["day", "paid"])
+    .where("id", "=", purposeId)
+    .executeTakeFirst();
+  if (!purpose || purpose.day === null) return;
+  const rows = await readShares(transaction, purposeId);
+  const charges = rows.map((row) => ({
+    ...shareOf(row),
+    wei: BigInt(row.wei),
+    tipsWei: BigInt(row.tips_wei),
+  }));
+  const wei = BigInt(purpose.paid ?? 0);
+  const own = { accountId: noAccount, isClientId: false, isTipped: false, wei, tipsWei: 0n };
+  await charge(transaction, chainId, purpose.day, charges.length > 0 ? charges : [own], -1n);
+}
+
+const readShares = (transaction: Transaction<Tables>, purposeId: string) =>
+  transaction
     .selectFrom("executor_purpose_addresses")
     .selectAll()
     .where("purpose_id", "=", purposeId)
     .orderBy("address")
     .execute();
-  const shares = rows.map(shareOf);
-  const costs = shareOut(paid, shares);
-  const accounts = await readAccountSpending(transaction, chainId, day);
-  let total = shares.length === 0 ? paid : 0n;
-  for (const share of shares) {
-    const cost = costs.get(share.address)!;
-    const spent = accounts.get(share.accountId) ?? { ...noSpending };
-    accounts.set(share.accountId, spent);
-    if (!share.isTipped) {
-      total += cost;
-      spent.total += cost;
-      if (share.isClientId) spent.client += cost;
-    } else if (
-      !outcomes.some(({ kind, vault }) => kind === "executed" && vault === share.address)
-    ) {
-      spent.tips += cost;
-    }
-  }
-  await saveSpending(transaction, chainId, day, total);
-  for (const accountId of new Set(shares.map((share) => share.accountId))) {
-    await saveAccountSpending(transaction, chainId, day, accountId, accounts.get(accountId)!);
-  }
-}
-
-async function saveSpending(
-  transaction: Transaction<Tables>,
-  chainId: number,
-  day: number,
-  more: bigint,
-): Promise<void> {
-  const wei = ((await readSpending(transaction, chainId, day)) + more).toString();
-  await transaction
-    .insertInto("executor_spending")
-    .values({ chain_id: chainId, day, wei })
-    .onConflict((conflict) => conflict.columns(["chain_id", "day"]).doUpdateSet({ wei }))
-    .execute();
-}
-
-async function saveAccountSpending(
-  transaction: Transaction<Tables>,
-  chainId: number,
-  day: number,
-  accountId: string,
-  { total, client, tips }: AccountSpending,
-): Promise<void> {
-  const sums = {
-    wei: total.toString(),
-    client_wei: client.toString(),
-    tip_loss_wei: tips.toString(),
-  };
-  await transaction
-    .insertInto("executor_account_spending")
-    .values({ chain_id: chainId, day, account_id: accountId, ...sums })
-    .onConflict((conflict) => conflict.columns(["chain_id", "day", "account_id"]).doUpdateSet(sums))
-    .execute();
-}

@@ -11,6 +11,7 @@ import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
 import { type Outcome, outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
+import { readGasTaken, tipsIn } from "./taken.ts";
 
 /** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
@@ -112,7 +113,8 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
 
 async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<void> {
   const { parts, fence, view } = pass;
-  const sent = { sender: purpose.sender, vaults: vaultsOfBatch(purpose.data, parts.factory) };
+  const vaults = vaultsOfBatch(purpose.data, parts.factory);
+  const sent = { sender: purpose.sender, vaults };
   const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
@@ -123,19 +125,24 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     const isOvertaken = overtaken.has(address);
     updates.push(await updateOf(pass, purpose, address, isOvertaken ? [] : outcomes, isOvertaken));
   }
+  const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
+  const gasOf = await readGasTaken(pass, receipt.transactionHash, vaults);
   const isNew = await parts.ledger.settlePurpose(fence, {
     purposeId: purpose.id,
     transactionHash: receipt.transactionHash,
     blockNumber: receipt.blockNumber,
     paid: receipt.paid,
     atSeconds: view.head.timestamp,
+    gasOf,
+    tips,
     outcomes,
     updates,
   });
   if (!isNew) return;
   for (const transaction of purpose.transactions) pass.memory.sentMs.delete(transaction.hash);
   const { kind, nonce } = purpose;
-  parts.report({ kind: "settled", purpose: kind, nonce, paid: receipt.paid });
+  const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
+  parts.report({ kind: "settled", purpose: kind, nonce, paid: receipt.paid, tips: earned });
   for (const outcome of outcomes) reportOutcome(pass, outcome, receipt.transactionHash);
 }
 

@@ -62,7 +62,8 @@ for (const [name, database] of Object.entries(databases)) {
     test("the account tells what gas was spent for it by day, and not for others", async () => {
       const [ada, eve] = [await signUp(), await signUp()];
       const { accountId } = (await ada.get(`${api}/account`)).json();
-      const row = { chain_id: 31_337, client_wei: "2", tip_loss_wei: "3", account_id: accountId };
+      const sums = { client_wei: "2", tip_loss_wei: "3", gas_wei: "9", tips_wei: "4" };
+      const row = { chain_id: 31_337, ...sums, account_id: accountId };
       await service.parts.store.db
         .insertInto("executor_account_spending")
         .values([
@@ -71,7 +72,8 @@ for (const [name, database] of Object.entries(databases)) {
         ])
         .execute();
       const { gasSpent } = (await ada.get(`${api}/account`)).json();
-      const rest = { chainId: 31_337, clientIdWei: "2", failedTipsWei: "3" };
+      const more = { gasWei: "9", tipsWei: "4", clientIdWei: "2", failedTipsWei: "3" };
+      const rest = { chainId: 31_337, ...more };
       assert.deepEqual(gasSpent, [
         { ...rest, day: "2024-10-05", wei: "1000000000000000000" },
         { ...rest, day: "2024-10-04", wei: "7" },

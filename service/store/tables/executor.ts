@@ -50,8 +50,15 @@ export type ExecutorTables = {
     created_at: number;
     block_number: number | null;
     transaction_hash: string | null;
+    /** Once it is settled, the day that it was charged to. */
+    day: Generated<number | null>;
+    /** In wei, decimal. */
+    paid: Generated<string | null>;
   };
-  /** Beside the address its part of the transaction's gas, and who is charged for it. */
+  /**
+   * Beside the address its part of the transaction's gas, and who is charged for it; once settled,
+   * what it cost and what its tips were worth, in wei, decimal.
+   */
   executor_purpose_addresses: {
     purpose_id: string;
     address: Bytes;
@@ -59,6 +66,8 @@ export type ExecutorTables = {
     account_id: string;
     by_client_id: number;
     by_tip: number;
+    wei: Generated<string>;
+    tips_wei: Generated<string>;
   };
   /** Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal. */
   executor_transactions: {
@@ -82,12 +91,13 @@ export type ExecutorTables = {
     block_number: number;
     reason: string | null;
   };
-  /** Gas paid per day of the chain's clock, in wei, decimal. */
+  /** What was charged to accounts on a day of the chain's clock, in wei, decimal. */
   executor_spending: { chain_id: number; day: number; wei: string };
   /**
-   * Settled transactions; what is in flight is worked out from the purposes. `wei` is all that
-   * was spent for the account, `client_wei` the part for what its client ID created;
-   * `tip_loss_wei` is what tipped executions cost that failed.
+   * Settled transactions; what is in flight is worked out from the purposes. `gas_wei` is all
+   * that was paid for the account and `tips_wei` what its tips were worth. `wei` is what tips did
+   * not cover: of it `client_wei` for what its client ID created, and `tip_loss_wei` for
+   * executions that were to be paid by their tips.
    */
   executor_account_spending: {
     chain_id: number;
@@ -96,6 +106,8 @@ export type ExecutorTables = {
     wei: string;
     client_wei: string;
     tip_loss_wei: string;
+    gas_wei: string;
+    tips_wei: string;
   };
   /** Every record created before `since` was looked at when it was new: ms of the database. */
   executor_looks: { chain_id: number; since: number };
@@ -121,13 +133,15 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create table executor_purposes (id text primary key not null, chain_id bigint not null,
         sender text not null, nonce bigint not null, kind text not null, data ${bytes} not null,
         gas bigint not null, state text not null, created_at bigint not null,
-        block_number bigint, transaction_hash text, unique (chain_id, sender, nonce))`,
+        block_number bigint, transaction_hash text, day bigint, paid text,
+        unique (chain_id, sender, nonce))`,
     // Pending ones are looked for with each pass, not among all that a key ever sent.
     sql`create index executor_purposes_state
         on executor_purposes (chain_id, sender, state, block_number)`,
     sql`create table executor_purpose_addresses (purpose_id text not null,
         address ${bytes} not null, gas bigint not null, account_id text not null,
         by_client_id bigint not null, by_tip bigint not null,
+        wei text not null default '0', tips_wei text not null default '0',
         primary key (purpose_id, address))`,
     sql`create table executor_transactions (hash text primary key not null,
         purpose_id text not null, raw ${bytes} not null, max_fee text not null,
@@ -141,7 +155,8 @@ export function statements(dialect: Dialect): Statement[] {
         wei text not null, primary key (chain_id, day))`,
     sql`create table executor_account_spending (chain_id bigint not null, day bigint not null,
         account_id text not null, wei text not null, client_wei text not null,
-        tip_loss_wei text not null, primary key (chain_id, day, account_id))`,
+        tip_loss_wei text not null, gas_wei text not null, tips_wei text not null,
+        primary key (chain_id, day, account_id))`,
     sql`create index executor_account_spending_account
         on executor_account_spending (account_id, day)`,
     sql`create table executor_looks (chain_id bigint primary key not null,

@@ -185,8 +185,8 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     [
       othersCount,
       ({ numbers }) => sql`insert into executor_account_spending (chain_id, day, account_id, wei,
-          client_wei, tip_loss_wei)
-        select 1, 1, 'acc_' || i, '1', '1', '1' from ${numbers}`,
+          client_wei, tip_loss_wei, gas_wei, tips_wei)
+        select 1, 1, 'acc_' || i, '1', '1', '1', '1', '0' from ${numbers}`,
     ],
     [
       1,

@@ -402,7 +402,13 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     const token = many[1]!;
     const outcomes = [{ kind: "recovered" as const, vault: address, token, amount: 1n }];
     const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, atSeconds: 1 };
-    await ledger.settlePurpose(fence, { purposeId, ...at, outcomes, updates: updates.slice(0, 1) });
+    await ledger.settlePurpose(fence, {
+      purposeId,
+      ...at,
+      tips: new Map(),
+      outcomes,
+      updates: updates.slice(0, 1),
+    });
     await ledger.reopenPurpose(fence, purposeId, [address]);
     await ledger.loseNonce(fence, purposeId, updates.slice(0, 1));
   };

@@ -29,9 +29,11 @@ export function GasSpent({ rows }: { rows: Account["gasSpent"] }) {
           columns={[
             { head: "Day", cell: ({ day }) => day },
             { head: "Chain", cell: ({ chainId }) => nameOf(chainId) },
-            { head: "Spent", cell: ({ wei }) => sayWei(wei) },
+            { head: "Gas", cell: ({ gasWei }) => sayWei(gasWei) },
+            { head: "Paid by tips", cell: ({ tipsWei }) => sayWei(tipsWei) },
+            { head: "Not covered", cell: ({ wei }) => sayWei(wei) },
             { head: "Of it by the client ID", cell: ({ clientIdWei }) => sayWei(clientIdWei) },
-            { head: "For tips that failed", cell: ({ failedTipsWei }) => sayWei(failedTipsWei) },
+            { head: "Where tips were to pay", cell: ({ failedTipsWei }) => sayWei(failedTipsWei) },
           ]}
         />
       )}

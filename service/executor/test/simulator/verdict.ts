@@ -1,6 +1,7 @@
 // What must be true at the end of every history.
 
 import { type Hex, toHex } from "executable-address";
+import { priceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
 import { sender, shop, tokens, type World } from "./world.ts";
 
@@ -16,6 +17,8 @@ export type Verdict = {
   unbalanced: string[];
   /** Nonces that are not final. */
   stuck: string[];
+  /** Gas that the ledger counts otherwise than the chain took it. */
+  misbooked: string[];
 };
 
 export function faultsOf(verdict: Verdict): string[] {
@@ -93,11 +96,37 @@ export async function judge(world: World): Promise<Verdict> {
     ...onChain,
     missing: onChain.missing.filter((text) => !isReported(text)),
     falselyDone: await judgeOutcomes(world),
+    misbooked: await judgeBooks(world),
     stuck: [
       ...pending.map((row) => `nonce ${row.nonce} is pending`),
       ...(nonces.length > used ? [`${nonces.length} nonces given out, ${used} used`] : []),
     ],
   };
+}
+
+/** To the wei: by accounts, by the chain's budget, and as the blocks have it. */
+async function judgeBooks({ db, chain }: World): Promise<string[]> {
+  const settled = await db
+    .selectFrom("executor_purposes")
+    .select("transaction_hash")
+    .where("state", "=", "settled")
+    .execute();
+  const ours = new Set(settled.map((row) => row.transaction_hash));
+  const mined = chain.blocks.flatMap(({ mined, baseFee }) =>
+    mined
+      .filter(({ transaction }) => ours.has(transaction.hash))
+      .map(({ transaction, gasUsed }) => BigInt(gasUsed) * priceOf(transaction, baseFee)),
+  );
+  const sum = (list: readonly bigint[]) => list.reduce((all, each) => all + each, 0n);
+  const accounts = await db.selectFrom("executor_account_spending").selectAll().execute();
+  const days = await db.selectFrom("executor_spending").selectAll().execute();
+  const books = {
+    chain: sum(mined),
+    accounts: sum(accounts.map((row) => BigInt(row.gas_wei))),
+    budget: sum(days.map((row) => BigInt(row.wei))),
+  };
+  const isRight = books.chain === books.accounts && books.chain === books.budget;
+  return isRight ? [] : [`${books.chain} paid, ${books.accounts} and ${books.budget} are down`];
 }
 
 async function judgeOutcomes({ db, chain, vaults }: World): Promise<string[]> {
