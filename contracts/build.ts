@@ -2,10 +2,17 @@
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Abi, Hex } from "viem";
 import { foundryBinary } from "./anvil.ts";
 
 const root = import.meta.dirname;
+
+/** An absolute path: solc finds no relative import in a source whose name begins with "..". */
+const openzeppelin = dirname(
+  dirname(fileURLToPath(import.meta.resolve("@openzeppelin/contracts/package.json"))),
+);
 
 export type Artifact = {
   abi: Abi;
@@ -27,7 +34,13 @@ export function runForge(
 ): { exitCode: number | null; output: string } {
   const run = spawnSync(foundryBinary("forge"), args, {
     cwd: root,
-    env: { ...process.env, NO_COLOR: "1", FOUNDRY_PROFILE: profile, ...env },
+    env: {
+      ...process.env,
+      NO_COLOR: "1",
+      FOUNDRY_PROFILE: profile,
+      FOUNDRY_REMAPPINGS: `@openzeppelin/=${openzeppelin}/`,
+      ...env,
+    },
     encoding: "utf8",
     maxBuffer: 1 << 28,
   });
@@ -37,7 +50,7 @@ export function runForge(
 
 /** Compiles the deployed contracts into `out`, from nothing. */
 export function build(out: string): void {
-  const args = ["build", "--force", "--out", out, "src", "demo", "tip", "reading"];
+  const args = ["build", "--force", "--out", out, "src", "demo", "periphery", "reading"];
   const { exitCode, output } = runForge("default", args);
   if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
 }

@@ -10,8 +10,8 @@ export { factorySalt } from "./mine/salt.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
+export { conditions, guards, outcomeProof, tip } from "./snapshots/periphery.ts";
 export { meter, probe } from "./snapshots/reading.ts";
-export { tip } from "./snapshots/tip.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */
 export const factoryAddress = deployment.factory as Hex;

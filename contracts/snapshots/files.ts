@@ -11,6 +11,7 @@ import { readSources, standardInput } from "../proof/published/standard-input.ts
 export function snapshotFiles(out: string): Record<string, string> {
   const factory = readArtifact(out, "PaymentFactory");
   const { abi } = readArtifact(out, "IPaymentFactory");
+  const deployed = deployment(factory);
   return {
     "payment-factory.ts": constant("paymentFactoryAbi", abi),
     "demo-token.ts": constant("demoToken", code(readArtifact(out, "DemoToken"))),
@@ -18,14 +19,42 @@ export function snapshotFiles(out: string): Record<string, string> {
     "reading.ts": ["Probe", "Meter"]
       .map((name) => constant(name.toLowerCase(), code(readArtifact(out, name))))
       .join(""),
-    "tip.ts": constant("tip", tip(readArtifact(out, "Tip"))),
+    "periphery.ts": peripheryNames
+      .map((name) => constant(lowerFirst(name), placed(readArtifact(out, name))))
+      .join(""),
     "standard-input.json": `${JSON.stringify(standardInput(readSources()), null, 2)}\n`,
-    "deployment.json": `${JSON.stringify(deployment(factory), null, 2)}\n`,
+    "deployment.json": `${JSON.stringify(deployed, null, 2)}\n`,
+    "../periphery/VaultCode.sol": vaultCode(deployed),
   };
 }
 
+/** Contracts of periphery/ that stand on chains; the others are compiled into their users. */
+export const peripheryNames = ["Tip", "Conditions", "Guards", "OutcomeProof"] as const;
+
 /** Brought to a chain as the factory is, by anybody: with salt zero. */
-const tip = ({ abi, bytecode }: Artifact) => ({ address: create2Address(bytecode), abi, bytecode });
+const placed = ({ abi, bytecode, runtime }: Artifact) => ({
+  address: create2Address(bytecode),
+  codeHash: keccak256(runtime),
+  abi,
+  bytecode,
+});
+const lowerFirst = (name: string) => name[0]!.toLowerCase() + name.slice(1);
+
+/** What the periphery has to know of the factory: it follows from the factory's own snapshot. */
+const vaultCode = (of: ReturnType<typeof deployment>) => `// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+// Written by \`npm run snapshot\`, as all that follows from the factory's creation code.
+
+/// @dev PaymentFactory, at this address on every chain.
+address constant FACTORY = ${of.factory};
+/// @dev keccak256 of the code at a vault whose calls ran, on every chain.
+bytes32 constant EXECUTED_CODE_HASH =
+    ${of.executedCodeHash};
+/// @dev And at a vault that was closed, whose calls never can run.
+bytes32 constant CLOSED_CODE_HASH =
+    ${of.closedCodeHash};
+`;
 const code = ({ abi, bytecode }: Artifact) => ({ abi, bytecode });
 
 function deployment({ bytecode, runtime, immutables }: Artifact) {

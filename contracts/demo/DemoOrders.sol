@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {ExecutableCaller} from "../periphery/ExecutableCaller.sol";
+import {Call, Intent} from "../src/IPaymentFactory.sol";
+import {IToken} from "./DemoShop.sol";
+
+/// @notice The shop for local chains, once more for merchants who want each order paid by the one
+/// intent that was made for it: approve, pay, and no other call before, between or behind.
+contract DemoOrders is ExecutableCaller {
+    address public immutable token;
+
+    event Paid(uint256 indexed orderId, address indexed payer, uint256 amount);
+
+    error PaymentFailed(address payer, uint256 amount);
+
+    constructor(address token_) {
+        token = token_;
+    }
+
+    /// @notice Takes the payment of an order from the vault of its intent and from nobody else.
+    /// @param expiry, recovery and salt are the fields of the intent that an order leaves open
+    function pay(uint256 orderId, uint256 amount, uint64 expiry, address recovery, bytes32 salt)
+        external
+    {
+        _onlyVaultOf(intentOf(orderId, amount, expiry, recovery, salt));
+        emit Paid(orderId, msg.sender, amount);
+        if (!IToken(token).transferFrom(msg.sender, address(this), amount)) {
+            revert PaymentFailed(msg.sender, amount);
+        }
+    }
+
+    /// @notice The only intent by which these arguments of {pay} can be paid, on this chain.
+    function intentOf(
+        uint256 orderId,
+        uint256 amount,
+        uint64 expiry,
+        address recovery,
+        bytes32 salt
+    )
+        public
+        view
+        returns (Intent memory)
+    {
+        Call[] memory calls = new Call[](2);
+        calls[0] = Call(
+            token,
+            "approve(address,uint256)",
+            "spender,amount",
+            abi.encode(address(this), amount)
+        );
+        calls[1] = Call(
+            address(this),
+            "pay(uint256,uint256,uint64,address,bytes32)",
+            "orderId,amount,expiry,recovery,salt",
+            abi.encode(orderId, amount, expiry, recovery, salt)
+        );
+        return Intent(token, amount, calls, expiry, recovery, salt, block.chainid);
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+interface IBalance {
+    function balanceOf(address account) external view returns (uint256);
+}
+
+/// @title Guards
+/// @notice Bounds that an intent commits to as calls among its own.
+/// @dev No owner and no storage. It can be replaced: an intent names the contract that it calls.
+contract Guards {
+    error TooLittleGas(uint256 wanted, uint256 found);
+    error BalanceTooLow(address token, address holder, uint256 wanted, uint256 found);
+    /// @notice `token` did not answer `balanceOf(holder)` with a word.
+    error BalanceUnknown(address token, address holder);
+
+    /// @notice Passes only if at least `gas` is left for this call, so 64/63 of it before the call.
+    /// @dev For a target that reads `gasleft()` and does less where that is low: put it in front of
+    /// the call. What the factory keeps for itself between two calls is less than 2,000 gas.
+    function requireGas(uint256 gas) external view {
+        uint256 found = gasleft();
+        if (found < gas) revert TooLittleGas(gas, found);
+    }
+
+    /// @notice Passes only if `holder` has at least `min` base units of `token` at this moment;
+    /// the zero address as token asks for native coin.
+    /// @dev Put behind a swap it bounds what came of it, whatever the route was.
+    function requireBalance(address token, address holder, uint256 min) external view {
+        uint256 found = _balanceOf(token, holder);
+        if (found < min) revert BalanceTooLow(token, holder, min, found);
+    }
+
+    function _balanceOf(address token, address holder) private view returns (uint256) {
+        if (token == address(0)) return holder.balance;
+        (bool ok, bytes memory answer) =
+            token.staticcall(abi.encodeCall(IBalance.balanceOf, (holder)));
+        if (!ok || answer.length < 32) revert BalanceUnknown(token, holder);
+        return abi.decode(answer, (uint256));
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Blockhash} from "@openzeppelin/contracts/utils/Blockhash.sol";
+import {Memory} from "@openzeppelin/contracts/utils/Memory.sol";
+import {RLP} from "@openzeppelin/contracts/utils/RLP.sol";
+import {TrieProof} from "@openzeppelin/contracts/utils/cryptography/TrieProof.sol";
+import {Fate, Outcome} from "./Outcome.sol";
+
+/// @notice Tells block hashes of another chain: an L2's view of its L1, or a light client.
+interface IBlockHashOracle {
+    /// @return hash zero where it is not known
+    function blockHash(uint256 blockNumber) external view returns (bytes32 hash);
+}
+
+/// @title OutcomeProof
+/// @notice Proves what became of an intent by a block of the chain it is for, so that a contract on
+/// one chain can wait for an intent on another. The proof is the block's header, as RLP, and the
+/// vault's account proof, as `eth_getProof` gives it (EIP-1186).
+/// @dev Only what is there can be proved here: a vault that executed or was closed. That one did
+/// neither reverts, or answers `Never` where money made an account of it.
+/// No owner and no storage. It can be replaced: whoever asks chooses the contract to ask.
+contract OutcomeProof {
+    using RLP for *;
+
+    uint256 private constant STATE_ROOT = 3;
+    uint256 private constant NUMBER = 8;
+    uint256 private constant TIMESTAMP = 11;
+    /// @dev Every header since the first block has these fields; further ones are taken unread.
+    uint256 private constant HEADER_FIELDS_MIN = 15;
+    uint256 private constant ACCOUNT_FIELDS = 4;
+    uint256 private constant CODE_HASH = 3;
+
+    struct Proven {
+        Fate fate;
+        uint256 blockNumber;
+        uint256 blockTime;
+    }
+
+    error WrongHeader(bytes32 wanted, bytes32 found);
+    error MalformedHeader(uint256 fields);
+    error MalformedAccount(uint256 fields);
+    /// @notice Neither this chain nor the oracle tells the hash of that block (any more).
+    error BlockHashUnknown(uint256 blockNumber);
+
+    /// @notice The outcome of the intent at `vault`, as of a block of this chain.
+    /// @dev The last 256 blocks, or where EIP-2935 is active the last 8,191; the block that is being
+    /// made is not one of them.
+    function proveHere(address vault, bytes calldata header, bytes[] calldata proof)
+        external
+        view
+        returns (Proven memory)
+    {
+        uint256 number = _numberOf(header);
+        return prove(vault, header, proof, _known(number, Blockhash.blockHash(number)));
+    }
+
+    /// @notice The outcome of the intent at `vault`, as of a block that `oracle` knows.
+    /// @dev It is as true as the oracle, which is the caller's choice. Which chain's blocks those
+    /// are is known to the oracle alone.
+    function proveBy(
+        IBlockHashOracle oracle,
+        address vault,
+        bytes calldata header,
+        bytes[] calldata proof
+    )
+        external
+        view
+        returns (Proven memory)
+    {
+        uint256 number = _numberOf(header);
+        return prove(vault, header, proof, _known(number, oracle.blockHash(number)));
+    }
+
+    /// @notice The outcome of the intent at `vault`, as of the block with hash `blockHash`.
+    /// @dev Nothing here tells whether there is such a block: the caller has to know the hash.
+    /// @param proof the nodes of the state trie from its root to the account, one RLP each
+    function prove(address vault, bytes calldata header, bytes[] calldata proof, bytes32 blockHash)
+        public
+        pure
+        returns (Proven memory)
+    {
+        if (keccak256(header) != blockHash) revert WrongHeader(blockHash, keccak256(header));
+        Memory.Slice[] memory fields = _fieldsOf(header);
+        bytes memory key = abi.encodePacked(keccak256(abi.encodePacked(vault)));
+        bytes memory value = TrieProof.traverse(fields[STATE_ROOT].readBytes32(), key, proof);
+        Memory.Slice[] memory account = value.decodeList();
+        if (account.length != ACCOUNT_FIELDS) revert MalformedAccount(account.length);
+        Fate fate = Outcome.fateOf(account[CODE_HASH].readBytes32());
+        return Proven(fate, fields[NUMBER].readUint256(), fields[TIMESTAMP].readUint256());
+    }
+
+    function _numberOf(bytes calldata header) private pure returns (uint256) {
+        return _fieldsOf(header)[NUMBER].readUint256();
+    }
+
+    function _fieldsOf(bytes memory header) private pure returns (Memory.Slice[] memory fields) {
+        fields = header.decodeList();
+        if (fields.length < HEADER_FIELDS_MIN) revert MalformedHeader(fields.length);
+    }
+
+    function _known(uint256 number, bytes32 hash) private pure returns (bytes32) {
+        if (hash == 0) revert BlockHashUnknown(number);
+        return hash;
+    }
+}
