@@ -9,13 +9,13 @@ if (process.env.UPDATE_VECTORS) {
   const file = new URL("./deployment.ts", import.meta.url);
   const text = readFileSync(file, "utf8")
     .replace(copies.factoryAddress, contracts.factoryAddress)
-    .replace(copies.tipAddress, contracts.tip.address)
+    .replace(copies.tipAddress, contracts.periphery.tip.address)
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
   test("addresses, PREFIX and a vault's code are those of the contracts", () => {
     assert.equal(copies.factoryAddress, contracts.factoryAddress);
-    assert.equal(copies.tipAddress, contracts.tip.address);
+    assert.equal(copies.tipAddress, contracts.periphery.tip.address);
     assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
     assert.deepEqual(copies.vaultCodeBytes, contracts.vaultCodeBytes);
   });

@@ -10,7 +10,7 @@ export { factorySalt } from "./mine/salt.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
-export { conditions, guards, outcomeProof, tip } from "./snapshots/periphery.ts";
+export * as periphery from "./snapshots/periphery.ts";
 export { meter, probe } from "./snapshots/reading.ts";
 
 /** The PaymentFactory, on every chain. EIP-55. */

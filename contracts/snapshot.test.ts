@@ -7,13 +7,20 @@ import { getContractAddress, keccak256 } from "viem";
 import { build, readArtifact } from "./build.ts";
 import * as contracts from "./index.ts";
 import deployment from "./snapshots/deployment.json" with { type: "json" };
-import { snapshotFiles } from "./snapshots/files.ts";
+import { peripheryNames, snapshotFiles } from "./snapshots/files.ts";
 
 describe("the build", () => {
   test("twice gives identical bytes", () => {
     build("out/first");
     build("out/second");
-    for (const name of ["PaymentFactory", "DemoToken", "DemoShop", "Tip", "Probe", "Meter"]) {
+    for (const name of [
+      "PaymentFactory",
+      "DemoToken",
+      "DemoShop",
+      "Probe",
+      "Meter",
+      ...peripheryNames,
+    ]) {
       assert.deepEqual(readArtifact("out/first", name), readArtifact("out/second", name));
     }
   });
@@ -46,8 +53,8 @@ describe("index.ts", () => {
       "initCodePrefix",
       "meter",
       "paymentFactoryAbi",
+      "periphery",
       "probe",
-      "tip",
       "vaultCodeBytes",
     ]);
   });

@@ -37,17 +37,10 @@ contract DemoOrders is ExecutableCaller {
         uint64 expiry,
         address recovery,
         bytes32 salt
-    )
-        public
-        view
-        returns (Intent memory)
-    {
+    ) public view returns (Intent memory) {
         Call[] memory calls = new Call[](2);
         calls[0] = Call(
-            token,
-            "approve(address,uint256)",
-            "spender,amount",
-            abi.encode(address(this), amount)
+            token, "approve(address,uint256)", "spender,amount", abi.encode(address(this), amount)
         );
         calls[1] = Call(
             address(this),

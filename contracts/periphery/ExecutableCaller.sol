@@ -5,9 +5,9 @@ import {Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {FACTORY} from "./VaultCode.sol";
 
 /// @title ExecutableCaller
-/// @notice A base for targets that act only for the intent they mean: the caller has to be the vault
-/// of an intent that the target rebuilds, call by call, from its own arguments. Then nothing but
-/// those calls ran before this one, and nothing but the rest of them can follow.
+/// @notice A base for targets that act only for the intent they mean: their caller has to be the
+/// vault of an intent that the target rebuilds, call by call, from its own arguments. Then nothing
+/// but those calls ran before this one, and nothing but the rest of them can follow.
 /// @dev How the target uses it:
 ///
 /// - It writes every field of the intent itself, from its arguments and what it knows. An intent

@@ -44,8 +44,8 @@ contract OutcomeProof {
     error BlockHashUnknown(uint256 blockNumber);
 
     /// @notice The outcome of the intent at `vault`, as of a block of this chain.
-    /// @dev The last 256 blocks, or where EIP-2935 is active the last 8,191; the block that is being
-    /// made is not one of them.
+    /// @dev The last 256 blocks, or where EIP-2935 is active the last 8,191; the block that is
+    /// being made is not one of them.
     function proveHere(address vault, bytes calldata header, bytes[] calldata proof)
         external
         view
@@ -63,11 +63,7 @@ contract OutcomeProof {
         address vault,
         bytes calldata header,
         bytes[] calldata proof
-    )
-        external
-        view
-        returns (Proven memory)
-    {
+    ) external view returns (Proven memory) {
         uint256 number = _numberOf(header);
         return prove(vault, header, proof, _known(number, oracle.blockHash(number)));
     }

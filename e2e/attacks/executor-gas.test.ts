@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
-import { deterministicDeployer, tip } from "executable-address-contracts";
+import { deterministicDeployer, periphery } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
 import type { Parts } from "../../service/executor/parts.ts";
@@ -156,6 +156,7 @@ describe("dust that is to be returned", () => {
 });
 
 describe("tips", () => {
+  const { tip } = periphery;
   const symbol = demoTokens[0]!.symbol;
   const unit = 10n ** BigInt(demoTokens[0]!.decimals);
   /** One whole token is worth a thousandth of a coin. */

@@ -1,11 +1,12 @@
 // Operators' commands for chains: `chains check` holds each chain of the file against each of its
-// endpoints, `chain bring` deploys the factory to a chain that lacks it.
+// endpoints, `chain bring` deploys the factory, and what is
+// beside it, to a chain that lacks them.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
 import { bring, readBringKey } from "./bring.ts";
 import { readChains } from "./chains.ts";
-import { checkChain } from "./check.ts";
+import { checkChain, missingPeriphery } from "./check.ts";
 import { compareEndpoints } from "./compare.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
@@ -19,10 +20,19 @@ export const chainCommands = [
         const told = await compareEndpoints(chain.rpcUrls);
         return Promise.all(
           chain.rpcUrls.map(async (url, index) => {
-            const verdict = await checkChain(chain, openChainRpc([url]), factory);
+            const rpc = openChainRpc([url]);
+            const verdict = await checkChain(chain, rpc, factory);
+            const lacks = verdict.kind === "right" ? { lacks: await missingPeriphery(rpc) } : {};
             // Not the whole URL: it may hold a key.
             const { chainId, name } = chain;
-            return { chainId, name, endpoint: new URL(url).host, ...verdict, ...told[index] };
+            return {
+              chainId,
+              name,
+              endpoint: new URL(url).host,
+              ...verdict,
+              ...lacks,
+              ...told[index],
+            };
           }),
         );
       });

@@ -6,6 +6,8 @@ import { factoryAddress } from "executable-address-contracts";
 import { anvilChain, startAnvil } from "executable-address-contracts/anvil";
 import { createPublicClient, type Hex, http } from "viem";
 import { bring } from "./bring.ts";
+import { missingPeriphery } from "./check.ts";
+import { openChainRpc } from "./rpc/chain-rpc.ts";
 
 /** anvil's first account, known to everybody. */
 const key: Hex = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -22,9 +24,10 @@ const codeAt = (rpcUrl: string) =>
   createPublicClient({ chain: anvilChain, transport: http(rpcUrl) }).getCode({
     address: factoryAddress,
   });
-const was = ({ deployer, factory }: Awaited<ReturnType<typeof bring>>) => [
+const was = ({ deployer, factory, periphery }: Awaited<ReturnType<typeof bring>>) => [
   deployer.was,
   factory.was,
+  ...new Set(Object.values(periphery).map((each) => each.was)),
 ];
 
 describe("chain bring", () => {
@@ -47,20 +50,27 @@ describe("chain bring", () => {
   test("asks for a key only where something is missing", async () => {
     await assert.rejects(bring(chain.rpcUrl, noKey), /no key/);
     assert.equal(await codeAt(chain.rpcUrl), undefined);
+    const missing = await missingPeriphery(openChainRpc([chain.rpcUrl]));
+    assert.deepEqual(missing, ["conditions", "guards", "outcomeProof", "tip"]);
   });
 
-  test("brings the deployer and the factory to a chain that has neither", async () => {
+  test("brings deployer, factory and what is beside it to a chain that has none", async () => {
     const brought = await bring(chain.rpcUrl, () => key);
-    assert.deepEqual(was(brought), ["brought", "brought"]);
+    assert.deepEqual(was(brought), ["brought", "brought", "brought"]);
     assert.equal(brought.chainId, 31337);
     assert.ok(await codeAt(chain.rpcUrl));
+    assert.deepEqual(await missingPeriphery(openChainRpc([chain.rpcUrl])), []);
   });
 
-  test("says that both are there, without a key", async () => {
-    assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there"]);
+  test("says that all are there, without a key", async () => {
+    assert.deepEqual(was(await bring(chain.rpcUrl, noKey)), ["there", "there", "there"]);
   });
 
-  test("brings the factory alone where the deployer is", async () => {
-    assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), ["there", "brought"]);
+  test("brings the others alone where the deployer is", async () => {
+    assert.deepEqual(was(await bring(withDeployer.rpcUrl, () => key)), [
+      "there",
+      "brought",
+      "brought",
+    ]);
   });
 });

@@ -1,20 +1,28 @@
-// Makes a chain ready: deploys the deterministic deployer and the factory where they are missing.
+// Makes a chain ready: deploys the deterministic deployer, the factory and the small contracts
+// beside it where they are missing.
 
 import { readFileSync } from "node:fs";
 import {
   deterministicDeployer,
   factoryAddress,
   factoryCodeHash,
+  periphery,
 } from "executable-address-contracts";
-import { bringDeployer, deployFactory, type Sender } from "executable-address-contracts/deploy";
+import {
+  bringDeployer,
+  deployFactory,
+  deployOnce,
+  type Sender,
+} from "executable-address-contracts/deploy";
 import { BaseError, createClient, defineChain, type Hex, http, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { getChainId, getCode } from "viem/actions";
-import { forkFault } from "./check.ts";
+import { forkFault, missingPeriphery, peripheryNames } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
 const keyVariable = "BRING_KEY";
 
+type Periphery = Record<keyof typeof periphery, Found>;
 type Found = { address: string; was: "there" | "brought" };
 
 /**
@@ -26,7 +34,7 @@ type Found = { address: string; was: "there" | "brought" };
 export async function bring(
   rpcUrl: string,
   readKey: () => Hex,
-): Promise<{ chainId: number; deployer: Found; factory: Found }> {
+): Promise<{ chainId: number; deployer: Found; factory: Found; periphery: Periphery }> {
   if (!/^https?:\/\/./.test(rpcUrl)) throw new Error("--rpc is no http or https URL");
   const transport = http(rpcUrl);
   const reader = createClient({ transport });
@@ -37,9 +45,10 @@ export async function bring(
       deployer: await hasCode(deterministicDeployer.address),
       factory: await hasCode(factoryAddress),
     };
+    const missing = await missingPeriphery(openChainRpc([rpcUrl]));
     const fault = await forkFault(openChainRpc([rpcUrl]));
     if (fault) throw new Error(fault);
-    if (!before.deployer || !before.factory) {
+    if (!before.deployer || !before.factory || missing.length > 0) {
       const chain = defineChain({
         id: chainId,
         name: String(chainId),
@@ -50,6 +59,7 @@ export async function bring(
       const sender: Sender = createClient({ account, chain, transport });
       await bringDeployer(sender);
       await deployFactory(sender);
+      for (const name of missing) await deployOnce(sender, periphery[name].bytecode);
     }
     const code = await getCode(reader, { address: factoryAddress });
     const codeHash = code && keccak256(code);
@@ -60,6 +70,12 @@ export async function bring(
       chainId,
       deployer: found(deterministicDeployer.address, before.deployer),
       factory: found(factoryAddress, before.factory),
+      periphery: Object.fromEntries(
+        peripheryNames.map((name) => [
+          name,
+          found(periphery[name].address, !missing.includes(name)),
+        ]),
+      ) as Periphery,
     };
   } catch (error) {
     // What viem says at length names the URL, which may hold a key.

@@ -2,6 +2,7 @@
 // that it runs the instructions that the factory needs.
 
 import type { Hex } from "executable-address";
+import { periphery } from "executable-address-contracts";
 import { keccak256, numberToHex } from "viem";
 import type { Chain } from "./chains.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
@@ -68,6 +69,19 @@ async function factoryFault(rpc: ChainRpc, factory: Factory): Promise<string | u
   const found = keccak256(code);
   if (found === codeHash) return undefined;
   return `the code at ${address} hashes to ${found}, wanted the factory's ${codeHash}`;
+}
+
+export const peripheryNames = Object.keys(periphery) as (keyof typeof periphery)[];
+
+/** The small contracts beside the factory that the chain lacks. Only intents that call them do. */
+export async function missingPeriphery(rpc: ChainRpc): Promise<(keyof typeof periphery)[]> {
+  const isThere = await Promise.all(
+    peripheryNames.map(async (name) => {
+      const { address, codeHash } = periphery[name];
+      return keccak256(hexData(await rpc.request("eth_getCode", [address, "latest"]))) === codeHash;
+    }),
+  );
+  return peripheryNames.filter((_, index) => !isThere[index]);
 }
 
 async function tokenFault(

@@ -1,0 +1,290 @@
+// The small contracts beside the factory on a real chain, as `admin chain bring` brings them: what
+// each costs an intent, and the proof of an outcome with every byte of it changed.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import {
+  type Address,
+  concat,
+  encodeAbiParameters,
+  encodeFunctionData,
+  fromRlp,
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseAbiParameters,
+  size,
+  slice,
+  toRlp,
+  zeroHash,
+} from "viem";
+import { deployFactory, deployOnce } from "../deploy.ts";
+import { demoToken, factoryAddress, periphery } from "../index.ts";
+import {
+  addressOf,
+  type CallTerms,
+  type IntentTerms,
+  openChain,
+  toFactory,
+} from "../local-chain.ts";
+import committed from "../snapshots/gas-periphery.json" with { type: "json" };
+
+const chain = await openChain();
+after(() => chain.anvil.stop());
+const { client, send } = chain;
+await deployFactory(client);
+for (const { bytecode } of Object.values(periphery)) await deployOnce(client, bytecode);
+const token = await chain.deploy(demoToken.abi, demoToken.bytecode, ["Demo", "DEMO", 6]);
+const { conditions, guards, outcomeProof } = periphery;
+
+const recovery = "0x00000000000000000000000000000000000c0ffe";
+const merchant = "0x00000000000000000000000000000000beef0001";
+const amount = 1_000_000n;
+let salt = 0n;
+
+const call = (target: Address, signature: string, types: string, values: unknown[]): CallTerms => ({
+  target,
+  signature,
+  names: ["a0", "a0,a1", "a0,a1,a2"][types.split(",").length - 1]!,
+  args: encodeAbiParameters(parseAbiParameters(types), values),
+});
+const transfer = call(token, "transfer(address,uint256)", "address,uint256", [merchant, amount]);
+const now = async () => (await client.getBlock()).timestamp;
+const mint = (to: Address, value: bigint) =>
+  send(token, encodeFunctionData({ ...demoToken, functionName: "mint", args: [to, value] }));
+
+async function paid(calls: CallTerms[], expirationTimestamp?: bigint) {
+  const intent: IntentTerms = {
+    token,
+    amount,
+    calls,
+    expirationTimestamp: expirationTimestamp ?? (await now()) + 3_600n,
+    recovery,
+    salt: numberToHex(++salt, { size: 32 }),
+    chainId: 31337n,
+  };
+  const vault = await addressOf(chain, intent);
+  await mint(vault, amount);
+  return { intent, vault };
+}
+const execute = async (calls: CallTerms[]) => {
+  const { intent, vault } = await paid(calls);
+  const { gasUsed } = await send(factoryAddress, toFactory("execute", [intent]));
+  return { vault, gas: Number(gasUsed) };
+};
+async function closed() {
+  const { intent, vault } = await paid([transfer], 1n);
+  await send(factoryAddress, toFactory("recover", [intent, []]));
+  return vault;
+}
+
+await mint(merchant, 1n);
+await mint(recovery, 1n);
+const executedVault = (await execute([transfer])).vault;
+const closedVault = await closed();
+
+describe("what a call beside the factory adds to an execution", () => {
+  test("is what the snapshot says, to the unit", async () => {
+    const more = async (extra: CallTerms[]) => (await execute([...extra, transfer])).gas - plain;
+    const plain = (await execute([transfer])).gas;
+    await mint(merchant, 1n);
+    const address = "address";
+    const found = {
+      requireExecuted: await more([
+        call(conditions.address, "requireExecuted(address)", address, [executedVault]),
+      ]),
+      requireClosed: await more([
+        call(conditions.address, "requireClosed(address)", address, [closedVault]),
+      ]),
+      requireGas: await more([call(guards.address, "requireGas(uint256)", "uint256", [10_000n])]),
+      requireBalance: await more([
+        call(guards.address, "requireBalance(address,address,uint256)", "address,address,uint256", [
+          token,
+          merchant,
+          1n,
+        ]),
+      ]),
+    };
+    assert.deepEqual(
+      found,
+      committed.intent,
+      `snapshots/gas-periphery.json: ${JSON.stringify(found)}`,
+    );
+  });
+});
+
+/** The header's fields in their order, up to Prague's. */
+const fields = [
+  "parentHash",
+  "sha3Uncles",
+  "miner",
+  "stateRoot",
+  "transactionsRoot",
+  "receiptsRoot",
+  "logsBloom",
+  "difficulty",
+  "number",
+  "gasLimit",
+  "gasUsed",
+  "timestamp",
+  "extraData",
+  "mixHash",
+  "nonce",
+  "baseFeePerGas",
+  "withdrawalsRoot",
+  "blobGasUsed",
+  "excessBlobGas",
+  "parentBeaconBlockRoot",
+  "requestsHash",
+] as const;
+const numbers = new Set([
+  "difficulty",
+  "number",
+  "gasLimit",
+  "gasUsed",
+  "timestamp",
+  "baseFeePerGas",
+  "blobGasUsed",
+  "excessBlobGas",
+]);
+
+type Evidence = { vault: Address; header: Hex; proof: Hex[]; hash: Hex };
+
+async function evidenceOf(vault: Address, blockNumber: bigint): Promise<Evidence> {
+  const tag = numberToHex(blockNumber);
+  const ask = (method: string, params: unknown[]): Promise<never> =>
+    client.request({ method, params } as never);
+  const block = (await ask("eth_getBlockByNumber", [tag, false])) as Record<string, Hex>;
+  const values = fields
+    .filter((name) => block[name] !== undefined)
+    .map((name) => (numbers.has(name) ? minimal(block[name]!) : block[name]!));
+  const header = toRlp(values);
+  assert.equal(keccak256(header), block.hash, "the header is the block's");
+  const { accountProof } = (await ask("eth_getProof", [vault, [], tag])) as {
+    accountProof: Hex[];
+  };
+  return { vault, header, proof: accountProof, hash: block.hash! };
+}
+const minimal = (value: Hex): Hex => (BigInt(value) === 0n ? "0x" : numberToHex(BigInt(value)));
+
+const prove = ({ vault, header, proof, hash }: Evidence) =>
+  client.readContract({
+    ...outcomeProof,
+    functionName: "prove",
+    args: [vault, header, proof, hash],
+  });
+const flip = (bytes: Hex, at: number, by: number): Hex => {
+  const changed = Buffer.from(bytes.slice(2), "hex");
+  changed[at]! ^= by;
+  return `0x${changed.toString("hex")}`;
+};
+const fate = { never: 0, executed: 1, closed: 2 };
+
+describe("OutcomeProof", async () => {
+  // So many accounts that proofs are several nodes long.
+  for (let i = 1n; i <= 600n; ++i) {
+    await client.setBalance({ address: slice(keccak256(numberToHex(i)), 12), value: i });
+  }
+  const coin = await paid([transfer]);
+  await client.setBalance({ address: coin.vault, value: 1n });
+  const untouched = "0x00000000000000000000000000000000000bad01";
+  await client.mine({ blocks: 1 });
+  const blockNumber = await client.getBlockNumber();
+  const evidence = await evidenceOf(executedVault, blockNumber);
+  await client.mine({ blocks: 3 });
+
+  test("refuses a header, or a proof, in which one byte is changed", async () => {
+    let accepted = 0;
+    const tryAll = async (all: Evidence[]) => {
+      const found = await Promise.allSettled(all.map(prove));
+      accepted += found.filter(({ status }) => status === "fulfilled").length;
+    };
+    const headers = Array.from({ length: size(evidence.header) }, (_, at) => ({
+      ...evidence,
+      header: flip(evidence.header, at, 1 << (at % 8)),
+    }));
+    await tryAll(headers);
+    for (const [index, node] of evidence.proof.entries()) {
+      const nodes = Array.from({ length: size(node) }, (_, at) => ({
+        ...evidence,
+        proof: evidence.proof.with(index, flip(node, at, 1 << (at % 8))),
+      }));
+      await tryAll(nodes);
+    }
+    assert.equal(accepted, 0);
+  });
+
+  test("refuses nodes that are left out, doubled, swapped, cut or lengthened", async () => {
+    const { proof } = evidence;
+    const bad: Hex[][] = [[], proof.toReversed()];
+    proof.forEach((node, at) => {
+      bad.push(proof.toSpliced(at, 1), proof.toSpliced(at, 0, node), proof.slice(0, at));
+      bad.push(proof.with(at, slice(node, 0, size(node) - 1)), proof.with(at, "0x"));
+      bad.push(proof.with(at, concat([node, "0x00"])), [...proof, node]);
+      for (let other = at + 1; other < proof.length; ++other) {
+        bad.push(proof.with(at, proof[other]!).with(other, node));
+      }
+    });
+    for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }));
+  });
+
+  test("refuses another vault, another hash, and an account that is not there", async () => {
+    await assert.rejects(prove({ ...evidence, vault: closedVault }));
+    await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
+    await assert.rejects(prove(await evidenceOf(untouched, blockNumber)));
+  });
+
+  test("proves executed and closed; never, where money alone made an account", async () => {
+    const of = async (vault: Address) => prove(await evidenceOf(vault, blockNumber));
+    const executed = await prove(evidence);
+    assert.deepEqual([executed.fate, executed.blockNumber], [fate.executed, blockNumber]);
+    assert.equal(executed.blockTime, (await client.getBlock({ blockNumber })).timestamp);
+    assert.equal((await of(closedVault)).fate, fate.closed);
+    assert.equal((await of(coin.vault)).fate, fate.never);
+  });
+
+  test("BlockHashUnknown of a block to come, and of one that no oracle knows", async () => {
+    const values = fromRlp(evidence.header, "hex") as Hex[];
+    const header = toRlp(values.with(fields.indexOf("number"), "0x0f4240"));
+    await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
+    await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
+  });
+
+  test("proves by the chain's own hashes, also older than 256 blocks (EIP-2935)", async () => {
+    assert.equal((await here(evidence)).fate, fate.executed);
+    await client.mine({ blocks: 300 });
+    assert.equal((await here(evidence)).fate, fate.executed);
+  });
+
+  test("proves by an oracle's hash, which may be of another chain", async () => {
+    await assert.rejects(by(await oracleOf(keccak256("0x01")), evidence), /WrongHeader/);
+    const proven = await by(await oracleOf(evidence.hash), evidence);
+    assert.equal(proven.fate, fate.executed);
+  });
+
+  test("takes the gas that the snapshot says", async () => {
+    const { vault, header, proof, hash } = evidence;
+    const data = encodeFunctionData({
+      ...outcomeProof,
+      functionName: "prove",
+      args: [vault, header, proof, hash],
+    });
+    const { gasUsed } = await send(outcomeProof.address, data);
+    assert.equal(proof.length, committed.proof.nodes);
+    // The header's time and fee differ from run to run, and with them some zero bytes.
+    const off = Math.abs(Number(gasUsed) / committed.proof.transaction - 1);
+    assert.ok(off < 0.02, `${gasUsed}`);
+  });
+});
+
+/** A contract that answers every call with `hash`. */
+const oracleOf = (hash: Hex) =>
+  chain.deploy([], concat(["0x60278060095f395ff3", "0x7f", hash, "0x5f5260205ff3"]));
+const here = ({ vault, header, proof }: Evidence) =>
+  client.readContract({ ...outcomeProof, functionName: "proveHere", args: [vault, header, proof] });
+const by = (oracle: Address, { vault, header, proof }: Evidence) =>
+  client.readContract({
+    ...outcomeProof,
+    functionName: "proveBy",
+    args: [oracle, vault, header, proof],
+  });
