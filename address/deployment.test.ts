@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import * as contracts from "executable-address-contracts";
+import { toHex } from "./abi/hex.ts";
 import * as copies from "./deployment.ts";
+import { keccak256 } from "./keccak/keccak.ts";
+import { vaultCodeHashes } from "./proof/vault-code.ts";
 
 /** `npm run vectors`: takes the snapshot's values over. */
 if (process.env.UPDATE_VECTORS) {
@@ -18,5 +21,8 @@ if (process.env.UPDATE_VECTORS) {
     assert.equal(copies.tipAddress, contracts.periphery.tip.address);
     assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
     assert.deepEqual(copies.vaultCodeBytes, contracts.vaultCodeBytes);
+    const hashes = vaultCodeHashes(copies.factoryAddress, keccak256);
+    assert.equal(toHex(hashes.executed), contracts.executedCodeHash);
+    assert.equal(toHex(hashes.closed), contracts.closedCodeHash);
   });
 }

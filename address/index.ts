@@ -17,6 +17,7 @@ export {
   encodeCall,
   encodeExecution,
 } from "./calldata/execution.ts";
+export { type Tip, tipOf } from "./calldata/tip.ts";
 export { factoryAddress, initCodePrefix, tipAddress, vaultCodeBytes } from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
@@ -33,4 +34,3 @@ export { drawSalt } from "./intent/salt.ts";
 export { decodeTerms, encodeTerms } from "./intent/terms.ts";
 export { type Keccak, keccak256 } from "./keccak/keccak.ts";
 export { makeRecord, verifyRecord } from "./record.ts";
-export { type Tip, tipOf } from "./tip.ts";

@@ -18,7 +18,12 @@ const hardhatDirectory = resolve(import.meta.dirname, "../node_modules/.cache/ha
 type LocalNode = Pick<Anvil, "rpcUrl" | "stop">;
 
 /** `startSeconds`: what the chain's clock shows first; the host's time when absent. */
-type NodeOptions = { chainId?: number; gasLimit?: number; startSeconds?: number };
+type NodeOptions = {
+  chainId?: number;
+  gasLimit?: number;
+  startSeconds?: number;
+  hardfork?: "prague" | "osaka";
+};
 
 export const isHardhat = process.env.LOCAL_NODE === "hardhat";
 
@@ -26,7 +31,7 @@ export const isHardhat = process.env.LOCAL_NODE === "hardhat";
 export async function startLocalNode(options: NodeOptions = {}): Promise<LocalNode> {
   if (isHardhat) return startHardhat(options);
   const given = { "chain-id": options.chainId, "gas-limit": options.gasLimit };
-  const all = { ...given, timestamp: options.startSeconds };
+  const all = { ...given, timestamp: options.startSeconds, hardfork: options.hardfork };
   const args = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );

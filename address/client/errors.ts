@@ -75,3 +75,8 @@ export class WaitError extends ClientError {
     this.status = status;
   }
 }
+
+/** A delivery is not what it claims to be, or the chain says otherwise: use nothing of it. */
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+}

@@ -65,17 +65,20 @@ export type AddressPage = { items: ListedAddress[]; next: string | null };
 /** `cursor`: `next` of an earlier page. */
 export type EventQuery = { readonly cursor?: string; readonly limit?: number };
 
+const eventTypes = [
+  "address.funded",
+  "address.executed",
+  "address.expired",
+  "address.recovered",
+  "address.surplus",
+  "address.reverted",
+] as const;
+
 /** What a webhook carries, byte for byte. */
 export type ServiceEvent = {
   /** Also `webhook-id`: deliveries may repeat, ids tell. */
   id: string;
-  type:
-    | "address.funded"
-    | "address.executed"
-    | "address.expired"
-    | "address.recovered"
-    | "address.surplus"
-    | "address.reverted";
+  type: (typeof eventTypes)[number];
   version: number;
   /** When it was said, ISO 8601. */
   timestamp: string;
@@ -127,25 +130,25 @@ const addressPage = object({
   next: orNull(text),
 } satisfies Record<keyof AddressPage, Shape>);
 
+const serviceEvent = object({
+  id: text,
+  type: matching(/^address\.[a-z_]+$/),
+  version: integer(1),
+  timestamp: time,
+  data: object({
+    address,
+    reference: orNull(text),
+    createdBy,
+    sequence: integer(1),
+    recordUrl: text,
+    transactionHash: orNull(hash),
+    status: object(addressStatus),
+    recoveriesOmitted: count,
+  } satisfies Record<keyof ServiceEvent["data"], Shape>),
+} satisfies Record<keyof ServiceEvent, Shape>);
+
 const eventPage = object({
-  items: list(
-    object({
-      id: text,
-      type: matching(/^address\.[a-z_]+$/),
-      version: integer(1),
-      timestamp: time,
-      data: object({
-        address,
-        reference: orNull(text),
-        createdBy,
-        sequence: integer(1),
-        recordUrl: text,
-        transactionHash: orNull(hash),
-        status: object(addressStatus),
-        recoveriesOmitted: count,
-      } satisfies Record<keyof ServiceEvent["data"], Shape>),
-    } satisfies Record<keyof ServiceEvent, Shape>),
-  ),
+  items: list(serviceEvent),
   next: text,
   hasMore: (value) => typeof value === "boolean",
 } satisfies Record<keyof EventPage, Shape>);
@@ -164,3 +167,10 @@ export const proveAddressPage = (answer: unknown): AddressPage =>
 /** @throws {UnprovenError} */
 export const proveEventPage = (answer: unknown): EventPage =>
   shaped(answer, eventPage, "page of events");
+
+/** Of a type that this library knows. @throws {UnprovenError} */
+export const proveEventShape = (event: unknown): ServiceEvent => {
+  const found = shaped<ServiceEvent>(event, serviceEvent, "event");
+  if (eventTypes.includes(found.type)) return found;
+  throw new UnprovenError("the answer is no event that is known here");
+};

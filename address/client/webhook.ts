@@ -1,16 +1,13 @@
 // `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
-// it (Standard Webhooks 1.0), and the chain says whether it is true.
+// it (Standard Webhooks 1.0), and nodes of the receiver's say what is so.
 
-import type { AddressRecord } from "../intent/intent.ts";
-import { type AddressStatus, type Rpc, readStatus } from "../status/status.ts";
+import { WebhookError } from "./errors.ts";
 import type { ServiceEvent } from "./lists.ts";
 
+export { ProofError, type ProofErrorCode } from "../proof/error.ts";
+export { WebhookError } from "./errors.ts";
 export type { ServiceEvent } from "./lists.ts";
-
-/** The delivery is not what it claims to be: use nothing of it. */
-export class WebhookError extends Error {
-  override readonly name = "WebhookError";
-}
+export { type ProvedEvent, type ProveEventOptions, proveEvent } from "./prove-event.ts";
 
 type HeaderSource =
   | { get(name: string): string | null }
@@ -28,7 +25,8 @@ export type WebhookOptions = {
 };
 
 /**
- * The event that a delivery carries, proved by its signature.
+ * The event that a delivery carries. Its signature proves who sent it, and not that it is so:
+ * {@link proveEvent} gives the fact to act on.
  *
  * @param body the bytes as they came, or their text; parsed and written again they are others
  * @throws {WebhookError} if no signature is right, or its time is not near now
@@ -115,45 +113,3 @@ function bytesOf(text: string, prefix: string): Bytes {
 }
 
 const base64 = (text: string): Bytes => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-
-/**
- * Holds what an event says against a node of the receiver's: at the event's own block where the
- * node still has its state, and else whether what happened stands in the chain as it is now.
- *
- * @param record of the event's address, as `verifyRecord` or the client's `lookup` gave it
- * @returns the status as the chain has it
- * @throws {WebhookError} where the chain says otherwise
- * @throws {StatusError} where the chain cannot be read: then nothing is known
- */
-export async function checkWebhook(
-  event: ServiceEvent,
-  { record, rpc }: { readonly record: AddressRecord; readonly rpc: string | Rpc },
-): Promise<AddressStatus> {
-  const { status, address } = event.data;
-  if (record.address.toLowerCase() !== address.toLowerCase())
-    throw new WebhookError(`the record is of ${record.address}, the event of ${address}`);
-  const blockHash = status.block.hash;
-  const then = await readStatus(record, { rpc, blockHash }).catch(() => undefined);
-  if (then) return same(said(event), { ...then, recoveries: newest(then, status) });
-  const now = await readStatus(record, { rpc });
-  const stands =
-    JSON.stringify(now.execution) === JSON.stringify(status.execution) &&
-    status.recoveries.every((each) =>
-      now.recoveries.some((found) => JSON.stringify(found) === JSON.stringify(each)),
-    );
-  const isSettled = status.execution !== null || status.recoveries.length > 0;
-  if (stands && (isSettled || now.state === status.state)) return now;
-  throw new WebhookError(`the chain does not have what the event says: it is ${now.state}`);
-}
-
-const said = ({ data }: ServiceEvent): AddressStatus => data.status;
-const newest = (then: AddressStatus, { recoveries }: AddressStatus) =>
-  recoveries.length === 0 ? then.recoveries : then.recoveries.slice(-recoveries.length);
-
-function same(claimed: AddressStatus, found: AddressStatus): AddressStatus {
-  for (const key of Object.keys(found) as (keyof AddressStatus)[]) {
-    if (JSON.stringify(claimed[key]) !== JSON.stringify(found[key]))
-      throw new WebhookError(`${key}: the event says otherwise than the chain at its block`);
-  }
-  return found;
-}

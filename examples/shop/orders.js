@@ -11,7 +11,7 @@ export function openOrders(file) {
     pragma synchronous = full;
     create table if not exists orders (
       id integer primary key, title text not null, intent text not null, address text unique,
-      state text not null, sequence integer not null, returned text not null) strict;
+      state text not null, returned text not null) strict;
     create table if not exists goods (
       order_id integer primary key references orders (id), sent_at text not null,
       transaction_hash text not null) strict;
@@ -19,8 +19,8 @@ export function openOrders(file) {
     create table if not exists cursors (name text primary key, cursor text not null) strict;
   `);
   const statement = {
-    add: db.prepare(`insert into orders (title, intent, state, sequence, returned)
-      values (?, ?, 'new', 0, '0')`),
+    add: db.prepare(`insert into orders (title, intent, state, returned)
+      values (?, ?, 'new', '0')`),
     open: db.prepare(
       "update orders set address = ?, state = 'open' where id = ? and state = 'new'",
     ),
@@ -29,7 +29,7 @@ export function openOrders(file) {
     findByAddress: db.prepare("select * from orders where address = ?"),
     unfinished: db.prepare("select * from orders where state = 'new'"),
     see: db.prepare("insert or ignore into seen (id) values (?)"),
-    change: db.prepare("update orders set state = ?, sequence = ?, returned = ? where id = ?"),
+    change: db.prepare("update orders set state = ?, returned = ? where id = ?"),
     send: db.prepare("insert or ignore into goods values (?, ?, ?)"),
     cursor: db.prepare("select cursor from cursors where name = 'events'"),
     moveCursor: db.prepare("insert or replace into cursors values ('events', ?)"),
@@ -60,24 +60,35 @@ export function openOrders(file) {
     moveCursor: (cursor) => statement.moveCursor.run(cursor),
 
     /**
-     * What an event does to its order, once: repeats change nothing.
+     * What a fact does to its order, once for an event: repeats change nothing.
      * @returns whether this put in the goods: their table is what the warehouse reads
      */
-    take(order, { id, type, data }) {
+    take(order, eventId, fact) {
       return transaction(() => {
-        if (statement.see.run(id).changes === 0) return false;
-        const { sequence, status, transactionHash } = data;
-        // A webhook may come before what was fetched earlier: what is older changes no state.
-        if (sequence > order.sequence) {
-          const returned = status.recoveries
-            .filter(({ token }) => token === status.token)
-            .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-          statement.change.run(status.state, sequence, String(returned), order.id);
-        }
-        if (type !== "address.executed") return false;
-        return statement.send.run(order.id, new Date().toISOString(), transactionHash).changes > 0;
+        if (statement.see.run(eventId).changes === 0) return false;
+        const { state, returned } = afterFact(order, fact);
+        statement.change.run(state, returned, order.id);
+        if (fact.fact !== "executed") return false;
+        const sentAt = new Date().toISOString();
+        return statement.send.run(order.id, sentAt, fact.transactionHash).changes > 0;
       });
     },
     close: () => db.close(),
   };
+}
+
+/** What the customer is shown of an order. */
+function afterFact({ state, returned, intent }, { fact, recoveries = [], state: now }) {
+  const { token } = JSON.parse(intent);
+  const sum = recoveries
+    .filter((each) => each.token === token)
+    .reduce((all, { amount }) => all + BigInt(amount), BigInt(returned));
+  const states = {
+    funded: "funded",
+    executed: "executed",
+    expired: "expired",
+    recovered: state === "executed" ? "executed" : "recovered",
+    reverted: now,
+  };
+  return { state: states[fact] ?? state, returned: String(sum) };
 }

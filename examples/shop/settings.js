@@ -13,8 +13,10 @@ export const settings = {
   /** Of the service, `/v1` included. */
   baseUrl: env.BASE || demo?.baseUrl || missing("BASE"),
   apiKey: env.API_KEY || demo?.apiKey || missing("API_KEY"),
-  /** A node of your own: what the service says is held against it. */
-  rpcUrl: env.RPC_URL || demo?.rpcUrl || missing("RPC_URL"),
+  /** Nodes of operators apart, with commas between: more than half must show what is so. */
+  rpcs: (env.RPC_URL || demo?.rpcUrl || missing("RPC_URL")).split(","),
+  /** Blocks upon a payment before it counts: none on the local chain, which has none to spare. */
+  confirmations: Number(env.CONFIRMATIONS || 0),
   /** Without one, events are only fetched. During a rotation both, with a comma between. */
   webhookSecrets: (env.WEBHOOK_SECRET || "").split(",").filter(Boolean),
   chainId: Number(env.CHAIN_ID || 31337),

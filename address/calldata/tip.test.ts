@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Call, Hex } from "./index.ts";
-import { tipAddress, tipOf } from "./index.ts";
+import type { Call, Hex } from "../index.ts";
+import { tipAddress, tipOf } from "../index.ts";
 
 const token: Hex = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 const call = (text: string, target = tipAddress): Call => ({

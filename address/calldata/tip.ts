@@ -1,7 +1,7 @@
 // Tips: what an intent pays to whoever executes it, by a call of the Tip contract among its own.
 
-import { tipAddress } from "./deployment.ts";
-import type { Call, Hex } from "./intent/intent.ts";
+import { tipAddress } from "../deployment.ts";
+import type { Call, Hex } from "../intent/intent.ts";
 
 /** Base units of `token`, in lower case. */
 export type Tip = { token: Hex; amount: bigint };

@@ -1,0 +1,269 @@
+// Lies that are properly signed: events as the service writes them, changed in what they say, and
+// nodes of which one lies too. A fact is what the chain has, or there is none.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startWorld, type World } from "../../service/testing/chain/world.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { makeRecord } from "../record.ts";
+import { httpRpc, type Rpc, readStatus } from "../status/status.ts";
+import { type ProvedEvent, proveEvent, type ServiceEvent, WebhookError } from "./webhook.ts";
+
+type Type = ServiceEvent["type"];
+const types: readonly Type[] = [
+  "address.funded",
+  "address.executed",
+  "address.expired",
+  "address.recovered",
+  "address.surplus",
+  "address.reverted",
+];
+
+describe("proveEvent", () => {
+  let world: World;
+  let node: Rpc;
+  const records: Record<string, AddressRecord> = {};
+  let past: Record<string, ServiceEvent>;
+
+  const eventOf = async (record: AddressRecord, type: Type): Promise<ServiceEvent> => {
+    const status = await readStatus(record, { rpc: node });
+    const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
+    return {
+      id: `evt_${type}`,
+      type,
+      version: 1,
+      timestamp: new Date().toISOString(),
+      data: {
+        address: record.address,
+        reference: "order-1",
+        createdBy: "api_key",
+        sequence: 1,
+        recordUrl: `https://pay.example/v1/address/${record.address}`,
+        transactionHash: place?.transactionHash ?? null,
+        status,
+        recoveriesOmitted: 0,
+      },
+    };
+  };
+
+  before(async () => {
+    world = await startWorld();
+    node = httpRpc(world.rpcUrl);
+    for (const name of ["unpaid", "funded", "executed", "returned", "surplus"])
+      records[name] = await world.newRecord();
+    const { timestamp } = await world.client.getBlock();
+    const soon = { expirationTimestamp: Number(timestamp) + 60 };
+    for (const name of ["late", "closed"]) records[name] = await world.newRecord(soon);
+    for (const name of ["funded", "executed", "returned", "surplus", "closed"])
+      await world.pay(records[name]!.address, 130n);
+    past = { funded: await eventOf(records.executed!, "address.funded") };
+    for (const name of ["executed", "returned", "surplus"]) await world.execute(records[name]!);
+    await world.recover(records.returned!, [world.token]);
+    await world.recover(records.executed!, [world.token]);
+    await world.mineAt(soon.expirationTimestamp + 1);
+    await world.recover(records.closed!, [world.token]);
+    await world.mine(4);
+  });
+  after(() => world.stop());
+
+  const options = (confirmations = 0) => ({ rpcs: [world.rpcUrl], confirmations });
+  const resultOf = async (event: unknown, record: AddressRecord, given = options()) => {
+    try {
+      return (await proveEvent(event as ServiceEvent, record, given)).fact;
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+
+  const truths: [name: string, type: Type, fact: Partial<ProvedEvent>][] = [
+    ["funded", "address.funded", { fact: "funded", balance: "130" }],
+    ["executed", "address.executed", { fact: "executed", held: "130", left: "30" }],
+    ["returned", "address.executed", { fact: "executed", held: "130", left: "30" }],
+    ["late", "address.expired", { fact: "expired" }],
+    ["closed", "address.recovered", { fact: "recovered" }],
+    ["returned", "address.recovered", { fact: "recovered" }],
+    ["surplus", "address.surplus", { fact: "surplus" }],
+    ["funded", "address.reverted", { fact: "reverted", state: "funded" }],
+  ];
+
+  for (const [name, type, wanted] of truths) {
+    test(`${type} of an address that is ${name} is a fact, its amounts proved`, async () => {
+      const record = records[name]!;
+      const found = await proveEvent(await eventOf(record, type), record, options(2));
+      for (const [key, value] of Object.entries(wanted))
+        assert.equal(found[key as keyof typeof found], value);
+      assert.equal(found.address, record.address);
+      assert.ok("depth" in found && found.depth >= 2);
+      assert.ok(!("reference" in found));
+      const client = { lookup: async () => record };
+      assert.equal(
+        (await proveEvent(await eventOf(record, type), client, options())).fact,
+        wanted.fact,
+      );
+    });
+  }
+
+  test("each type told of each address where it is not so: no fact", async () => {
+    const isSo = new Set(truths.map(([name, type]) => `${name} ${type}`));
+    // What is at an address now is all that reverted says, and money left over is surplus.
+    isSo.add("executed address.recovered").add("surplus address.executed");
+    let lies = 0;
+    for (const [name, record] of Object.entries(records)) {
+      for (const type of types) {
+        if (isSo.has(`${name} ${type}`) || type === "address.reverted") continue;
+        const lie = await eventOf(record, type);
+        assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
+        const other = records.executed!;
+        lie.data.transactionHash = (await eventOf(other, "address.executed")).data.transactionHash;
+        lie.data.status.execution = (
+          await eventOf(other, "address.executed")
+        ).data.status.execution;
+        lie.data.status.state = "executed";
+        assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
+        lie.data.status.block.number = 1;
+        assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
+        lies += 3;
+      }
+    }
+    assert.ok(lies >= 60, String(lies));
+  });
+
+  test("WebhookError for an unpaid order that is told as executed, whatever it shows", async () => {
+    const real = await eventOf(records.executed!, "address.executed");
+    const lie = structuredClone(real);
+    lie.data.address = records.unpaid!.address;
+    lie.data.status.address = records.unpaid!.address;
+    await assert.rejects(proveEvent(lie, records.unpaid!, options()), WebhookError);
+    await assert.rejects(proveEvent(lie, records.executed!, options()), WebhookError);
+    await assert.rejects(proveEvent(real, records.unpaid!, options()), WebhookError);
+  });
+
+  test("reverted where the chain shows another state is no fact", async () => {
+    const lie = await eventOf(records.executed!, "address.reverted");
+    lie.data.status.state = "unfunded";
+    assert.equal(await resultOf(lie, records.executed!), "outdated");
+  });
+
+  test("amounts, hashes and blocks that the event makes up are not in the fact", async () => {
+    const record = records.executed!;
+    const real = await eventOf(record, "address.executed");
+    const truth = await proveEvent(real, record, options());
+    const changes: ((event: ServiceEvent) => unknown)[] = [
+      ({ data }) => (data.status.execution!.held = "999"),
+      ({ data }) => (data.status.execution!.left = "0"),
+      ({ data }) => (data.status.execution!.transactionHash = `0x${"1".repeat(64)}`),
+      ({ data }) => (data.status.execution!.blockNumber = 1),
+      ({ data }) => (data.transactionHash = `0x${"2".repeat(64)}`),
+      ({ data }) => (data.transactionHash = null),
+      ({ data }) => (data.status.balance = "999"),
+      ({ data }) => (data.status.block.number = 1),
+      ({ data }) => (data.status.block.hash = `0x${"3".repeat(64)}`),
+      ({ data }) => (data.reference = "order-2"),
+    ];
+    for (const change of changes) {
+      const lie = structuredClone(real);
+      change(lie);
+      assert.deepEqual(await proveEvent(lie, record, options()), truth);
+    }
+  });
+
+  test("WebhookError for what is no event, of another chain, or of an unknown type", async () => {
+    const record = records.executed!;
+    const real = await eventOf(record, "address.executed");
+    const elsewhere = structuredClone(real);
+    elsewhere.data.status.chainId = 10;
+    const lies = [null, {}, { ...real, data: null }, { ...real, type: "address.paid" }, elsewhere];
+    for (const lie of lies) assert.equal(await resultOf(lie, record), "WebhookError");
+  });
+
+  test("an error for the record of another factory, and of another intent", async () => {
+    const record = records.executed!;
+    const real = await eventOf(record, "address.executed");
+    const theirs = makeRecord(record.intent, { factory: world.token });
+    assert.equal(await resultOf(real, theirs), "InvalidError");
+    const factory = world.token;
+    assert.equal(await resultOf(real, record, { ...options(), factory } as never), "InvalidError");
+    const forged = { ...record, intent: { ...record.intent, amount: "1" } };
+    assert.equal(await resultOf(real, forged), "InvalidError");
+  });
+
+  test("notYet above the depth asked for, and where the nodes are behind the event", async () => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 100n);
+    await world.execute(record);
+    const event = await eventOf(record, "address.executed");
+    assert.equal(await resultOf(event, record, options(3)), "notYet");
+    await world.mine(3);
+    assert.equal(await resultOf(event, record, options(3)), "executed");
+    event.data.status.block.number += 1000;
+    assert.equal(await resultOf(event, records.unpaid!, options()), "WebhookError");
+    event.data.address = records.unpaid!.address;
+    assert.equal(await resultOf(event, records.unpaid!, options()), "notYet");
+  });
+
+  test("outdated what a reorganisation took back, reverted then a fact", async () => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 100n);
+    await world.mine(3);
+    await world.execute(record);
+    const event = await eventOf(record, "address.executed");
+    await world.reorg(2);
+    await world.mine(1);
+    assert.equal(await resultOf(event, record), "outdated");
+    assert.equal(await resultOf(await eventOf(record, "address.reverted"), record), "reverted");
+  });
+
+  test("an old event of what has passed is outdated", async () => {
+    assert.equal(await resultOf(past.funded, records.executed!), "outdated");
+  });
+
+  test("one node of three that lies, is behind or silent changes nothing", async () => {
+    const lie: Record<string, unknown> = {
+      eth_getProof: { accountProof: ["0xc0"] },
+      eth_getBlockByHash: null,
+      eth_getLogs: [],
+      eth_blockNumber: "0xffffff",
+    };
+    const honest = [
+      world.rpcUrl,
+      (method: string, params: readonly unknown[]) => node(method, params),
+    ];
+    const liars: Rpc[] = [
+      ...Object.keys(lie).map(
+        (name): Rpc =>
+          async (method, params) =>
+            method === name ? lie[name] : node(method, params),
+      ),
+      async () => Promise.reject(new Error("silent")),
+      async (method, params) => (method === "eth_blockNumber" ? "0x1" : node(method, params)),
+      async (method, params) => {
+        const answer = await node(method, params);
+        const forged = { ...(answer as object), hash: `0x${"9".repeat(64)}` as Hex };
+        return method.startsWith("eth_getBlockBy") ? forged : answer;
+      },
+      async (method, params) => (method === "eth_chainId" ? "0x1" : node(method, params)),
+    ];
+    for (const [name, type, { fact }] of truths) {
+      const record = records[name]!;
+      const event = await eventOf(record, type);
+      for (const liar of liars) {
+        const given = { rpcs: [liar, ...honest], confirmations: 1 };
+        assert.equal(await resultOf(event, record, given as never), fact);
+      }
+    }
+  });
+
+  test("ProofError where too few nodes agree, TypeError for wrong options", async () => {
+    const record = records.executed!;
+    const event = await eventOf(record, "address.executed");
+    const silent: Rpc = async () => Promise.reject(new Error("silent"));
+    const rpcs = [world.rpcUrl, silent];
+    assert.equal(await resultOf(event, record, { rpcs, confirmations: 0 } as never), "ProofError");
+    const twice = [world.rpcUrl, world.rpcUrl];
+    const wrong = [{ rpcs: [] }, { rpcs: twice }, { ...options(), quorum: 2 }, { rpcs }];
+    for (const given of wrong.map((each) => ({ confirmations: -1, ...each })))
+      assert.equal(await resultOf(event, record, given as never), "TypeError");
+    const without = { rpcs: [world.rpcUrl] };
+    assert.equal(await resultOf(event, record, without as never), "TypeError");
+  });
+});

@@ -1,0 +1,78 @@
+// Everything that proves an address in one object: what the service answers, what the command line
+// writes and what a receipt keeps. spec/proof.md has the format.
+
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { BlockReference } from "../status/shape.ts";
+import { invalidProof } from "./error.ts";
+import { type ProvedExecution, proveExecution, type TransactionProof } from "./execution.ts";
+import {
+  type Outcome,
+  type OutcomeProof,
+  type ProofOptions,
+  proveOutcome,
+  type TrustedBlock,
+} from "./outcome.ts";
+
+/**
+ * A proof with what it proves beside it, for people: whoever verifies compares both. `execution` is
+ * null where the outcome is another than `executed`.
+ */
+export type AddressProof = {
+  readonly chainId: number;
+  readonly outcome: Outcome["outcome"];
+  readonly block: BlockReference;
+  readonly proof: OutcomeProof;
+  readonly execution: ExecutionPart | null;
+};
+
+type ExecutionPart = {
+  readonly transactionHash: Hex;
+  readonly held: string;
+  readonly left: string;
+  readonly block: BlockReference;
+  readonly proof: TransactionProof;
+};
+
+export type ProvedAddress = Outcome & { readonly execution: ProvedExecution | null };
+
+/**
+ * @param trusted blocks of the intent's chain: that of the outcome, and that in which it executed
+ * @throws {ProofError} as `proveOutcome`, and where the proof says of itself what it does not prove
+ * @throws {InvalidError} with the faults of the record
+ */
+export function verifyAddressProof(
+  record: AddressRecord,
+  proof: AddressProof,
+  trusted: readonly TrustedBlock[],
+  options: ProofOptions = {},
+): ProvedAddress {
+  const find = (claimed: unknown): TrustedBlock => {
+    const hash = String((claimed as BlockReference | undefined)?.hash).toLowerCase();
+    const block = trusted.find((each) => each.hash.toLowerCase() === hash);
+    if (block) return block;
+    throw invalidProof(`block: ${hash.slice(0, 66)} is not among those that are trusted`);
+  };
+  const found = proveOutcome(record, proof?.proof, find(proof?.block), options);
+  compare("block", proof.block, found.block);
+  compare("outcome", proof.outcome, found.outcome);
+  compare("chainId", proof.chainId, record.intent.chainId);
+  if ((proof.execution !== null) !== (found.outcome === "executed"))
+    throw invalidProof("execution: expected one exactly where the address was executed");
+  if (proof.execution === null) return { ...found, execution: null };
+  const { proof: evidence, ...claimed } = proof.execution;
+  const execution = proveExecution(record, evidence, find(claimed.block), options);
+  for (const name of ["transactionHash", "held", "left", "block"] as const)
+    compare(`execution.${name}`, claimed[name], execution[name]);
+  return { ...found, execution };
+}
+
+/** Texts and blocks, whose fields may stand in any order. */
+function compare(what: string, claimed: unknown, found: unknown): void {
+  const isSame =
+    typeof found === "object" && found !== null && typeof claimed === "object" && claimed !== null
+      ? Object.entries(found).every(
+          ([name, value]) => (claimed as Record<string, unknown>)[name] === value,
+        )
+      : claimed === found;
+  if (!isSame) throw invalidProof(`${what}: the proof shows another`);
+}

@@ -1,0 +1,138 @@
+// That the factory told of a vault in a transaction, proved: a receipt in its block, the log in it,
+// the transaction behind it, and the blocks from there up to one whose hash is trusted.
+
+import { parseAddress } from "../abi/checksum.ts";
+import { toHex } from "../abi/hex.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import type { Keccak } from "../keccak/keccak.ts";
+import { decodeFactoryEvent } from "../status/factory-event.ts";
+import { StatusError } from "../status/rpc.ts";
+import type { BlockReference, TokenAmount } from "../status/shape.ts";
+import { invalidProof } from "./error.ts";
+import { type Header, readHeader, readTrustedHeader } from "./header.ts";
+import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
+import { type Log, readReceiptLogs } from "./receipt.ts";
+import { encodeCount, encodeRlp, sameBytes } from "./rlp.ts";
+import { proveInTrie } from "./trie.ts";
+
+/**
+ * A transaction of a block and its receipt.
+ *
+ * `headers`: RLP, from the transaction's block to the one that is trusted, each the parent of the
+ * next. Where the transaction's own block is trusted it is the only one.
+ */
+export type TransactionProof = {
+  readonly headers: readonly Hex[];
+  readonly transactionIndex: number;
+  readonly receipt: readonly Hex[];
+  readonly transaction: readonly Hex[];
+};
+
+/** `depth`: how many blocks stand between the transaction's and the trusted one, and that one. */
+type ProvedTransaction = {
+  readonly transactionHash: Hex;
+  readonly block: BlockReference;
+  readonly depth: number;
+};
+
+/** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
+export type ProvedExecution = ProvedTransaction & { readonly held: string; readonly left: string };
+
+/** Amounts in base units that went to the intent's `recovery`; the zero address is native coin. */
+export type ProvedRecovery = ProvedTransaction & { readonly recoveries: readonly TokenAmount[] };
+
+/**
+ * The execution of `record`.
+ *
+ * @throws as `proveOutcome`
+ */
+export function proveExecution(
+  record: AddressRecord,
+  proof: TransactionProof,
+  block: TrustedBlock,
+  options: ProofOptions = {},
+): ProvedExecution {
+  const { events, intent, ...place } = proveEvents(record, proof, block, options);
+  const [execution, more] = events.filter((event) => event.name === "Executed");
+  if (!execution || more || execution.token !== intent.token.toLowerCase())
+    throw invalidProof("receipt: the factory tells of no execution of this address in it");
+  return { ...place, held: String(execution.held), left: String(execution.left) };
+}
+
+/**
+ * What one transaction returned of `record`.
+ *
+ * @throws as `proveOutcome`
+ */
+export function proveRecovery(
+  record: AddressRecord,
+  proof: TransactionProof,
+  block: TrustedBlock,
+  options: ProofOptions = {},
+): ProvedRecovery {
+  const { events, intent: _, ...place } = proveEvents(record, proof, block, options);
+  const recoveries = events.flatMap((event) =>
+    event.name === "Recovered"
+      ? [{ token: parseAddress(event.token), amount: String(event.amount) }]
+      : [],
+  );
+  if (recoveries.length === 0)
+    throw invalidProof("receipt: the factory tells of no recovery of this address in it");
+  return { ...place, recoveries };
+}
+
+function proveEvents(
+  record: AddressRecord,
+  proof: TransactionProof,
+  block: TrustedBlock,
+  options: ProofOptions,
+) {
+  const { intent, address, factory, keccak } = subjectOf(record, block, options);
+  const { header, depth } = readChain(proof?.headers, block.hash, keccak);
+  const index = proof.transactionIndex;
+  if (!Number.isSafeInteger(index) || index < 0)
+    throw invalidProof("transactionIndex: expected an integer");
+  const key = encodeRlp(encodeCount(index));
+  const find = (root: Uint8Array, nodes: unknown, what: string) => {
+    const value = proveInTrie(root, key, nodesOf(nodes, what), keccak);
+    if (value === undefined) throw invalidProof(`${what}: the block has none at ${index}`);
+    return value;
+  };
+  const logs = readReceiptLogs(find(header.receiptsRoot, proof.receipt, "receipt"));
+  const transaction = find(header.transactionsRoot, proof.transaction, "transaction");
+  const { number, hash, timestamp } = header;
+  return {
+    intent,
+    events: logs.flatMap((log) => ofVault(log, factory, address)),
+    transactionHash: toHex(keccak(transaction)),
+    block: { number, hash, timestamp },
+    depth,
+  };
+}
+
+/** The first of the headers, and how many follow it up to the trusted one. */
+function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
+  if (!Array.isArray(headers) || headers.length === 0)
+    throw invalidProof("headers: expected a list");
+  const all = headers.map((header) => bytesIn(header, "headers"));
+  let above: Header = readTrustedHeader(all.at(-1)!, trusted, keccak);
+  for (const bytes of all.slice(0, -1).reverse()) {
+    if (!sameBytes(keccak(bytes), above.parentHash))
+      throw invalidProof("headers: one is not the parent of the next");
+    above = readHeader(bytes, keccak);
+  }
+  return { header: above, depth: all.length - 1 };
+}
+
+/** The factory's event of the vault that `log` is, if it is one. */
+function ofVault({ address, topics, data }: Log, factory: Hex, vault: Hex) {
+  if (address !== factory.toLowerCase()) return [];
+  try {
+    const event = decodeFactoryEvent({ topics, data });
+    const isOurs = event && "vault" in event && event.vault === vault.toLowerCase();
+    return isOurs ? [event] : [];
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
+}

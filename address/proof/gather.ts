@@ -1,0 +1,126 @@
+// Proofs from nodes alone: they must agree on a block's hash, and any one of them may then give the
+// proof, since it verifies or it does not.
+
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { readEvents } from "../status/events.ts";
+import type { Rpc } from "../status/rpc.ts";
+import type { VaultEvent } from "../status/vault-events.ts";
+import type { AddressProof } from "./address-proof.ts";
+import {
+  type AgreedBlock,
+  type AgreementOptions,
+  agree,
+  blockHashOf,
+  callOf,
+  parseAgreement,
+  type Rpcs,
+} from "./agree.ts";
+import { askEvents, askOutcome } from "./build/ask.ts";
+import { ProofError } from "./error.ts";
+import { proveExecution } from "./execution.ts";
+import type { ProofOptions } from "./outcome.ts";
+
+export type GatherOptions = ProofOptions & AgreementOptions & { readonly rpcs: Rpcs };
+
+/**
+ * Proves `record` by nodes of its chain.
+ *
+ * @returns the proof, and the block that the nodes agreed on
+ * @throws {ProofError} `no_quorum`; `unproved` where no node gave a proof that verifies
+ */
+export async function proveAddress(
+  record: AddressRecord,
+  options: GatherOptions,
+): Promise<{ proof: AddressProof; agreed: AgreedBlock }> {
+  const { chainId } = record.intent;
+  const agreed = await blockHashOf(options.rpcs, { ...options, chainId });
+  const { proof, found } = await fromAny(options.rpcs, (rpc) =>
+    askOutcome(rpc, record, agreed, options),
+  );
+  const execution =
+    found.outcome === "executed" ? await findExecution(record, agreed, options) : null;
+  return { proof: { chainId, ...found, proof, execution }, agreed };
+}
+
+/**
+ * The execution up to `agreed`, in a block on which the nodes agree as well.
+ *
+ * @throws {ProofError} `unproved`
+ */
+export async function findExecution(
+  record: AddressRecord,
+  agreed: AgreedBlock,
+  options: GatherOptions,
+) {
+  const wanted = { name: "Executed", prove: proveExecution } as const;
+  const found = await findEvents(record, agreed, options, wanted);
+  if (!found) throw new ProofError("unproved", `no node knows when ${record.address} executed`);
+  const { depth: _, ...execution } = found;
+  return execution;
+}
+
+type Wanted<Found> = {
+  readonly name: VaultEvent["name"];
+  readonly prove: Parameters<typeof askEvents<Found>>[3];
+  /** Of this transaction alone. */
+  readonly transactionHash?: Hex;
+};
+
+/**
+ * The newest event of this name up to `agreed`, proved: a node says where it is, and the agreed
+ * hash of that block whether that is so.
+ *
+ * @returns undefined where `quorum` nodes know of none
+ * @throws {ProofError} `unproved`
+ */
+export async function findEvents<Found extends object>(
+  record: AddressRecord,
+  agreed: AgreedBlock,
+  { rpcs, ...options }: GatherOptions,
+  { name, prove, transactionHash }: Wanted<Found>,
+) {
+  const { quorum } = parseAgreement(rpcs, options);
+  const { factory, address: vault } = record;
+  let without = 0;
+  const ask = async (rpc: Rpc) => {
+    const events = await readEvents(rpc, { factory, vault, from: 0, to: agreed.number });
+    const event = events.findLast(
+      (each) =>
+        each.name === name && (!transactionHash || each.transactionHash === transactionHash),
+    );
+    if (!event) {
+      without += 1;
+      throw new ProofError("unproved", `no event ${name} of ${vault}`);
+    }
+    const block = await agree(rpcs, event.blockNumber, quorum);
+    if (block?.hash !== event.blockHash)
+      throw new ProofError("unproved", `block ${event.blockNumber} is not one that others have`);
+    const { proof, found } = await askEvents(rpc, record, event, prove, options);
+    return { ...found, proof };
+  };
+  try {
+    return await fromAny(rpcs, ask);
+  } catch (error) {
+    if (without >= quorum) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What the first of `rpcs` gives.
+ *
+ * @throws {ProofError} `unproved`, with the reason of each
+ */
+export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Promise<T> {
+  const reasons: string[] = [];
+  for (const rpc of rpcs) {
+    try {
+      return await ask(callOf(rpc));
+    } catch (error) {
+      if (error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code))
+        throw error;
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new ProofError("unproved", reasons.join("; "));
+}

@@ -1,0 +1,149 @@
+// What a vault can have been through, on a real node, proved from its blocks.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { payer, startWorld, type World } from "../../service/testing/chain/world.ts";
+import { zeroAddress } from "../abi/token.ts";
+import { encodeExecution, fromHex, toHex } from "../index.ts";
+import type { AddressRecord } from "../intent/intent.ts";
+import { keccak256 } from "../keccak/keccak.ts";
+import { httpRpc } from "../status/status.ts";
+import { type ProofError, proveAddress, verifyAddressProof } from "./proof.ts";
+import { vaultCodes } from "./vault-code.ts";
+
+for (const hardfork of ["prague", "osaka"] as const) {
+  describe(`every history of a vault, under ${hardfork}`, () => {
+    let world: World;
+    before(async () => {
+      world = await startWorld(undefined, hardfork);
+    });
+    after(() => world.stop());
+
+    const prove = async (record: AddressRecord, confirmations = 0) => {
+      const rpcs = [world.rpcUrl];
+      const { proof, agreed } = await proveAddress(record, { rpcs, confirmations });
+      const trusted = [agreed.hash, proof.execution?.block.hash ?? agreed.hash].map((hash) => ({
+        chainId: record.intent.chainId,
+        hash,
+      }));
+      const found = verifyAddressProof(record, JSON.parse(JSON.stringify(proof)), trusted);
+      const { number } = await world.client.getBlock({ blockHash: found.block.hash });
+      assert.equal(Number(number), found.block.number);
+      return found;
+    };
+    const expire = async ({ intent }: AddressRecord) => {
+      const { timestamp } = await world.client.getBlock();
+      const past = Math.max(intent.expirationTimestamp, Number(timestamp)) + 1;
+      await world.mineAt(past);
+    };
+
+    test("wrong_chain for a record of another chain, whatever a node says", async () => {
+      const record = await world.newRecord({ chainId: 10 });
+      const rpcs = [world.rpcUrl];
+      await assert.rejects(proveAddress(record, { rpcs }), { code: "no_quorum" });
+      const home = await proveAddress(await world.newRecord(), { rpcs });
+      const block = { chainId: 31_337, hash: home.agreed.hash };
+      assert.throws(() => verifyAddressProof(record, home.proof, [block]), {
+        code: "wrong_chain",
+      });
+    });
+
+    test("open while untouched, and with coin or too little of the token", async () => {
+      const record = await world.newRecord();
+      assert.equal((await prove(record)).outcome, "open");
+      await world.payNative(record.address, 5n);
+      assert.equal((await prove(record)).outcome, "open");
+      await world.pay(record.address, 99n);
+      assert.equal((await prove(record)).outcome, "open");
+    });
+
+    test("never, once its expiry has passed; closed, once it was recovered", async () => {
+      const record = await world.newRecord();
+      await world.payNative(record.address, 5n);
+      await expire(record);
+      assert.equal((await prove(record)).outcome, "never");
+      await world.recover(record, [zeroAddress]);
+      assert.equal((await prove(record)).outcome, "closed");
+      const code = await world.client.getCode({ address: record.address });
+      const { closed } = vaultCodes(record.factory);
+      assert.deepEqual(fromHex(code), closed);
+    });
+
+    test("executed, with its transaction and what was held; so too after more came", async () => {
+      const record = await world.newRecord();
+      await world.pay(record.address, 130n);
+      const { transactionHash, blockNumber } = await world.execute(record);
+      const code = await world.client.getCode({ address: record.address });
+      assert.deepEqual(keccak256(fromHex(code)), keccak256(vaultCodes(record.factory).executed));
+      const check = async (confirmations: number) => {
+        const { outcome, execution } = await prove(record, confirmations);
+        assert.equal(outcome, "executed");
+        assert.equal(execution?.transactionHash, transactionHash);
+        assert.deepEqual([execution.held, execution.left], ["130", "30"]);
+        assert.equal(execution.block.number, Number(blockNumber));
+      };
+      await check(0);
+      await world.pay(record.address, 7n);
+      await world.recover(record, [world.token]);
+      await expire(record);
+      await check(2);
+    });
+
+    test("the execution among many transactions of its block", async () => {
+      const record = await world.newRecord();
+      await world.pay(record.address, 100n);
+      const { client } = world;
+      const start = await client.getTransactionCount({ address: payer });
+      await client.setAutomine(false);
+      const to = record.intent.recovery;
+      const [gasPrice, maxFeePerGas] = [10n ** 10n, 10n ** 10n];
+      const prices = [
+        { gasPrice },
+        { gasPrice, accessList: [{ address: to, storageKeys: [toHex(new Uint8Array(32))] }] },
+        { maxFeePerGas, maxPriorityFeePerGas: maxFeePerGas },
+      ];
+      for (let i = 0; i < 140; i++) {
+        const call =
+          i === 20 ? { to: record.factory, data: toHex(encodeExecution(record.intent)) } : { to };
+        const kind = prices[i % 3] as { gasPrice: bigint };
+        await client.sendTransaction({ ...call, ...kind, nonce: start + i, gas: 200_000n });
+      }
+      await world.mine(1);
+      await client.setAutomine(true);
+      assert.equal((await client.getBlock()).transactions.length, 140);
+      const { execution } = await prove(record);
+      assert.equal(execution?.held, "100");
+    });
+
+    test("what was reorganised away is open again; an old hash proves nothing", async () => {
+      const record = await world.newRecord();
+      await world.pay(record.address, 100n);
+      await world.mine(3);
+      await world.execute(record);
+      const rpcs = [world.rpcUrl];
+      const old = await proveAddress(record, { rpcs });
+      await world.reorg(2);
+      assert.equal((await prove(record)).outcome, "open");
+      const { agreed } = await proveAddress(record, { rpcs });
+      assert.throws(
+        () => verifyAddressProof(record, old.proof, [agreed]),
+        ({ code }: ProofError) => code === "invalid_proof",
+      );
+    });
+
+    test("unproved, with the reason, where a node gives no proof or shows another", async () => {
+      const record = await world.newRecord();
+      const node = httpRpc(world.rpcUrl);
+      const without = (method: string, answer: unknown) => [
+        async (asked: string, params: readonly unknown[]) =>
+          asked === method ? answer : node(asked, params),
+      ];
+      for (const answer of [null, {}, { accountProof: [] }, { accountProof: ["0x80"] }]) {
+        const rpcs = without("eth_getProof", answer);
+        await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
+      }
+      const rpcs = without("eth_getBlockByHash", await node("eth_getBlockByNumber", ["0x1", true]));
+      await assert.rejects(proveAddress(record, { rpcs }), { code: "unproved" });
+    });
+  });
+}

@@ -1,0 +1,22 @@
+// `executable-address/proof`: what became of an address, without believing anybody but who says
+// which block is of the chain.
+
+export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
+export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";
+export { askEvents, askOutcome } from "./build/ask.ts";
+export { ProofError, type ProofErrorCode } from "./error.ts";
+export {
+  type ProvedExecution,
+  type ProvedRecovery,
+  proveExecution,
+  proveRecovery,
+  type TransactionProof,
+} from "./execution.ts";
+export { type GatherOptions, proveAddress } from "./gather.ts";
+export {
+  type Outcome,
+  type OutcomeProof,
+  type ProofOptions,
+  proveOutcome,
+  type TrustedBlock,
+} from "./outcome.ts";

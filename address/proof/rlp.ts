@@ -1,0 +1,102 @@
+// RLP, the encoding of Ethereum's headers, receipts and tries, read strictly: bytes that another
+// encoder would not have written are refused. Yellow paper, appendix B.
+
+import { concatBytes } from "@noble/hashes/utils.js";
+import { invalidProof } from "./error.ts";
+
+export type Rlp = Uint8Array | readonly Rlp[];
+
+/** A receipt's logs have topics at the fourth level; nothing of Ethereum lies deeper than this. */
+const depthMax = 8;
+
+/** @throws {ProofError} `invalid_proof` for anything but one item in its one encoding */
+export function decodeRlp(bytes: Uint8Array): Rlp {
+  const [item, end] = readItem(bytes, 0, 0);
+  if (end !== bytes.length) throw invalidProof("RLP: bytes behind its end");
+  return item;
+}
+
+function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
+  const first = bytes[at];
+  if (first === undefined || depth > depthMax) throw invalidProof("RLP: it ends too early");
+  if (first < 0x80) return [bytes.subarray(at, at + 1), at + 1];
+  const isList = first >= 0xc0;
+  const [start, length] = readLength(bytes, at, isList ? 0xc0 : 0x80);
+  const end = start + length;
+  if (end > bytes.length) throw invalidProof("RLP: it ends too early");
+  if (!isList) {
+    if (length === 1 && bytes[start]! < 0x80) throw invalidProof("RLP: a byte written as two");
+    return [bytes.subarray(start, end), end];
+  }
+  const list: Rlp[] = [];
+  for (let next = start; next < end; ) {
+    const [item, after] = readItem(bytes.subarray(0, end), next, depth + 1);
+    list.push(item);
+    next = after;
+  }
+  return [list, end];
+}
+
+/** Where the content of the item at `at` starts, and its bytes. */
+function readLength(bytes: Uint8Array, at: number, base: number): [number, number] {
+  const short = bytes[at]! - base;
+  if (short <= 55) return [at + 1, short];
+  const size = short - 55;
+  let length = 0;
+  for (let i = 1; i <= size; i++) length = length * 256 + (bytes[at + i] ?? 0);
+  if (bytes[at + 1] === 0 || length <= 55) throw invalidProof("RLP: a length in too many bytes");
+  return [at + 1 + size, length];
+}
+
+/** The encoding of `item`. */
+export function encodeRlp(item: Rlp): Uint8Array {
+  if (item instanceof Uint8Array) {
+    if (item.length === 1 && item[0]! < 0x80) return item;
+    return concatBytes(lengthPrefix(item.length, 0x80), item);
+  }
+  const content = concatBytes(...item.map(encodeRlp));
+  return concatBytes(lengthPrefix(content.length, 0xc0), content);
+}
+
+function lengthPrefix(length: number, base: number): Uint8Array {
+  if (length <= 55) return Uint8Array.of(base + length);
+  const bytes = encodeCount(length);
+  return Uint8Array.of(base + 55 + bytes.length, ...bytes);
+}
+
+/** An integer as RLP has it: big end first, without zeros before it. */
+export function encodeCount(value: number | bigint): Uint8Array {
+  const bytes: number[] = [];
+  for (let rest = BigInt(value); rest > 0n; rest >>= 8n) bytes.unshift(Number(rest & 0xffn));
+  return Uint8Array.from(bytes);
+}
+
+/** @throws {ProofError} unless `item` is an integer of at most 2^53 - 1 in its one spelling */
+export function decodeCount(item: Rlp | undefined, what: string): number {
+  const bytes = bytesOf(item, what);
+  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  if (bytes[0] === 0 || !Number.isSafeInteger(value))
+    throw invalidProof(`${what}: expected an integer`);
+  return value;
+}
+
+/** @throws {ProofError} unless `item` is bytes, `length` of them if given */
+export function bytesOf(item: Rlp | undefined, what: string, length?: number): Uint8Array {
+  if (item instanceof Uint8Array && item.length === (length ?? item.length)) return item;
+  throw invalidProof(`${what}: expected ${length ?? "some"} bytes`);
+}
+
+/** @throws {ProofError} unless `item` is a list of at least `least` and at most `most` */
+export function listOf(
+  item: Rlp | undefined,
+  what: string,
+  least = 0,
+  most = Number.POSITIVE_INFINITY,
+): readonly Rlp[] {
+  if (Array.isArray(item) && item.length >= least && item.length <= most) return item;
+  throw invalidProof(`${what}: expected a list of ${least} or more`);
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}

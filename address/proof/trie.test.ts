@@ -1,0 +1,98 @@
+// Our tries against those of others: @ethereumjs/mpt, on tries of any shape.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMerkleProof, createMPT, verifyMerkleProof } from "@ethereumjs/mpt";
+import { RLP } from "@ethereumjs/rlp";
+import { keccak256 } from "../keccak/keccak.ts";
+import { randomFrom } from "./random-for-tests.ts";
+import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
+import { buildProof, proveInTrie } from "./trie.ts";
+
+const isLong = process.env.ATTACKS === "long";
+
+describe("tries", () => {
+  test("1,000 at random: their proofs verify here, ours are theirs, absences too", async () => {
+    const random = randomFrom(26);
+    for (let round = 0; round < (isLong ? 1000 : 150); round++) {
+      const trie = await createMPT();
+      const keys = Array.from({ length: 1 + random.below(40) }, (_, i) =>
+        round % 2 ? random.bytes(32) : encodeRlp(encodeCount(i)),
+      );
+      const entries = keys.map((key) => ({ key, value: random.bytes(1 + random.below(80)) }));
+      for (const { key, value } of entries) await trie.put(key, value);
+      const { key, value } = entries[random.below(entries.length)]!;
+      const ours = buildProof(entries, key, keccak256);
+      assert.deepEqual(ours.root, trie.root());
+      assert.deepEqual(proveInTrie(trie.root(), key, ours.nodes, keccak256), value);
+      const theirs = (await createMerkleProof(trie, key)).filter(
+        (node, index) => index === 0 || node.length >= 32,
+      );
+      assert.deepEqual(ours.nodes, theirs);
+      assert.deepEqual(await verifyMerkleProof(key, ours.nodes), value);
+      const other = round % 2 ? random.bytes(32) : encodeRlp(encodeCount(keys.length));
+      const absence = (await createMerkleProof(trie, other)).filter(
+        (node, index) => index === 0 || node.length >= 32,
+      );
+      assert.equal(proveInTrie(trie.root(), other, absence, keccak256), undefined);
+    }
+  });
+
+  test("nothing is in the empty trie", () => {
+    const root = keccak256(Uint8Array.of(0x80));
+    assert.equal(proveInTrie(root, Uint8Array.of(1), [], keccak256), undefined);
+    const nodes = [Uint8Array.of(0x80)];
+    assert.equal(proveInTrie(root, Uint8Array.of(1), nodes, keccak256), undefined);
+  });
+});
+
+describe("RLP", () => {
+  test("refused where another encoder would not have written it", () => {
+    const hex = [
+      "",
+      "81",
+      "8101",
+      "b800",
+      "b90001",
+      "c1",
+      "c28101",
+      "f800",
+      "8080",
+      "bf",
+      "c88080",
+    ];
+    for (const text of hex)
+      assert.throws(() => decodeRlp(Uint8Array.from(Buffer.from(text, "hex"))), {
+        code: "invalid_proof",
+      });
+  });
+
+  test("items at random are read and written as @ethereumjs/rlp does", () => {
+    const random = randomFrom(7);
+    const item = (depth: number): Rlp =>
+      depth > 0 && random.below(2)
+        ? Array.from({ length: random.below(5) }, () => item(depth - 1))
+        : random.bytes(random.below(3) ? random.below(4) : random.below(300));
+    for (let i = 0; i < 2000; i++) {
+      const drawn = item(5);
+      const bytes = encodeRlp(drawn);
+      assert.deepEqual(bytes, RLP.encode(drawn as Uint8Array));
+      assert.deepEqual(encodeRlp(decodeRlp(bytes)), bytes);
+    }
+  });
+
+  test("100,000 texts at random: what is read is written alike", () => {
+    const random = randomFrom(8);
+    let accepted = 0;
+    for (let i = 0; i < (isLong ? 100_000 : 20_000); i++) {
+      const bytes = random.bytes(1 + random.below(12));
+      try {
+        assert.deepEqual(encodeRlp(decodeRlp(bytes)), bytes);
+        accepted += 1;
+      } catch (error) {
+        assert.equal((error as { code: string }).code, "invalid_proof");
+      }
+    }
+    assert.ok(accepted > 100);
+  });
+});
