@@ -59,6 +59,14 @@ describe("index.ts", () => {
     ]);
   });
 
+  test("the hashes of a vault's code stand in the interface and in spec/terms.md", () => {
+    for (const path of ["src/IPaymentFactory.sol", "../spec/terms.md"]) {
+      const text = readFileSync(`${import.meta.dirname}/${path}`, "utf8");
+      assert.match(text, new RegExp(`executed [ =]+${contracts.executedCodeHash}`), path);
+      assert.match(text, new RegExp(`closed [ =]+${contracts.closedCodeHash}`), path);
+    }
+  });
+
   test("the factory's address follows from its creation code, the deployer and the salt", () => {
     const address = getContractAddress({
       opcode: "CREATE2",

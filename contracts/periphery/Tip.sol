@@ -12,7 +12,10 @@ contract Tip {
 
     /// @notice Moves `amount` of `token` from the caller to the sender of this transaction.
     /// @dev `tx.origin` is whoever pays the gas: the one whom a tip is for, however many contracts
-    /// stand between. Nothing is authorised by it.
+    /// stand between. Nothing is authorised by it. Through a bundler of ERC-4337 that is the bundler,
+    /// whatever account asked. Where EIP-7645 makes `tx.origin` the caller, it is the vault itself:
+    /// the tip stays there for `recovery`. Then another contract has to take the place of this one:
+    /// intents name it, the factory does not.
     /// @param amount In base units of `token`.
     function tip(address token, uint256 amount) external {
         (bool ok, bytes memory answer) = token.call(

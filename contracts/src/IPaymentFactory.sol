@@ -33,37 +33,51 @@ struct Intent {
 ///     CLOSED  no code, and expired or another chain                            recover, rescue
 ///
 /// Executing makes OPEN OVER; recovering makes CLOSED OVER. There is no other way, and none back.
-/// The code at a vault says which it was, without any log: 41 bytes, executed; the same and a zero
-/// byte, 42, closed without running a call. Both do the same for ever after.
-/// Nobody owns the factory; it holds nothing, stores nothing and cannot change. Who calls chooses
-/// the moment, the gas and the tokens to sweep, and nothing else.
+/// The code at a vault says which it was, without any log, and is the same on every chain: 41
+/// bytes, executed; the same and a zero byte, 42, closed without running a call. By EXTCODEHASH:
 ///
-/// @dev What is assumed of the outside.
+///     executed  0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1
+///     closed    0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b
 ///
-/// Without these, money may go where the intent does not say:
-/// - The intent's calls are what its payers agreed to. They run as the vault, with all it holds,
-///   not only `amount`, and a spender they approve keeps what allowance is left: it can take late
-///   money before `recover` does. Approve what is spent, no more.
-/// - A target's function is what its signature says. A selector is 4 bytes: with 2^32 work somebody
-///   finds another signature with the selector of a function the target has. A target that lacks
-///   the function runs its fallback instead, and where that succeeds the call counts as run.
-/// - A target gives the same effect whoever executes, whenever, with whatever gas. A call that
-///   succeeds with less than a quarter of its gas left is undone ({TooLittleGas}). This covers a
-///   target that goes on where an inner call ran out of gas (`try`/`catch`, tolerant multicalls),
-///   as far as 17 frames below it. It does not cover a target that reads its gas, and decides by it
-///   or gives a share of it to its inner call. A swap without a bound can be sandwiched.
-/// - The token's balances are true, and change only by its own rules. A token that rebases, charges
-///   on transfer or is paused can leave less than `amount`: then the vault waits, and expires.
-/// - The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent on
-///   a wrong chain goes to that same address on that chain. It has MCOPY (Cancun): the factory
-///   cannot be created where that is missing.
+/// Both do the same for ever after. Nobody owns the factory; it holds nothing, stores nothing and
+/// cannot change. A caller chooses the moment, the gas and the tokens to sweep, and nothing else.
 ///
-/// Without these, money may wait, but not go elsewhere:
-/// - Somebody executes before expiry, at a moment when every call succeeds.
-/// - The clock: a block's time may be some seconds off what people call now, and a chain that halts
-///   past the expiry closes the vault.
-/// - `recovery` can receive: else the token, or coin, stays in the vault, and other tokens leave.
-///   As `recovery`, a contract can still move it by {rescue}.
+/// @dev What is assumed of the outside, by number.
+///
+/// If one of these is false, money may go where the intent does not say:
+///
+/// 1. The intent's calls are what its payers agreed to. They run as the vault, with all it has,
+///    not only `amount`, and a spender they approve keeps what allowance is left: it can take late
+///    money before `recover` does. Approve what is spent, no more.
+/// 2. A target's function is what its signature says. A selector is 4 bytes: with 2^32 work
+///    somebody finds another signature with the selector of a function the target has. A target
+///    that lacks the function runs its fallback instead, and where that succeeds the call counts
+///    as run.
+/// 3. A target has the same effect whoever executes, whenever, with whatever gas. A call that
+///    succeeds with less than a quarter of its gas left is undone ({TooLittleGas}). This covers a
+///    target that goes on where an inner call ran out of gas (`try`/`catch`, tolerant multicalls),
+///    as far as 17 frames below it. It does not cover a target that reads its gas, and decides by
+///    it or gives a share of it to its inner call. A swap without a bound can be sandwiched.
+/// 4. A target reverts where it fails. Only ERC-20's transfer, transferFrom and approve are held to
+///    what they answer: another function that tells its failure by a number counts as run (`mint`
+///    of Compound v2 answers 13 where it did nothing).
+/// 5. A target stays a contract. An account that EIP-7702 delegates to an address without code has
+///    code itself and answers every call: the call counts as run, and did nothing.
+/// 6. The token's balances are true, and change only by its own rules. A token that rebases,
+///    charges on transfer or is paused can leave less than `amount`: then the vault waits, and
+///    expires.
+/// 7. The chain is EVM equivalent in CREATE2, and `recovery` is its owner's there too: money sent
+///    on a wrong chain goes to that same address on that chain. It has MCOPY (Cancun): the factory
+///    cannot be created where that is missing.
+///
+/// If one of these is false, money may wait, but does not go elsewhere:
+///
+/// 8. Somebody executes before expiry, at a moment when every call succeeds.
+/// 9. The block's time is what people call now, give or take some seconds. Arbitrum's sequencer
+///    may be 24 hours behind and 1 hour ahead: there leave that much room before an expiry. A
+///    chain that halts past the expiry closes the vault.
+/// 10. `recovery` can receive: else the token, or coin, stays in the vault, and other tokens leave.
+///     A contract that is `recovery` can still move it by {rescue}.
 ///
 /// Not protected: a token other than the intent's, sent while OPEN, waits for execution or expiry.
 /// NFTs leave only by {rescue}. Whoever gains by the calls may complete a partial payment before
@@ -75,7 +89,9 @@ struct Intent {
 /// reverts or is another address, which nobody was told to pay. In particular no bytes may be added
 /// behind the calldata.
 ///
-/// Amounts in events are measured. A token whose balances are false can make them false.
+/// Amounts in events are measured. A token whose balances are false can make them false. A token
+/// with a hook that sends all there is and then answers true can have one movement told twice: by
+/// the {Recovered} of a recovery within the hook, and by that of the one around it.
 interface IPaymentFactory {
     /// @notice The calls of `vault` ran. `held` and `left` are its balance of the intent's token
     /// before and after.
@@ -124,6 +140,8 @@ interface IPaymentFactory {
     /// @notice Runs the calls of `intent`, once, from the address made for it. Anyone may.
     /// @dev All or nothing. During the calls the vault has no code, as any ordinary account. Money
     /// that they leave stays there for {recover}; nothing is pushed to `recovery`.
+    /// @param intent in the one layout that standard encoders give, with nothing behind it
+    /// @return vault where the calls ran
     function execute(Intent calldata intent) external returns (address vault);
 
     /// @notice Sends the whole balance of each token, zero address for native coin, to
@@ -131,6 +149,9 @@ interface IPaymentFactory {
     /// @dev Each token by itself, with an equal share of the gas left: one that cannot be sent, or
     /// burns its share, emits {RecoveryFailed} and is as before; one without balance, nothing. So
     /// the limit should be the count times what the dearest token needs: a gas estimate is too low.
+    /// @param intent as {execute} takes it
+    /// @param tokens in this order; one that is named twice is sent once
+    /// @return vault from which they are sent
     function recover(Intent calldata intent, address[] calldata tokens)
         external
         returns (address vault);
@@ -143,19 +164,28 @@ interface IPaymentFactory {
     ///
     /// An execution whose vault executed before its turn, within another item or before the batch,
     /// is not a failure: the answer is its vault, and {Executed} was told when it ran, once.
+    /// @param items calldata, each with its selector
     /// @return vaults in order: what is asked of it is done; the zero address where the item failed
     function batch(bytes[] calldata items) external returns (address[] memory vaults);
 
     /// @notice Any call from a vault that is over or closed, by its recovery address alone.
+    /// @param intent as {execute} takes it
+    /// @param target what the vault calls: any address
+    /// @param value wei of the vault's coin
+    /// @param data calldata for `target`, whole
     /// @return result the first 256 bytes of what the target returned
     function rescue(Intent calldata intent, address target, uint256 value, bytes calldata data)
         external
         returns (bytes memory result);
 
     /// @notice The vault of `intent`, whatever its state.
+    /// @param intent as {execute} takes it. Reverts where it could never be recovered from: moved
+    /// in the calldata, or with a recovery or an expiry of more bits than its type has
+    /// @return vault its address, with or without code
     function addressOf(Intent calldata intent) external view returns (address vault);
 
     /// @notice The vault of the intent that `terms` encode, whether or not they encode one.
     /// @param terms `abi.encode(intent)`, at most 24,576 bytes, as those of the other function
+    /// @return vault its address, with or without code
     function addressOf(bytes calldata terms) external view returns (address vault);
 }

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Call, Intent} from "../src/IPaymentFactory.sol";
 import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
+import {vm} from "./Vm.sol";
 import {Tolerant} from "./targets/Tolerant.sol";
 
 /// @dev Who executes chooses the gas. A target that tolerates the failure of an inner call must not
@@ -21,8 +22,10 @@ contract StarvedTest is Fixture {
 
     function test_TooLittleGas_at360Limits_forNoTargetIsTheInnerWorkSwallowed() public {
         uint256[8] memory items = [uint256(1), 2, 5, 10, 20, 40, 70, 100];
-        for (uint256 gas = 200_000; gas < 2_000_000; gas += 5_000) {
-            uint256 step = gas / 5_000;
+        // 360 limits; fewer where every mutant is tried.
+        uint256 stride = vm.envOr("LADDER_STRIDE", 5_000);
+        for (uint256 gas = 200_000; gas < 2_000_000; gas += stride) {
+            uint256 step = gas / stride;
             for (uint256 depth = 1; depth <= 5; ++depth) {
                 _try(gas, _top(depth, items[step % 8]), items[step % 8]);
                 _try(gas, _top(depth, items[(step + 3) % 8]), items[(step + 3) % 8]);
@@ -30,18 +33,19 @@ contract StarvedTest is Fixture {
             }
         }
         equal(swallowed, 0, "swallowed");
-        check(refused > 100 && executed > 1_000, "both happened");
+        check(refused > 20 && executed > 20, "both happened");
     }
 
     /// @dev As deep as the fraction says: 1 - (63/64)^18 is less than a quarter.
     function test_TooLittleGas_coversWorkThat17FramesLieAbove() public {
-        for (uint256 gas = 200_000; gas < 1_500_000; gas += 7_919) {
+        uint256 stride = 3 * vm.envOr("LADDER_STRIDE", 5_000) / 2;
+        for (uint256 gas = 200_000; gas < 1_500_000; gas += stride) {
             for (uint256 depth = 6; depth <= 17; ++depth) {
                 _try(gas, _top(depth, 20), 20);
             }
         }
         equal(swallowed, 0, "swallowed");
-        check(refused > 100 && executed > 1_000, "both happened");
+        check(refused > 20 && executed > 20, "both happened");
     }
 
     /// @dev Not covered, and said so in the interface.

@@ -18,8 +18,9 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { keccak256, stringToHex } from "viem";
 import { contractsRoot, readSources } from "../published/standard-input.ts";
+import { mutantsByHand } from "./by-hand.ts";
 import { type Mutant, mutantsOf, nameOf } from "./mutants.ts";
-import { type Report, readReport, reportFile } from "./report.ts";
+import { type Report, readReport, reportFile, type Tally } from "./report.ts";
 import { creationCodeOf, type Outcome } from "./trial.ts";
 
 type Found = { name: string; outcome: Outcome };
@@ -35,14 +36,19 @@ const { values: options } = parseArgs({
 });
 
 const sources = readSources();
+const before = readReport();
+const reasons = new Map(
+  [...before.survivors, ...before.byHand.survivors].map(({ name, reason }) => [name, reason]),
+);
 const creationCodeHash = keccak256(creationCodeOf(sources) as `0x${string}`);
 const folder = join(contractsRoot, "out/mutation");
 const journal = join(folder, `${creationCodeHash}.jsonl`);
 mkdirSync(folder, { recursive: true });
 if (options.fresh) rmSync(journal, { force: true });
 
-const all = mutantsOf(sources);
-const mutants = all
+const byOperators = mutantsOf(sources);
+const byHand = mutantsByHand(sources);
+const mutants = [...byOperators, ...byHand]
   .filter((mutant) => nameOf(mutant).includes(options.only))
   .sort((a, b) => (shuffled(a) < shuffled(b) ? -1 : 1));
 const found = new Map(readJournal().map(({ name, outcome }) => [name, outcome]));
@@ -54,12 +60,14 @@ const endMs = startMs + Number(options.minutes) * 60_000;
 console.log(`${mutants.length} changes, ${waiting.length} to try, ${options.jobs} at a time`);
 await Promise.all(Array.from({ length: Number(options.jobs) }, (_, job) => work(job)));
 
-const report = reportOf(mutants);
+const report: Report = { creationCodeHash, ...tallyOf(byOperators), byHand: tallyOf(byHand) };
 const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
-const share = ((100 * report.killed) / report.compiled).toFixed(1);
-console.log(`${report.tried} of ${report.changes} changes tried, ${minutes} min`);
-console.log(`${report.killed} of ${report.compiled} mutants killed, ${share} %`);
-for (const { name } of report.survivors) console.log(`survived: ${name}`);
+for (const [whose, tally] of Object.entries({ operators: report, "by hand": report.byHand })) {
+  const share = ((100 * tally.killed) / tally.compiled).toFixed(1);
+  console.log(`${whose}: ${tally.tried} of ${tally.changes} changes tried, ${minutes} min`);
+  console.log(`${tally.killed} of ${tally.compiled} mutants killed, ${share} %`);
+  for (const { name } of tally.survivors) console.log(`survived: ${name}`);
+}
 if (options.write) writeFileSync(reportFile, `${JSON.stringify(report, null, 2)}\n`);
 
 function readJournal(): Found[] {
@@ -99,16 +107,14 @@ function shuffled(mutant: Mutant): string {
   return keccak256(stringToHex(nameOf(mutant)));
 }
 
-function reportOf(tried: Mutant[]): Report {
-  const outcomes = tried.flatMap((mutant) => {
+function tallyOf(all: Mutant[]): Tally {
+  const outcomes = all.flatMap((mutant) => {
     const outcome = found.get(nameOf(mutant));
     return outcome ? { mutant, outcome } : [];
   });
   const of = (is: Outcome["is"]) => outcomes.filter(({ outcome }) => outcome.is === is);
-  const reasons = new Map(readReport().survivors.map(({ name, reason }) => [name, reason]));
   const killed = of("killed").length;
   return {
-    creationCodeHash,
     changes: all.length,
     tried: outcomes.length,
     compiled: killed + of("survived").length,

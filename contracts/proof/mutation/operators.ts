@@ -21,14 +21,16 @@ type Operator = (node: Node, where: Place) => Change[];
 const replace = (operator: string, node: Node, ...texts: string[]): Change[] =>
   texts.map((to) => ({ operator, ...place(node), to }));
 
-const comparisons: Record<string, string> = {
-  "<": "<=",
-  "<=": "<",
-  ">": ">=",
-  ">=": ">",
-  "==": "!=",
-  "!=": "==",
+const comparisons: Record<string, string[]> = {
+  "<": ["<="],
+  "<=": ["<", "=="],
+  ">": [">="],
+  ">=": [">", "=="],
+  "==": ["!="],
+  "!=": ["=="],
 };
+/** Below these a loop would still pass most tests: the library allows 32 calls. */
+const loopsMax = [16, 31];
 const arithmetic: Record<string, string> = { "+": "-", "-": "+", "*": "/", "/": "*" };
 const yulOpposites: Record<string, string> = {
   add: "sub",
@@ -49,17 +51,24 @@ const solidity: Record<string, Operator> = {
     const other = (operator: string, other: string) =>
       replace(operator, node, `${text(left)} ${other} ${text(right)}`);
     if (symbol in comparisons) {
-      const cut = [left, right].filter(isMeasure).map((side) => {
-        const before = text(node).slice(0, place(side).start - place(node).start);
-        const after = text(node).slice(place(side).end - place(node).start);
-        return `${before}uint32(${text(side)})${after}`;
-      });
+      const measures = [left, right].filter(isMeasure);
       return [
-        ...other("comparison", comparisons[symbol]!),
-        ...replace("cut to 32 bits", node, ...cut),
+        ...comparisons[symbol]!.flatMap((symbol) => other("comparison", symbol)),
+        ...replace("cut to 32 bits", node, ...measures.map((side) => cut(32, side, node, text))),
+        ...replace("zero passes", node, ...measures.map((side) => zeroPasses(side, node, text))),
+        ...replace(
+          "cut to 8 bits",
+          node,
+          ...[left, right].filter(isConverted).map((side) => cut(8, side, node, text)),
+        ),
       ];
     }
-    if (symbol in arithmetic) return other("arithmetic", arithmetic[symbol]!);
+    if (symbol in arithmetic) {
+      return [
+        ...other("arithmetic", arithmetic[symbol]!),
+        ...(symbol === "/" ? replace("operand left out", node, text(left)) : []),
+      ];
+    }
     const sides = replace("operand left out", node, text(left), text(right));
     if (symbol === "&&") return [...other("and, or", "||"), ...sides];
     return symbol === "||" ? [...other("and, or", "&&"), ...sides] : [];
@@ -69,6 +78,13 @@ const solidity: Record<string, Operator> = {
     node.operator === "!" ? replace("not", node, text(at(node, "subExpression"))) : [],
 
   IfStatement: (node) => replace("condition", at(node, "condition"), "true", "false"),
+
+  ForStatement: (node, { text }) => {
+    const condition = at(node, "condition");
+    const index = text(at(condition, "leftExpression"));
+    const cut = loopsMax.map((max) => `${text(condition)} && ${index} < ${max}`);
+    return replace("bound of a loop", condition, ...cut);
+  },
 
   Conditional: (node, { text }) => {
     const [yes, no] = [at(node, "trueExpression"), at(node, "falseExpression")];
@@ -149,10 +165,16 @@ const yul: Record<string, Operator> = {
   YulFunctionCall(node, { text }) {
     const name = String(at(node, "functionName").name);
     const operands = list(node, "arguments");
-    if (name === "gas") return replace("gas", node, "div(gas(), 2)");
+    if (name === "gas") {
+      return replace("gas", node, "div(gas(), 2)", "sub(gas(), 20000)", "300000");
+    }
     if (name === "not" || name === "iszero") return replace("not", node, text(operands[0]!));
     const opposite = yulOpposites[name];
+    const bound = operands[1];
     return [
+      ...(name === "gt" && bound?.nodeType === "YulLiteral"
+        ? replace("comparison", node, `eq(${text(operands[0]!)}, ${next(text(bound))})`)
+        : []),
       ...(opposite ? replace("arithmetic", at(node, "functionName"), opposite) : []),
       ...(commutative.has(name) ? [] : swaps(operands, text)),
     ];
@@ -181,6 +203,19 @@ const isMereName = (node: Node) =>
 const isMeasure = (node: Node) =>
   /^uint(256|64)$/.test(typeOf(node)) &&
   !/^(length|i|start|end)$/.test(String(node.memberName ?? node.name ?? "i"));
+
+/** A word of bytes that is read as a number. */
+const isConverted = (node: Node) => node.kind === "typeConversion" && typeOf(node) === "uint256";
+
+/** `node` with only the low bits of `side`. */
+function cut(bits: number, side: Node, node: Node, text: Place["text"]): string {
+  const before = text(node).slice(0, place(side).start - place(node).start);
+  const after = text(node).slice(place(side).end - place(node).start);
+  return `${before}uint${bits}(${text(side)})${after}`;
+}
+
+const zeroPasses = (side: Node, node: Node, text: Place["text"]) =>
+  `(${text(side)} == 0 || ${text(node)})`;
 
 const next = (number: string) => String(BigInt(number.replaceAll("_", "")) + 1n);
 

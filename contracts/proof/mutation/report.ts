@@ -3,9 +3,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type Report = {
+export type Report = Tally & {
   /** keccak256 of the creation code that was mutated. */
   creationCodeHash: string;
+  /** The same of the mutants in by-hand.ts, which the others do not count. */
+  byHand: Tally;
+};
+
+export type Tally = {
   /** All that the operators make of the sources, and how many of them were tried. */
   changes: number;
   tried: number;

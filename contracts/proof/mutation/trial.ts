@@ -28,6 +28,7 @@ const environment = {
   FOUNDRY_FUZZ_RUNS: "32",
   FOUNDRY_INVARIANT_RUNS: "10",
   FOUNDRY_INVARIANT_DEPTH: "50",
+  LADDER_STRIDE: "50000",
   // A loop without end ends.
   FOUNDRY_GAS_LIMIT: "10000000000",
 };

@@ -1,0 +1,136 @@
+// Mutants that somebody wrote, since no operator makes them: shortcuts that a maintainer might take
+// and that most tests would let pass. They are tried and counted apart.
+
+import type { Sources } from "../published/standard-input.ts";
+import type { Mutant } from "./mutants.ts";
+
+type Shortcut = { what: string; file: "PaymentFactory" | "Vault"; from: string; to: string };
+
+const inFactory = (what: string, from: string, to: string): Shortcut => ({
+  what,
+  file: "PaymentFactory",
+  from,
+  to,
+});
+const inVault = (what: string, from: string, to: string): Shortcut => ({
+  ...inFactory(what, from, to),
+  file: "Vault",
+});
+
+const runLoop = "for (uint256 i = 0; i < calls.length; ++i)";
+const wrongChain =
+  "if (intent.chainId != block.chainid) revert WrongChain(intent.chainId, block.chainid);";
+const expired = "revert Expired(intent.expirationTimestamp, block.timestamp);";
+const isLate = "block.timestamp > intent.expirationTimestamp";
+
+const shortcuts: Shortcut[] = [
+  inVault("calls cut at 16", runLoop, runLoop.replace("; ++i", " && i < 16; ++i")),
+  inVault("calls cut at 31", runLoop, runLoop.replace("; ++i", " && i < 31; ++i")),
+  inVault("the last of many calls left out", runLoop, runLoop.replace("<", "+ i / 32 <")),
+  inFactory(
+    "hashes behind 32 what it does not check",
+    "bytes.concat(PREFIX, msg.data[4:])",
+    "bytes.concat(PREFIX, bytes32(uint256(32)), msg.data[36:])",
+  ),
+  inVault(
+    "chain 0 is any chain",
+    "return intent.chainId == block.chainid",
+    "return (intent.chainId == 0 || intent.chainId == block.chainid)",
+  ),
+  inVault(
+    "expiry 0 never expires",
+    "block.timestamp <= intent.expirationTimestamp;",
+    "(intent.expirationTimestamp == 0 || block.timestamp <= intent.expirationTimestamp);",
+  ),
+  inVault("257 is true", "uint256(word) == 1)", "uint8(uint256(word)) == 1)"),
+  inVault("any number is true", "uint256(word) == 1)", "uint256(word) != 0)"),
+  inVault("true with more behind it is refused", "size >= 32 &&", "size == 32 &&"),
+  inFactory(
+    "a balance with more behind it is refused",
+    "gt(returndatasize(), 31)",
+    "eq(returndatasize(), 32)",
+  ),
+  inVault(
+    "increaseAllowance is held to true",
+    "|| selector == IERC20.transferFrom.selector",
+    "|| selector == IERC20.transferFrom.selector || selector == bytes4(0x39509351)",
+  ),
+  inVault(
+    "20,000 gas are kept from calls",
+    "call(gas(), target, 0, input",
+    "call(sub(gas(), 20000), target, 0, input",
+  ),
+  inFactory("a balance is read with 300,000 gas", "staticcall(gas(),", "staticcall(300000,"),
+  inFactory("a token's share is all the gas", "gasleft() / (tokens.length - i)", "gasleft()"),
+  inFactory("an item's share is all the gas", "gasleft() / (items.length - i)", "gasleft()"),
+  inFactory(
+    "Expired is told before WrongChain",
+    `${wrongChain}\n            ${expired}`,
+    `if (${isLate}) ${expired} revert WrongChain(intent.chainId, block.chainid);`,
+  ),
+  inVault("an eighth of the gas is enough", "GAS_LEFT_DIVISOR = 4", "GAS_LEFT_DIVISOR = 8"),
+  inVault(
+    "only the first call is held to its gas",
+    "if (gasleft() < given",
+    "if (i == 0 && gasleft() < given",
+  ),
+  inVault(
+    "the calls run where it is long expired",
+    "if (open) _run(",
+    "if (open || block.timestamp > intent.expirationTimestamp + 30 days) _run(",
+  ),
+  inVault(
+    "calls carry the vault's coin",
+    "call(gas(), target, 0, input",
+    "call(gas(), target, selfbalance(), input",
+  ),
+  inVault(
+    "arguments are cut at 16,384 bytes",
+    "add(args.length, 4), 0, 32)",
+    "add(mod(args.length, 16385), 4), 0, 32)",
+  ),
+  inFactory(
+    "Closed is told again of an over vault",
+    "if (vault.code.length != 0) return vault;",
+    "if (vault.code.length != 0) { emit Closed(vault); return vault; }",
+  ),
+  inFactory(
+    "recovery itself may recover while open",
+    "if (_isOpen(intent)) {",
+    "if (_isOpen(intent) && msg.sender != intent.recovery) {",
+  ),
+  inFactory("a part that moved is a failure", "left < held", "left == 0"),
+  inFactory(
+    "no more than 2^128 - 1 is recovered",
+    "IERC20.transfer, (recovery, held)",
+    "IERC20.transfer, (recovery, uint128(held))",
+  ),
+  inFactory("one unit short is enough", "held < intent.amount", "held + 1 < intent.amount"),
+  inFactory(
+    "an expiry beyond its type has an address",
+    "(intent.expirationTimestamp, intent.recovery);",
+    "intent.recovery;",
+  ),
+  inFactory(
+    "a recovery beyond its type has an address",
+    "(intent.expirationTimestamp, intent.recovery);",
+    "intent.expirationTimestamp;",
+  ),
+  inFactory(
+    "the token may rescue too",
+    "msg.sender != intent.recovery",
+    "msg.sender != intent.recovery && msg.sender != intent.token",
+  ),
+];
+
+/** Told apart from those of the operators by `in`. @throws where a place is not in the sources, or more than once */
+export function mutantsByHand(sources: Sources): Mutant[] {
+  return shortcuts.map(({ what, file: contract, from, to }) => {
+    const file = `src/${contract}.sol`;
+    const parts = sources[file]!.split(from);
+    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times: ${from}`);
+    const line = parts[0]!.split("\n").length;
+    const source = parts.join(to);
+    return { file, in: "by hand", operator: what, from, to, nth: 0, line, source };
+  });
+}
