@@ -12,7 +12,7 @@ contract Tip {
 
     /// @notice Moves `amount` of `token` from the caller to the sender of this transaction.
     /// @dev `tx.origin` is whoever pays the gas: the one whom a tip is for, however many contracts
-    /// stand between. Nothing is authorised by it. Through a bundler of ERC-4337 that is the bundler,
+    /// stand between. Nothing is authorised by it. Through a bundler of ERC-4337 it is the bundler,
     /// whatever account asked. Where EIP-7645 makes `tx.origin` the caller, it is the vault itself:
     /// the tip stays there for `recovery`. Then another contract has to take the place of this one:
     /// intents name it, the factory does not.

@@ -100,8 +100,8 @@ contract EdgesTest is Fixture {
         equal(RECOVERY.balance, 40, "coin");
     }
 
-    /// @dev The calldata is that of an expired intent, whose arguments carry an open one; the offset
-    /// leads to that one. What is checked would be one intent, and what is created another.
+    /// @dev The calldata is that of an expired intent, whose arguments carry an open one. The
+    /// offset leads to that one. What is checked would be one intent, and what is created another.
     function test_anOffsetIntoTheArguments_closesNothing() public {
         Intent memory open = intentOf(new Call[](0));
         open.amount = 0;
@@ -181,7 +181,8 @@ contract EdgesTest is Fixture {
         check(factory.execute(intent) == vault, "executed");
     }
 
-    /// @dev Assumption 5, EIP-7702: code is `0xef0100` and the account whose code runs, here one without any.
+    /// @dev Assumption 5, EIP-7702: code is `0xef0100` and the account whose code runs, which here
+    /// has none.
     function test_anAccountDelegatedToNothing_countsAsRun() public {
         address account = address(0xACC07702);
         vm.etch(account, abi.encodePacked(hex"ef0100", address(0xDEAD7702)));

@@ -123,7 +123,11 @@ const shortcuts: Shortcut[] = [
   ),
 ];
 
-/** Told apart from those of the operators by `in`. @throws where a place is not in the sources, or more than once */
+/**
+ * Told apart from those of the operators by `in`.
+ *
+ * @throws where a place is not in the sources, or more than once
+ */
 export function mutantsByHand(sources: Sources): Mutant[] {
   return shortcuts.map(({ what, file: contract, from, to }) => {
     const file = `src/${contract}.sol`;
