@@ -13,12 +13,16 @@ if (process.env.UPDATE_VECTORS) {
   const text = readFileSync(file, "utf8")
     .replace(copies.factoryAddress, contracts.factoryAddress)
     .replace(copies.tipAddress, contracts.periphery.tip.address)
+    .replace(copies.conditionsAddress, contracts.periphery.conditions.address)
+    .replace(copies.guardsAddress, contracts.periphery.guards.address)
     .replace(copies.initCodePrefix, contracts.initCodePrefix);
   writeFileSync(file, text);
 } else {
   test("addresses, PREFIX and a vault's code are those of the contracts", () => {
     assert.equal(copies.factoryAddress, contracts.factoryAddress);
     assert.equal(copies.tipAddress, contracts.periphery.tip.address);
+    assert.equal(copies.conditionsAddress, contracts.periphery.conditions.address);
+    assert.equal(copies.guardsAddress, contracts.periphery.guards.address);
     assert.equal(copies.initCodePrefix, contracts.initCodePrefix);
     assert.deepEqual(copies.vaultCodeBytes, contracts.vaultCodeBytes);
     const hashes = vaultCodeHashes(copies.factoryAddress, keccak256);

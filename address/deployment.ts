@@ -9,6 +9,10 @@ export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 /** Tip, at this address on every chain to which somebody brought it. EIP-55. */
 export const tipAddress: Hex = "0x5d4b79a395dD392717cBAcFDD82638b8388EE9e4";
 
+/** Conditions and Guards, at these addresses on every chain to which somebody brought them. */
+export const conditionsAddress: Hex = "0x80CcDFCe270C41de2b42647392F75352803f741A";
+export const guardsAddress: Hex = "0xAf1A55A18f41d798DC8C9965469901948F492C95";
+
 /** Init code that goes before the terms: it delegates construction to the factory. */
 export const initCodePrefix: Hex =
   "0x5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0";

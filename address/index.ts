@@ -17,8 +17,23 @@ export {
   encodeCall,
   encodeExecution,
 } from "./calldata/execution.ts";
+export {
+  type Requirement,
+  requireBalance,
+  requireClosed,
+  requireExecuted,
+  requireGas,
+  requirementOf,
+} from "./calldata/requirements.ts";
 export { type Tip, tipOf } from "./calldata/tip.ts";
-export { factoryAddress, initCodePrefix, tipAddress, vaultCodeBytes } from "./deployment.ts";
+export {
+  conditionsAddress,
+  factoryAddress,
+  guardsAddress,
+  initCodePrefix,
+  tipAddress,
+  vaultCodeBytes,
+} from "./deployment.ts";
 export { deriveAddress } from "./derive.ts";
 export { InvalidError, type Issue, type Path } from "./errors.ts";
 export type { AddressRecord, Call, Hex, Intent } from "./intent/intent.ts";

@@ -1,4 +1,4 @@
-import { type Call, tipOf } from "executable-address";
+import { type Call, type Hex, requirementOf, tipOf } from "executable-address";
 import { hazardsOf, isSame, partsOf } from "executable-address/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../about.tsx";
@@ -6,7 +6,7 @@ import { Said, useSpeech } from "../words/say.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
 import { Argument } from "./argument.tsx";
 import { InertText } from "./inert-text.tsx";
-import { findToken, sayCall, sayTip } from "./reading.ts";
+import { findToken, sayCall, sayRequirement, sayTip } from "./reading.ts";
 
 /**
  * More are folded, unless one of them is hazardous: nobody reads 32 calls before paying, and none
@@ -54,9 +54,13 @@ function CallCard({ call, number }: { call: Call; number: number }) {
   const { say } = useSpeech();
   const token = findToken(record.intent, chains, call.target);
   const tip = tipOf(call);
+  const required = requirementOf(call);
+  const tokenOf = (address: Hex) => findToken(record.intent, chains, address);
   const sentence = tip
-    ? sayTip(tip, findToken(record.intent, chains, tip.token), say)
-    : sayCall(call, token, say);
+    ? sayTip(tip, tokenOf(tip.token), say)
+    : required
+      ? sayRequirement(required, tokenOf, say)
+      : sayCall(call, token, say);
   const { name, parameters } = partsOf(call.function);
   const label = facts.labels[call.target.toLowerCase()];
   const code = <code className="font-semibold break-all">{name}</code>;

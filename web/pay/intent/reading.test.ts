@@ -5,14 +5,27 @@ import {
   type Hex,
   type Intent,
   makeRecord,
+  requireBalance,
+  requireClosed,
+  requireExecuted,
+  requireGas,
+  requirementOf,
   tipAddress,
   tipOf,
 } from "executable-address";
-import { hazardsOf, partsOf, signatureOf } from "executable-address/page";
+import { hazardsOf, isSame, partsOf, signatureOf } from "executable-address/page";
 import { en, sayWith } from "../words/languages.ts";
 import { type Chain, readChains } from "./chains.ts";
 import { readFacts } from "./facts.ts";
-import { findToken, sayAmount, sayCall, sayIntent, sayParty, sayTip } from "./reading.ts";
+import {
+  findToken,
+  sayAmount,
+  sayCall,
+  sayIntent,
+  sayParty,
+  sayRequirement,
+  sayTip,
+} from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
 
 const say = sayWith(en);
@@ -129,6 +142,39 @@ describe("what a call does, in words", () => {
     );
     const record = makeRecord(intentOf(approve("1"), tip));
     assert.equal(sayParty(tipAddress.toLowerCase(), record, {}, say), "the contract for tips");
+  });
+
+  test("a requirement: which one, and of what address, token and amount", () => {
+    const none: Hex = "0x0000000000000000000000000000000000000000";
+    const unlisted: Hex = "0x2222222222222222222222222222222222222222";
+    const tokenOf = (address: Hex) => (isSame(address, token) ? usdc : undefined);
+    const said = (required: Call) => {
+      const { as, values } = sayRequirement(requirementOf(required)!, tokenOf, say);
+      const texts = Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === "string" ? value : value.address,
+      ]);
+      return say(as, Object.fromEntries(texts));
+    };
+    assert.equal(said(requireExecuted(other)), `Goes on only if ${other} was executed`);
+    assert.equal(
+      said(requireClosed(other)),
+      `Goes on only if ${other} was closed without being executed`,
+    );
+    assert.equal(
+      said(requireGas(1000000n)),
+      "Goes on only if at least 1\u202f000\u202f000 gas is left",
+    );
+    const holds = `Goes on only if ${other} then holds at least`;
+    assert.equal(said(requireBalance(token, other, 1500000n)), `${holds} 1.5 USDC`);
+    assert.equal(said(requireBalance(unlisted, other, 5n)), `${holds} 5 base units of ${unlisted}`);
+    assert.equal(
+      said(requireBalance(none, other, 5n)),
+      `${holds} 5 base units of the network’s coin`,
+    );
+    const record = makeRecord(intentOf(approve("1"), requireExecuted(other)));
+    const { target } = requireExecuted(other);
+    assert.equal(sayParty(target.toLowerCase(), record, {}, say), "the contract for conditions");
   });
 
   test("nothing is explained on an unlisted contract or under other types", () => {

@@ -4,10 +4,14 @@
 import {
   type AddressRecord,
   type Call,
+  conditionsAddress,
+  guardsAddress,
   type Hex,
   type Intent,
+  type Requirement,
   type Tip,
   tipAddress,
+  zeroAddress,
 } from "executable-address";
 import { formatUnits, isSame, partsOf, signatureOf, unlimitedFrom } from "executable-address/page";
 import type { Key, Say } from "../words/languages.ts";
@@ -47,6 +51,8 @@ export function sayParty(
   if (isSame(address, intent.token)) return say("partyToken");
   if (isSame(address, factory)) return say("partyFactory");
   if (isSame(address, tipAddress)) return say("partyTip");
+  if (isSame(address, conditionsAddress)) return say("partyConditions");
+  if (isSame(address, guardsAddress)) return say("partyGuards");
   return labels[address.toLowerCase()];
 }
 
@@ -97,6 +103,29 @@ export const sayTip = ({ amount }: Tip, token: Token | undefined, say: Say): Sen
   as: "callTips",
   values: { amount: sayAmount(String(amount), token, say) },
 });
+
+/** @param tokenOf finds what is listed at an address */
+export function sayRequirement(
+  required: Requirement,
+  tokenOf: (address: Hex) => Token | undefined,
+  say: Say,
+): Sentence {
+  switch (required.of) {
+    case "executed":
+      return { as: "callIfExecuted", values: { vault: { address: required.vault } } };
+    case "closed":
+      return { as: "callIfClosed", values: { vault: { address: required.vault } } };
+    case "gas":
+      return { as: "callIfGas", values: { gas: formatUnits(`${required.gas}`, 0) } };
+    case "balance": {
+      const { token, min, holder } = required;
+      const amount = sayAmount(`${min}`, tokenOf(token), say);
+      const values = { amount, holder: { address: holder }, token: { address: token } };
+      if (token === zeroAddress) return { as: "callIfCoin", values };
+      return { as: tokenOf(token) ? "callIfBalance" : "callIfUnknownBalance", values };
+    }
+  }
+}
 
 /** The whole intent in one sentence: where the money goes if that is plain, else how much runs. */
 export function sayIntent(intent: Intent, chains: readonly Chain[], say: Say): Sentence {

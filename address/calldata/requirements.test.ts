@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { periphery } from "executable-address-contracts";
+import { type Abi, encodeFunctionData } from "viem";
+import { type Call, encodeCall, type Hex, toHex } from "../index.ts";
+import {
+  requireBalance,
+  requireClosed,
+  requireExecuted,
+  requireGas,
+  requirementOf,
+} from "./requirements.ts";
+
+const one: Hex = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913";
+const other: Hex = "0x00000000000000000000000000000000000c0ffe";
+
+describe("requirementOf", () => {
+  test("nothing for another contract, another function, or one of the other contract", () => {
+    const call = requireExecuted(one);
+    assert.equal(requirementOf({ ...call, target: one }), undefined);
+    assert.equal(requirementOf({ ...call, target: periphery.guards.address }), undefined);
+    for (const text of ["requireExecuted(bytes32 vault)", "requireGas(uint256 gas)", "execute()"]) {
+      assert.equal(requirementOf({ ...call, function: text }), undefined, text);
+    }
+  });
+
+  test("what each builder asks for, however the parameters are called", () => {
+    assert.deepEqual(requirementOf(requireExecuted(one)), { of: "executed", vault: one });
+    assert.deepEqual(requirementOf(requireClosed(one)), { of: "closed", vault: one });
+    assert.deepEqual(requirementOf(requireGas(7n)), { of: "gas", gas: 7n });
+    const wanted = { of: "balance", token: one, holder: other, min: 5n };
+    const call = requireBalance(one, other, 5n);
+    assert.deepEqual(requirementOf(call), wanted);
+    const renamed = "requireBalance(address $of, address a_b, uint256 c)";
+    assert.deepEqual(requirementOf({ ...call, function: renamed }), wanted);
+  });
+});
+
+test("each builder calls the contract as viem does by its ABI", () => {
+  const { conditions, guards } = periphery;
+  const all: [Call, { address: Hex; abi: Abi }, string, unknown[]][] = [
+    [requireExecuted(one), conditions, "requireExecuted", [one]],
+    [requireClosed(one), conditions, "requireClosed", [one]],
+    [requireGas(7n), guards, "requireGas", [7n]],
+    [requireBalance(one, other, 5n), guards, "requireBalance", [one, other, 5n]],
+  ];
+  for (const [call, { address, abi }, functionName, args] of all) {
+    assert.equal(call.target, address);
+    const wanted = encodeFunctionData({ abi, functionName, args });
+    assert.equal(toHex(encodeCall(call)), wanted);
+  }
+});

@@ -1,0 +1,67 @@
+// Calls of Conditions and Guards: what an intent requires of the chain at the moment it runs. One
+// that is not met fails, and with it the whole execution, which may be tried again until expiry.
+
+import { conditionsAddress, guardsAddress } from "../deployment.ts";
+import type { Call, Hex } from "../intent/intent.ts";
+
+/** Addresses in lower case; `min` in base units of `token`, the zero address for native coin. */
+export type Requirement =
+  | { of: "executed" | "closed"; vault: Hex }
+  | { of: "gas"; gas: bigint }
+  | { of: "balance"; token: Hex; holder: Hex; min: bigint };
+
+/** The intent runs only after the calls of the intent at `vault` ran, on the same chain. */
+export const requireExecuted = (vault: Hex): Call => ({
+  target: conditionsAddress,
+  function: "requireExecuted(address vault)",
+  args: [vault],
+});
+
+/**
+ * The intent runs only after the intent at `vault` was closed without running, on the same chain.
+ * Somebody has to close it once it has expired, by `recover`; anyone may.
+ */
+export const requireClosed = (vault: Hex): Call => ({
+  target: conditionsAddress,
+  function: "requireClosed(address vault)",
+  args: [vault],
+});
+
+/** The calls behind this one run only if at least `gas` is left for them. */
+export const requireGas = (gas: bigint): Call => ({
+  target: guardsAddress,
+  function: "requireGas(uint256 gas)",
+  args: [`${gas}`],
+});
+
+/**
+ * The intent runs only if `holder` has at least `min` of `token` at this place among its calls.
+ *
+ * @param token the zero address for native coin
+ * @param min in base units
+ */
+export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
+  target: guardsAddress,
+  function: "requireBalance(address token, address holder, uint256 min)",
+  args: [token, holder, `${min}`],
+});
+
+/**
+ * What the call requires; undefined where it is no call of Conditions or Guards. Names of
+ * parameters change nothing of what is called.
+ */
+export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
+  const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
+  const types = text.replaceAll(/ [\w$]+(?=[,)])/g, "");
+  if (target.toLowerCase() === conditionsAddress.toLowerCase()) {
+    if (types === "requireExecuted(address)") return { of: "executed", vault: first };
+    if (types === "requireClosed(address)") return { of: "closed", vault: first };
+  }
+  if (target.toLowerCase() === guardsAddress.toLowerCase()) {
+    if (types === "requireGas(uint256)") return { of: "gas", gas: BigInt(first) };
+    if (types === "requireBalance(address, address, uint256)") {
+      return { of: "balance", token: first, holder: second, min: BigInt(third) };
+    }
+  }
+  return undefined;
+}
