@@ -9,6 +9,7 @@ import type { Command, CommandContext } from "../store/command.ts";
 import type { Store } from "../store/store.ts";
 import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
+import { isPaused, setPaused } from "./ledger/lease.ts";
 import { readLookedUntil } from "./ledger/looks.ts";
 import { writeNewKey } from "./transactions/signer.ts";
 
@@ -43,6 +44,21 @@ export const executorCommands: Command[] = [
       return { file: options.csv, rows: rows.length };
     },
   },
+  ...(["pause", "resume"] as const).map(
+    (word): Command => ({
+      words: `executor ${word}`,
+      options: { chain: "ID" },
+      optional: ["chain"],
+      async run({ store, chainsFile }, { options }) {
+        const known = readChains(chainsFile).map((chain) => chain.chainId);
+        const chains = options.chain === undefined ? known : [Number(options.chain)];
+        const stranger = chains.find((chainId) => !known.includes(chainId));
+        if (stranger !== undefined) throw new Error(`no chain ${options.chain} in ${chainsFile}`);
+        for (const chainId of chains) await setPaused(store.db, chainId, word === "pause");
+        return { chains, paused: word === "pause" };
+      },
+    }),
+  ),
   {
     words: "executor retry",
     options: { address: "A", chain: "ID" },
@@ -136,6 +152,7 @@ async function statusOf(
     .execute();
   return {
     chainId,
+    paused: await isPaused(db, chainId),
     holder: lease.holder || null,
     epoch: lease.epoch,
     sweptBlock: cursor?.number ?? null,

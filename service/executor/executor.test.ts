@@ -212,6 +212,30 @@ describe("the executor on a real chain", () => {
     await until("it is executed after all", () => allExecuted([record]));
   });
 
+  test("paused by an operator it notes payments and signs nothing until resumed", async () => {
+    const chainsFile = join(directory, "chains.json");
+    writeFileSync(chainsFile, JSON.stringify(localChains("http://127.0.0.1:1")));
+    const run = (words: string) =>
+      executorCommands
+        .find((command) => command.words === words)!
+        .run(
+          { store, publicUrl: "", dataDirectory: directory, chainsFile },
+          { options: {}, rest: [] },
+        );
+    const record = await world.newRecord();
+    await saveRecords(store, [record]);
+    await run("executor pause");
+    const nonces = () => store.db.selectFrom("executor_purposes").select("nonce").execute();
+    const before = (await nonces()).length;
+    await paid(record);
+    await until("it is noted", async () => (await jobOf(record.address)) !== undefined);
+    await world.mine(3);
+    assert.equal((await jobOf(record.address))?.purpose_id, null);
+    assert.equal((await nonces()).length, before);
+    await run("executor resume");
+    await until("it is executed", () => allExecuted([record]));
+  });
+
   test("counts an execution only by its event, and says so in metrics and tables", async () => {
     const record = await world.newRecord();
     await paid(record);

@@ -66,11 +66,13 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
   const purse = openPurse(pass, unmined);
   const budgets = budgetsOf(pass, pending, purse);
-  if (isFresh || unmined.length > 0) await upkeep(pass, purse, pending, nonce, budgets);
+  const isPaused = await parts.ledger.isPaused(chainId);
+  if (!isPaused && (isFresh || unmined.length > 0))
+    await upkeep(pass, purse, pending, nonce, budgets);
   if (isFresh && pending.length === 0) await purse();
   await pullLateJobs(pass);
   // A head below the cursor shows balances of the past: nothing is decided by them.
-  const due = isOld ? 0 : await work(pass, purse, budgets, unmined.length);
+  const due = isOld || isPaused ? 0 : await work(pass, purse, budgets, unmined.length);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;

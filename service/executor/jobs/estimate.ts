@@ -1,7 +1,7 @@
 // Asks a node by eth_estimateGas whether a transaction would succeed and for how much gas, before
 // anything is paid for it. The calls may be hostile: each gets no more gas than it would be sent
-// with, a few go in one request, a request that takes too long is halved until the slow call is
-// found, and a pass spends a bounded time on all of them.
+// with, a few go in one request, those of a request that takes too long are asked one by one after
+// all others, and a pass spends a bounded time on all of them.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import {
@@ -189,8 +189,8 @@ async function tryInGroups(
     } else if (isAlone) {
       found[group[0]!] = { result: "fails", reason: `not simulated within ${aloneMs} ms` };
     } else {
-      const half = Math.ceil(group.length / 2);
-      queue.unshift(group.slice(0, half), group.slice(half));
+      // One of them is slow: each by itself, after the others, which it must not delay.
+      queue.push(...group.map((index) => [index]));
     }
   }
   return found;

@@ -52,6 +52,19 @@ export async function takeLease(
   return updated.numUpdatedRows ? { chainId, epoch } : undefined;
 }
 
+/** Whether an operator lets nothing be signed on the chain. */
+export async function isPaused(db: Kysely<Tables>, chainId: number): Promise<boolean> {
+  const query = db.selectFrom("executor_pauses").select("chain_id").where("chain_id", "=", chainId);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** For an operator; every instance sees it in its next pass. Repeating it changes nothing. */
+export async function setPaused(db: Kysely<Tables>, chainId: number, isOn: boolean): Promise<void> {
+  const clear = db.deleteFrom("executor_pauses").where("chain_id", "=", chainId);
+  const set = db.insertInto("executor_pauses").values({ chain_id: chainId });
+  await (isOn ? set.onConflict((conflict) => conflict.doNothing()).execute() : clear.execute());
+}
+
 /** @throws {LeaseLost} */
 export function renewLease(db: Kysely<Tables>, fence: Fence): Promise<void> {
   return fenced(db, fence, async () => {});

@@ -21,6 +21,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
   return {
     findLease: lease.findLease.bind(null, db),
     takeLease: lease.takeLease.bind(null, db),
+    isPaused: lease.isPaused.bind(null, db),
     renewLease: lease.renewLease.bind(null, db),
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),

@@ -109,6 +109,8 @@ export type ExecutorTables = {
     gas_wei: string;
     tips_wei: string;
   };
+  /** A chain on which an operator lets nothing be signed. */
+  executor_pauses: { chain_id: number };
   /** Every record created before `since` was looked at when it was new: ms of the database. */
   executor_looks: { chain_id: number; since: number };
 };
@@ -159,6 +161,7 @@ export function statements(dialect: Dialect): Statement[] {
         primary key (chain_id, day, account_id))`,
     sql`create index executor_account_spending_account
         on executor_account_spending (account_id, day)`,
+    sql`create table executor_pauses (chain_id bigint primary key not null)`,
     sql`create table executor_looks (chain_id bigint primary key not null,
         since bigint not null)`,
   ];
