@@ -1,6 +1,6 @@
 // One request to an endpoint: no redirects, no more than five seconds, no more than 64 kB read.
 
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { resolveTarget, type Targets } from "./guard.ts";
 
@@ -58,11 +58,10 @@ async function post(
       let bytes = 0;
       const finish = () => {
         const text = Buffer.concat(chunks).subarray(0, answerBytesKept).toString("utf8");
-        const wait = /^[0-9]{1,9}$/.exec(response.headers["retry-after"] ?? "");
         resolve({
           status: response.statusCode ?? null,
           answer: printable(text),
-          retryAfterSeconds: wait ? Number(wait[0]) : null,
+          retryAfterSeconds: retryAfterSeconds(response.headers),
         });
         request.destroy();
       };
@@ -76,6 +75,17 @@ async function post(
     });
     request.end(body);
   });
+}
+
+/** In seconds, or until a date by the receiver's own clock where it tells it. */
+export function retryAfterSeconds(headers: IncomingHttpHeaders): number | null {
+  const text = headers["retry-after"] ?? "";
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  const untilMs = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(untilMs)) return null;
+  const saidMs = Date.parse(headers.date ?? "");
+  const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
+  return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
 }
 
 /** Resolving a name cannot be aborted, so it is left behind. */

@@ -67,6 +67,7 @@ describe("/dashboard/api/webhooks", () => {
     assert.equal((await browser.post(`${api}/${id}/test`, {})).statusCode, 409);
     await browser.post(`${api}/${id}/pause`, { paused: false });
     assert.equal((await browser.post(`${api}/${id}/test`, {})).statusCode, 200);
+    assert.equal((await browser.post(`${api}/${id}/test`, {})).statusCode, 429);
     const [delivery] = (await browser.get(`${api}/${id}/deliveries`)).json().items;
     assert.deepEqual(
       [delivery.type, delivery.state, delivery.attempts],

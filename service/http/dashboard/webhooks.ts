@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
+import type { Policy } from "../../accounts/limits.ts";
 import { eventTypes } from "../../events/changes.ts";
 import { listConfirmations, setConfirmations } from "../../events/list.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
@@ -19,6 +20,7 @@ import {
 import { readSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
@@ -41,7 +43,10 @@ const depthInput = z.strictObject({
   confirmations: z.int().min(0).max(100).nullable(),
 });
 
-type WebhookParts = Pick<Parts, "store" | "now" | "webhookTargets" | "chains">;
+/** Of one account: a test is a request to wherever it says. */
+const perTest: Policy = { name: "webhook-test", intervalMs: 5_000, burst: 1 };
+
+type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;
 
 export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
   const { db } = parts.store;
@@ -107,6 +112,7 @@ function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
     const { id, state } = await endpointOf(request);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it first`);
+    await spend(parts.accounts.limiter, perTest, accountIdOf(request), "too many tests");
     return { deliveryId: await sendTest(db, id, parts.now()) };
   });
 
