@@ -1,0 +1,74 @@
+// spec/proof-vectors.json: proofs of each outcome as a chain gave them, for every implementation.
+// UPDATE_VECTORS makes them anew, on anvil.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { startWorld } from "../../service/testing/chain/world.ts";
+import { zeroAddress } from "../abi/token.ts";
+import type { AddressRecord } from "../intent/intent.ts";
+import { type AddressProof, proveAddress, type TrustedBlock, verifyAddressProof } from "./proof.ts";
+
+const file = new URL("../../spec/proof-vectors.json", import.meta.url);
+
+type Vector = {
+  record: AddressRecord;
+  trusted: TrustedBlock[];
+  proof: AddressProof;
+};
+
+async function makeVectors(): Promise<Vector[]> {
+  const world = await startWorld(undefined, "prague");
+  const rpcs = [world.rpcUrl];
+  const vectors: Vector[] = [];
+  const add = async (record: AddressRecord) => {
+    const { proof, agreed } = await proveAddress(record, { rpcs });
+    const hashes = [...new Set([agreed.hash, proof.execution?.block.hash ?? agreed.hash])];
+    const trusted = hashes.map((hash) => ({ chainId: agreed.chainId, hash }));
+    vectors.push({ record, trusted, proof });
+  };
+  const [executed, open, late] = [
+    await world.newRecord(),
+    await world.newRecord({ expirationTimestamp: 4_000_000_000 }),
+    await world.newRecord(),
+  ];
+  await world.pay(executed.address, 130n);
+  await world.execute(executed);
+  await world.mine(2);
+  await add(executed);
+  await add(open);
+  await world.payNative(late.address, 5n);
+  await world.mineAt(late.intent.expirationTimestamp + 1);
+  await add(late);
+  await world.recover(late, [zeroAddress]);
+  await add(late);
+  await world.stop();
+  return vectors;
+}
+
+if (process.env.UPDATE_VECTORS) {
+  writeFileSync(file, `${JSON.stringify(await makeVectors(), null, 1)}\n`);
+}
+
+describe("spec/proof-vectors.json", () => {
+  const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
+
+  test("has each outcome", () => {
+    const outcomes = vectors.map(({ proof }) => proof.outcome);
+    assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
+  });
+
+  for (const { record, trusted, proof } of vectors) {
+    test(`${proof.outcome}: proved with its blocks trusted, and with no other`, () => {
+      const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);
+      assert.deepEqual({ outcome, block }, { outcome: proof.outcome, block: proof.block });
+      assert.equal(execution?.transactionHash, proof.execution?.transactionHash);
+      const others = vectors
+        .flatMap((each) => each.trusted)
+        .filter(({ hash }) => trusted.every((block) => block.hash !== hash));
+      assert.throws(() => verifyAddressProof(record, proof, others), { code: "invalid_proof" });
+      const elsewhere = trusted.map((block) => ({ ...block, chainId: 1 }));
+      assert.throws(() => verifyAddressProof(record, proof, elsewhere), { code: "wrong_chain" });
+    });
+  }
+});
