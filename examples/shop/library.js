@@ -24,7 +24,7 @@ export const imports = {
 /** @param path of a request @returns the module's text, or undefined where there is none */
 export async function readModule(path) {
   const name = Object.keys(folders).find((each) => path.startsWith(`/lib/${each}/`));
-  if (!name || !/\.m?js$/.test(path)) return undefined;
+  if (!name || !/\.(m?js|json)$/.test(path)) return undefined;
   try {
     const folder = await realpath(folders[name]);
     const file = await realpath(join(folder, path.slice(`/lib/${name}/`.length)));

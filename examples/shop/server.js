@@ -104,7 +104,8 @@ async function file(path, response) {
     ? await readFile(new URL(`public${path}`, import.meta.url))
     : await readModule(path);
   if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
-  response.writeHead(200, { "content-type": type ?? "text/javascript" }).end(found);
+  const module = path.endsWith(".json") ? "application/json" : "text/javascript";
+  response.writeHead(200, { "content-type": type ?? module }).end(found);
 }
 
 async function bodyOf(request) {
