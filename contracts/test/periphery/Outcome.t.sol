@@ -30,6 +30,8 @@ contract OutcomeTest is Fixture {
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {
+        // Foundry refuses to place what begins as a delegation and is none.
+        vm.assume(bytes2(code) != 0xef01);
         for (uint256 i = 0; i < CODES_PER_RUN; ++i) {
             otherCodes(code, uint256(keccak256(abi.encode(seed, i))));
         }
