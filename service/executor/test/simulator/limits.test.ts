@@ -93,8 +93,11 @@ async function historyOf(
 }
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
-/** Beyond what the same world without a flood waits, most of it for records to be created. */
-const moreBlocksMax = 4;
+/**
+ * Beyond what the same world without a flood waits, most of it for records to be created. A block
+ * that nobody shows takes three turns of nine seconds, and four such blocks lie within 200 s.
+ */
+const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
