@@ -35,12 +35,14 @@ export async function rotateReferenceKey(
 ): Promise<{ referenceKey: string } | undefined> {
   const referenceKey = newReferenceKey();
   return db.transaction().execute(async (transaction) => {
-    const { last } = await transaction
+    const last = await transaction
       .selectFrom("reference_keys")
-      .select((eb) => eb.fn.max("number").as("last"))
+      .select("number")
       .where("account_id", "=", accountId)
-      .executeTakeFirstOrThrow();
-    const number = Number(last ?? 0) + 1;
+      .orderBy("number", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    const number = Number(last?.number ?? 0) + 1;
     const isMade = await insertKey(transaction, accountId, number, referenceKey, actor.atMs);
     if (!isMade) return undefined;
     await appendAudit(transaction, accountId, "reference_key_rotated", actor);

@@ -110,7 +110,8 @@ export async function findHolder(
     .where("account_id", "=", accountId)
     .where("reference", "=", reference)
     .where("by_client_id", "=", isClientId ? 1 : 0)
-    .where("is_again", "=", 0)
+    // Written out: only so does SQLite see that the unique index fits.
+    .where(sql<boolean>`is_again = 0`)
     .executeTakeFirst();
   return holder && Buffer.from(holder.address);
 }

@@ -79,9 +79,10 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
     sql`insert into records (address, terms, account_id, created_at)
       select ${address}, ${termsSql(rows, chains[name], termsBytes)}, ${account}, ${at}
       from ${numbers}`,
-    sql`insert into address_references (account_id, address, reference, created_at)
+    sql`insert into address_references (account_id, address, reference, created_at,
+        by_client_id, is_again)
       select ${account}, ${address}, case when i % 2 = 0 then 'same' else ${idOf("order")} end,
-        ${at} from ${numbers}`,
+        ${at}, 0, 1 - i % 2 from ${numbers}`,
     sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
         version, sequence, state, settled_at, due_block, look_at, block_number, block_hash)
       select ${account}, ${address}, ${chain}, ${token}, ${at}, 1, 0, 1, 1,
@@ -112,13 +113,14 @@ function lasting(rows: Rows): Sql[] {
   const id = sql`'1:e0:' || i`;
   const data = bytesOf(rows, sql`'00'`);
   return [
-    sql`insert into later_owners (account_id, address, created_at)
-      select ${accounts.later}, ${address}, ${atOf(rows)} from ${numbers}`,
+    sql`insert into later_owners (account_id, address, created_at, by_client_id)
+      select ${accounts.later}, ${address}, ${atOf(rows)}, 0 from ${numbers}`,
     sql`insert into executor_purposes (id, chain_id, sender, nonce, kind, data, gas, state,
         created_at, block_number)
       select ${id}, 1, ${sender}, i, 'execute', ${data}, 1, 'settled', 1, i from ${numbers}`,
-    sql`insert into executor_purpose_addresses (purpose_id, address, gas, account_id)
-      select ${id}, ${address}, 1, ${accounts.many} from ${numbers}`,
+    sql`insert into executor_purpose_addresses (purpose_id, address, gas, account_id,
+        by_client_id, by_tip)
+      select ${id}, ${address}, 1, ${accounts.many}, 0, 0 from ${numbers}`,
     sql`insert into executor_transactions (hash, purpose_id, raw, max_fee, priority_fee, signed_at,
         signed_block)
       select ${id}, ${id}, ${data}, '1', '1', 1, 1 from ${numbers}`,

@@ -15,6 +15,7 @@ import {
   removeOrigin,
   setOrigins,
 } from "../../accounts/origins/origin-list.ts";
+import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
@@ -26,11 +27,16 @@ import {
   listEvents,
   setConfirmations,
 } from "../../events/list.ts";
-import { type AddressQuery, findSeen, listAddresses } from "../../events/list-addresses.ts";
+import {
+  type AddressQuery,
+  findListed,
+  findSeen,
+  listAddresses,
+} from "../../events/list-addresses.ts";
 import { markWatches } from "../../events/mark.ts";
 import { countAsked, listMoney } from "../../events/money.ts";
 import { prune } from "../../events/prune.ts";
-import { findReferences, referenceWriter } from "../../events/references.ts";
+import { findHolder, findReferences, isOwned, referenceWriter } from "../../events/references.ts";
 import { startObserver } from "../../events/start.ts";
 import { findDue, postponeWatches, saveObservations, type Watch } from "../../events/watches.ts";
 import { openDesk } from "../../executor/desk/desk.ts";
@@ -264,6 +270,18 @@ function happenings({ store, nowMs, crowd }: World): Operations {
           }),
         ),
       ),
+    "references: who has one, and what is the account's": async () => {
+      const [address] = someAddresses(1);
+      const named = { accountId: accounts.many, reference: "same", isClientId: false };
+      await findHolder(db, named);
+      await isOwned(db, accounts.many, address!);
+      await findListed(db, { accountId: accounts.many, address: Buffer.from(address!), nowMs });
+      for (const isClientId of [false, true]) {
+        await references({ ...named, address: address!, isClientId, isAgain: false });
+      }
+      await findReferenceKeys(db, accounts.many, nowMs);
+      await rotateReferenceKey(db, accounts.many, actor);
+    },
     "export: a page": async () => {
       const ledger = openLedger(db, store.dialect);
       await ledger.findCreated({ from: began, until: nowMs }, startPlace, 1_000);
