@@ -424,7 +424,7 @@ describe("an honest one", () => {
   test("from an exchange: at least so much, and what is typed there can be copied", async () => {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/a/${partly.address}`);
-    await page.getByText("From an exchange").click();
+    await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText(`What arrives must be at least 15 ${token.symbol}.`).waitFor();
     await page.getByText(`Local (chain id ${localChainId})`).waitFor();
     const copied = () => page.evaluate("navigator.clipboard.readText()");
@@ -461,7 +461,7 @@ describe("whose the money is if something goes wrong", () => {
   test("from an exchange: chains on which it would be lost are named", async () => {
     const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
-    await page.getByText("From an exchange").click();
+    await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("Sent on zkSync, another chain of its family, or Tron").waitFor();
     await page.context().close();
   });
@@ -478,7 +478,7 @@ describe("a browser that is not as most are", () => {
     assert.equal(await readCode(page), honest.address);
     await page.getByRole("button", { name: /^Colours/ }).click();
     await page.getByRole("combobox", { name: "Language" }).selectOption("de");
-    await page.getByText("Zu zahlen").waitFor();
+    await page.getByText("Zu zahlen", { exact: true }).waitFor();
     assert.deepEqual(faults, []);
     await page.context().close();
   });

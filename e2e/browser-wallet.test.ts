@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
-import { executorAccount, localChainId, payerAccount } from "../scripts/local-chain.ts";
+import { demoTokens, executorAccount, localChainId, payerAccount } from "../scripts/local-chain.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
@@ -167,6 +167,22 @@ describe("a payment to its end", () => {
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().click();
     await says("Paid, about to run");
+    await end();
+  });
+});
+
+describe("what arrived is not what is asked for", () => {
+  test("another token, then the coin: said by name, with what becomes of it", async () => {
+    await start();
+    await mint(service, record.address, 1_500_000_000_000_000_000n, demoTokens[1]!.address);
+    const { symbol } = demoTokens[1]!;
+    await says(`1.5 ${symbol} arrived, but 25 ${token.symbol} is asked for`);
+    const funds = { from: rich, to: record.address, value: "0x38d7ea4c68000" };
+    await chain("eth_sendTransaction", funds);
+    await says(new RegExp(`0\\.0010 .+, 1\\.5 ${symbol} arrived`));
+    await says(/It stays here until .* goes to the recovery address/);
+    assert.equal(await readCode(page), record.address);
+    await assertSound(page, "another token arrived");
     await end();
   });
 });

@@ -73,10 +73,15 @@ export const createOrder = (service: Running, secondsLeft?: number): Promise<Add
 const chainOf = ({ anvil }: Running) => localWallet(anvil.rpcUrl, payerAccount);
 
 /** New demo dollars for `to`, which is a payment like any other. */
-export async function mint(service: Running, to: Hex, amount: bigint): Promise<void> {
+export async function mint(
+  service: Running,
+  to: Hex,
+  amount: bigint,
+  address: Hex = token.address,
+): Promise<void> {
   const chain = chainOf(service);
   const hash = await chain.writeContract({
-    address: token.address,
+    address,
     abi: demoToken.abi,
     functionName: "mint",
     args: [to, amount],

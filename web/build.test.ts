@@ -59,6 +59,12 @@ describe("the web build", () => {
     }
   });
 
+  test("what crawlers and browsers ask for by itself is there, and payers are not indexed", () => {
+    assert.match(textOf("robots.txt"), /^Disallow: \/a\/$/m);
+    assert.match(textOf("llms.txt"), /POST \/v1\/address\/create/);
+    assert.equal(readFileSync(join(dist, "favicon.ico")).readUInt16LE(2), 1, "an icon");
+  });
+
   test("every asset carries a hash in its name, so that it may be kept for good", () => {
     for (const name of readdirSync(join(dist, "assets"))) {
       assert.match(name, /-[\w-]{8}\.(js|css)$/);

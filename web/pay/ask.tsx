@@ -2,7 +2,7 @@
 // wallet then gets wrong comes back, while the token contract of a payment link keeps what it is
 // sent.
 
-import { isSame, paymentLink, plainUnits, shortAddress } from "executable-address/page";
+import { isSame, paymentLink, shortAddress } from "executable-address/page";
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
@@ -16,24 +16,31 @@ import { Said, useSpeech } from "./words/say.tsx";
 type AskProps = { owed: string; wallets: ReactNode };
 
 export function Ask({ owed, wallets }: AskProps) {
-  const { record, chainName, sayAmount } = useAbout();
+  const { record, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
-  const [way, setWay] = useState<"address" | "link">("address");
+  const [way, setWay] = useState<"address" | "link" | "exchange">("address");
   const { address } = record;
   const link = paymentLink(record, owed);
   const ways = [
     ["address", "byAddress"],
     ["link", "byLink"],
+    ["exchange", "byExchange"],
   ] as const;
   return (
     <>
       <div className="ask-code">
-        {way === "address" ? (
-          <QrCode text={address} label={say("qrOfAddress", { address })} />
-        ) : (
-          <QrCode text={link} label={say("qrOfLink", { chain: chainName })} />
-        )}
-        <div className="ways">
+        <div className="qr-frame">
+          {way === "link" ? (
+            <QrCode text={link} label={say("qrOfLink", { chain: chainName })} />
+          ) : (
+            <QrCode text={address} label={say("qrOfAddress", { address })} />
+          )}
+          <p>
+            <bdi>{token?.symbol ?? say("token")}</bdi> · <bdi>{chainName}</bdi>
+          </p>
+        </div>
+        <fieldset className="ways">
+          <legend className="sr-only">{say("waysToPay")}</legend>
           {ways.map(([name, word]) => (
             <Button
               key={name}
@@ -45,7 +52,7 @@ export function Ask({ owed, wallets }: AskProps) {
               {say(word)}
             </Button>
           ))}
-        </div>
+        </fieldset>
       </div>
       <div className="ask-words">
         {way === "link" && (
@@ -75,7 +82,7 @@ export function Ask({ owed, wallets }: AskProps) {
           />
         </p>
         <GoesElse />
-        {wallets}
+        {way === "exchange" ? <FromAnExchange owed={owed} /> : wallets}
       </div>
     </>
   );
@@ -94,10 +101,9 @@ function GoesElse() {
 }
 
 /** What is typed by hand elsewhere. Copied text is as the other side takes it. */
-export function FromAnExchange({ owed }: { owed: string }) {
-  const { intent, token, chainName, sayAmount } = useAbout();
+function FromAnExchange({ owed }: { owed: string }) {
+  const { intent, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
-  const plain = plainUnits(owed, token?.decimals ?? 0);
   return (
     <>
       <p className="mb-3">
@@ -108,13 +114,6 @@ export function FromAnExchange({ owed }: { owed: string }) {
       </p>
       <Definitions
         items={[
-          [
-            say("amount"),
-            <span key="amount" className="flex items-center gap-2">
-              <bdi dir="ltr">{sayAmount(owed)}</bdi>
-              <CopyButton look="bare" text={plain} what={say("amount")} />
-            </span>,
-          ],
           [
             say("network"),
             <Said key="network" as="networkIs" chain={chainName} id={intent.chainId} />,

@@ -1,6 +1,7 @@
 import type { News, Standing } from "executable-address/page";
-import { formatUnits } from "executable-address/page";
+import { formatUnits, plainUnits } from "executable-address/page";
 import { useEffect } from "react";
+import { CopyButton } from "../ui/copy.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
 import { SentenceText, ShortParty } from "./intent/address-text.tsx";
@@ -31,9 +32,18 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
     <div className="min-w-0">
       {payee && <p className="payee">{payee}</p>}
       <p className="text-soft">{say(isOver ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</p>
-      <h1 className="amount">
-        <bdi dir="ltr">{amount}</bdi>
-      </h1>
+      <div className="flex items-center gap-2">
+        <h1 className="amount">
+          <bdi dir="ltr">{amount}</bdi>
+        </h1>
+        {!isOver && (
+          <CopyButton
+            look="bare"
+            text={plainUnits(standing.owed, token?.decimals ?? 0)}
+            what={say("amount")}
+          />
+        )}
+      </div>
       <p className="font-medium">
         <Said as="onChain" chain={chainName} />
         {isPartly && (

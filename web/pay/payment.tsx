@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Badge, Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { useAbout } from "./about.tsx";
-import { Ask, FromAnExchange } from "./ask.tsx";
+import { Ask } from "./ask.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
 import { Calls } from "./intent/calls.tsx";
@@ -13,6 +13,7 @@ import { useNews, useTick } from "./live/news.ts";
 import { sayMoment } from "./live/say-when.ts";
 import { type Simulated, useSimulation } from "./live/simulation.ts";
 import { WouldHappen } from "./live/simulation-card.tsx";
+import { Strays } from "./live/strays.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
 import { OnItsWay } from "./wallet/on-its-way.tsx";
@@ -60,6 +61,7 @@ export function Payment() {
         <div className="ask-head">
           <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
         </div>
+        {!isFinal && owed !== "0" && <Strays wallets={payment.wallets} owed={owed} />}
         {payment.kept ? (
           <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
         ) : !isKnown && isPatient ? (
@@ -93,7 +95,6 @@ type BelowProps = {
 /** What stands below the card, each part opened where it is what the reader came for. */
 function Below({ standing, news, simulated, isFinal, hazards, ask, onRetry }: BelowProps) {
   const { say } = useSpeech();
-  const { owed } = standing;
   const isOver = standing.state === "expired" || standing.state === "recovered";
   const fails = simulated.kind === "done" && simulated.simulation.outcome === "fails";
   return (
@@ -114,11 +115,6 @@ function Below({ standing, news, simulated, isFinal, hazards, ask, onRetry }: Be
       {!isFinal && simulated.kind !== "not_held" && (
         <Folded title={say("wouldTitle")} isOpen={fails}>
           <WouldHappen simulated={simulated} onRetry={onRetry} />
-        </Folded>
-      )}
-      {!isFinal && owed !== "0" && (
-        <Folded title={say("exchangeTitle")}>
-          <FromAnExchange owed={owed} />
         </Folded>
       )}
       <Folded title={say("otherwiseTitle")}>
