@@ -4,6 +4,7 @@
 // all others, and a pass spends a bounded time on all of them.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
+import { saidBy } from "../../chain/rpc/alike.ts";
 import {
   type Answer,
   type Call,
@@ -197,7 +198,10 @@ async function tryInGroups(
 }
 
 function estimateOf(answer: Answer): Estimate {
-  if ("result" in answer) return { result: "succeeds", gas: Number(quantity(answer.result)) };
+  if ("result" in answer) {
+    const [gas] = saidBy([[answer]], 0, (result) => Number(quantity(result)));
+    return gas === undefined ? { result: "unknown" } : { result: "succeeds", gas };
+  }
   const { error } = answer;
   const isOverGas = /gas required exceeds|exceeds (block )?gas|intrinsic gas/i.test(error.message);
   if (!isRevert(error) && !isOverGas) return { result: "unknown" };
