@@ -111,7 +111,7 @@ describe("the account", () => {
     await page.reload();
     const row = page.getByRole("row", { name: /2026-11-21 Local/ });
     await row.waitFor();
-    assert.match(await row.innerText(), /\s0\.012345\s+0\.002\s+0$/);
+    assert.match(await row.innerText(), /\s0\.012345\s+0\.0020\s+0$/);
     await page.unroute("**/dashboard/api/account");
   });
 

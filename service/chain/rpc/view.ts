@@ -19,7 +19,10 @@ export type View = {
    * has so many, it is the first.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
-  /** As `read`, beginning with another endpoint at each turn. */
+  /**
+   * As `read`, beginning with another endpoint at each turn. Where no answer has so many, it is
+   * another endpoint's at each turn, so that one of two can hide nothing for long.
+   */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
    * From `quorum` endpoints where so many have usable answers; one at least. Each may show what
@@ -61,8 +64,10 @@ export function viewOf(state: NetworkState, belief: Belief): View {
   const { head, order, quorum, isWhole } = belief;
   const nowMs = state.clock();
   const turned = (turn: number) => inTurn(order, turn, nowMs);
-  const readAlike = async (asked: Known[], calls: Call[], usable: Usable = isResult) =>
-    calls.length === 0 ? [] : alike(state, await several(state, asked, calls, usable, belief));
+  const readAlike = async (asked: Known[], calls: Call[], usable: Usable = isResult, turn = 0) =>
+    calls.length === 0
+      ? []
+      : alike(state, await several(state, asked, calls, usable, belief), turn);
   return {
     head,
     at: { blockHash: head.hash },
@@ -73,7 +78,7 @@ export function viewOf(state: NetworkState, belief: Belief): View {
       points: scoreOf(known, nowMs),
     })),
     read: (calls, usable) => readAlike(order, calls, usable),
-    readInTurn: (calls, turn, usable) => readAlike(turned(turn), calls, usable),
+    readInTurn: (calls, turn, usable) => readAlike(turned(turn), calls, usable, turn),
     async readSeveral(calls, turn, usable) {
       const { found } = await several(state, turned(turn), calls, usable, {
         quorum,
@@ -159,7 +164,7 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
 }
 
 /** To each call what enough say. Who says otherwise gets a point. */
-function alike(state: NetworkState, told: Several): Answer[] {
+function alike(state: NetworkState, told: Several, turn: number): Answer[] {
   const { calls, found } = told;
   return agreements(told).map((places, index) => {
     const { method } = calls[index]!;
@@ -168,6 +173,6 @@ function alike(state: NetworkState, told: Several): Answer[] {
       const isOther = textOf(method, answers[index]!) !== undefined && !places?.includes(place);
       if (isSettled && isOther) contradict(state, known, method);
     });
-    return found[places?.[0] ?? 0]!.answers[index]!;
+    return found[places?.[0] ?? turn % found.length]!.answers[index]!;
   });
 }
