@@ -59,7 +59,7 @@ export type ListedAddress = {
   settledAt: string | null;
 };
 
-/** A page may be empty and still have a `next`: few rows were among those it looked at. */
+/** `next` is null where no more fit; oldest first there is always one, to go on from later. */
 export type AddressPage = { items: ListedAddress[]; next: string | null };
 
 /** `cursor`: `next` of an earlier page. */

@@ -45,6 +45,7 @@ async function fill(store: Store, from: number, to: number): Promise<void> {
     const rows = Array.from({ length: Math.min(5000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),
       terms,
+      ...{ chain_id: 1, token: Buffer.alloc(20), amount: "1", expires_at: 1 },
       account_id: "acc",
       created_at: 1,
     }));

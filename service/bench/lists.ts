@@ -45,8 +45,9 @@ async function add(db: Kysely<Tables>, dialect: Dialect, account: string, { from
   const token = isPostgres ? sql`decode(repeat('07', 20), 'hex')` : sql`zeroblob(20)`;
   const text = isPostgres ? sql`repeat('x', 600)` : sql`hex(zeroblob(300))`;
   for (const statement of [
-    sql`insert into records (address, terms, account_id, created_at)
-      select ${address}, ${terms}, ${account}, ${start} + i from ${numbers}`,
+    sql`insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
+        created_at)
+      select ${address}, ${terms}, 1, ${token}, '1', 1, ${account}, ${start} + i from ${numbers}`,
     sql`insert into address_references (account_id, address, reference, created_at)
       select account_id, address, 'order-' || created_at, created_at from records
       where ${mine}`,

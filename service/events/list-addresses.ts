@@ -1,16 +1,18 @@
-// Lists the addresses of an account by filters. Each query walks one index and reads a bounded
-// number of its rows: where few of them fit, a page may be short or empty and still have a next.
+// Lists the addresses of an account by filters. Each statement walks one index and reads a bounded
+// number of its rows, since on SQLite all statements but creates and look-ups wait for each other;
+// where few rows fit, a page takes many statements. A page that is not full is the last.
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
-import { chainIdOf, expirationOf, termsHead, tokenOf } from "./terms-head.ts";
 
 type AddressFilter = {
   state?: string | undefined;
   /** 20 bytes. */
   token?: Buffer | undefined;
   chainId?: number | undefined;
+  /** Both inclusive, 20 bytes each. */
+  addresses?: { from: Buffer; to: Buffer } | undefined;
   reference?: string | undefined;
   /** Unix milliseconds, from inclusive, until exclusive. */
   createdFrom?: number | undefined;
@@ -26,6 +28,8 @@ export type AddressQuery = AddressFilter & {
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
+  /** Whether the asker has left: then the search ends, with whatever was found. */
+  isGone?: () => boolean;
 };
 
 /** `address` 20 bytes. */
@@ -34,8 +38,11 @@ export type Cursor = { atMs: number; address: Buffer };
 export type ListedAddress = {
   address: Buffer;
   createdAtMs: number;
-  /** The fixed part of the terms, 256 bytes. Unverified. */
-  termsHead: Buffer;
+  chainId: number;
+  /** 20 bytes. */
+  token: Buffer;
+  /** In base units, decimal. */
+  amount: string;
   reference: string | null;
   createdBy: CreatedBy;
   state: string;
@@ -44,41 +51,32 @@ export type ListedAddress = {
   settledAtMs: number | null;
 };
 
-/** Rows of one statement, which others wait for: each may lie on pages of its own. */
-const stepRows = 100;
-/** Of one page. */
-const stepsMax = 8;
+/** 100 rows and the one that tells of more. Each may lie on pages of its own. */
+const stepRows = 101;
+
+/** The last search of each account: they take turns, so that others wait for one statement. */
+const searches = new Map<string, Promise<unknown>>();
 /**
  * Oldest first, what is younger than this is not shown yet: rows get their time before they are
  * committed, and one that appeared behind a cursor would be skipped.
  */
-export const settleMs = 15_000;
+const settleMs = 15_000;
 
-export async function listAddresses(
-  db: Kysely<Tables>,
-  query: AddressQuery,
-): Promise<{ items: ListedAddress[]; next: Cursor | undefined }> {
+type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
+
+export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
   const walk = walkOf(query);
-  const isWhole = walk.answers === filtersOf(query).length;
-  const [step, steps] = isWhole ? [query.limit + 1, 1] : [stepRows, stepsMax];
-  const items: ListedAddress[] = [];
-  let { cursor } = query;
-  let isMore = true;
-  for (let at = 0; at < steps && isMore && items.length < query.limit; at++) {
-    const rows = await readRows(db, { ...query, cursor }, walk, step);
-    let read = 0;
-    for (const row of rows) {
-      if (items.length === query.limit) break;
-      read += 1;
-      const item = itemOf(row, query.nowMs);
-      cursor = { atMs: Number(row.walk_at), address: item.address };
-      if (fits(item, query)) items.push(item);
-    }
-    isMore = read < rows.length || rows.length === step;
+  if (walk.answers === filtersOf(query).length) return readPage(db, query, walk);
+  const { accountId } = query;
+  const turn = (searches.get(accountId) ?? Promise.resolve())
+    .catch(() => {})
+    .then(() => readPage(db, query, walk));
+  searches.set(accountId, turn);
+  try {
+    return await turn;
+  } finally {
+    if (searches.get(accountId) === turn) searches.delete(accountId);
   }
-  if (query.order === "newest") return { items, next: isMore ? cursor : undefined };
-  // What is added later comes behind what was read, so one can always go on.
-  return { items, next: cursor };
 }
 
 /** One address of the account; undefined where it has not created it. @param address 20 bytes */
@@ -92,20 +90,52 @@ export async function findListed(
   return row && itemOf(row, nowMs);
 }
 
+async function readPage(db: Kysely<Tables>, query: AddressQuery, walk: Walk): Promise<AddressList> {
+  const isWhole = walk.answers === filtersOf(query).length;
+  const step = isWhole ? Math.min(query.limit + 1, stepRows) : stepRows;
+  const items: ListedAddress[] = [];
+  let last = query.cursor;
+  for (let cursor = last, isMore = true; isMore; ) {
+    if (query.isGone?.()) break;
+    const rows = await readRows(db, { ...query, cursor }, walk, step);
+    for (const row of rows) {
+      if (!fits(row, query)) continue;
+      if (items.length === query.limit) return { items, next: last };
+      items.push(itemOf(row, query.nowMs));
+      last = cursorOf(row);
+    }
+    cursor = rows.length > 0 ? cursorOf(rows.at(-1)!) : cursor;
+    isMore = rows.length === step;
+    // Oldest first, what is added later comes behind what was read, so one can always go on.
+    if (!isMore && query.order === "oldest") return { items, next: cursor };
+  }
+  return { items, next: undefined };
+}
+
+const cursorOf = ({ walk_at, address }: Row): Cursor => ({
+  atMs: Number(walk_at),
+  address: Buffer.from(address),
+});
+
 /** The filters that are set, but for the bounds of the walk itself. */
-const filtersOf = ({ state, token, chainId, reference }: AddressFilter) =>
-  [state, token, chainId, reference].filter((each) => each !== undefined);
+const filtersOf = ({ state, token, chainId, reference, addresses }: AddressFilter) =>
+  [state, token, chainId, reference, addresses].filter((each) => each !== undefined);
 
 /** `answers` of the filters are met by every row of the walk. */
 type Walk = { at: string; from: ReturnType<typeof sql>; answers: number };
 
-function walkOf({ accountId, settledFrom, settledUntil, reference, state }: AddressQuery): Walk {
+function walkOf(query: AddressQuery): Walk {
+  const { accountId, settledFrom, settledUntil, reference, state, addresses } = query;
   const mine = sql`a.account_id = ${accountId}`;
   if (settledFrom !== undefined || settledUntil !== undefined) {
     return { at: "settled_at", from: sql`watches a where ${mine}`, answers: 0 };
   }
   if (reference !== undefined) {
     const from = sql`address_references a where ${mine} and a.reference = ${reference}`;
+    return { at: "created_at", from, answers: 1 };
+  }
+  if (addresses?.from.equals(addresses.to)) {
+    const from = sql`owners a where ${mine} and a.address = ${addresses.from}`;
     return { at: "created_at", from, answers: 1 };
   }
   // Of an address that never held money nothing is kept: these two walk all of them.
@@ -123,7 +153,10 @@ type Row = {
   address: Uint8Array;
   walk_at: number;
   created_at: number;
-  head: Uint8Array;
+  chain_id: number;
+  token: Uint8Array;
+  amount: string;
+  expires_at: number;
   reference: string | null;
   by_client_id: number | null;
   state: string | null;
@@ -157,7 +190,7 @@ async function readRows(
     : sql``;
   // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
-    select page.address, page.walk_at, ${termsHead(sql`r.terms`)} as head, n.reference,
+    select page.address, page.walk_at, r.chain_id, r.token, r.amount, r.expires_at, n.reference,
       ${byClientId(sql`${accountId}`)} as by_client_id,
       case when r.account_id = ${accountId} then r.created_at else l.created_at end as created_at,
       w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
@@ -173,32 +206,16 @@ async function readRows(
 }
 
 function itemOf(row: Row, nowMs: number): ListedAddress {
-  const head = Buffer.from(row.head);
-  const seen = seenOf(row);
+  const { block_number: number, block_hash: hash, block_time: timestamp } = row;
   return {
     address: Buffer.from(row.address),
     createdAtMs: Number(row.created_at),
-    termsHead: head,
+    chainId: Number(row.chain_id),
+    token: Buffer.from(row.token),
+    amount: row.amount,
     reference: row.reference,
     createdBy: createdByOf(row.by_client_id),
-    ...seen,
-    state: stateNow(seen.state, expirationOf(head), nowMs),
-  };
-}
-
-/** An address without money is not observed again, so its terms tell whether it has expired. */
-export const stateNow = (seen: string, expirationTimestamp: number, nowMs: number): string =>
-  seen === "unfunded" && expirationTimestamp * 1000 < nowMs ? "expired" : seen;
-
-type SeenRow = Pick<
-  Row,
-  "state" | "block_number" | "block_hash" | "block_time" | "transaction_hash" | "settled_at"
->;
-
-function seenOf(row: SeenRow): Seen {
-  const { block_number: number, block_hash: hash, block_time: timestamp } = row;
-  return {
-    state: row.state ?? "unfunded",
+    state: stateOf(row, nowMs),
     block:
       number === null
         ? null
@@ -208,32 +225,20 @@ function seenOf(row: SeenRow): Seen {
   };
 }
 
-/** What was last seen of an address; of those without money nothing is kept. */
-export type Seen = Pick<ListedAddress, "state" | "block" | "transactionHash" | "settledAtMs">;
-
-/** By address, 40 hex digits; those of which nothing is kept are left out. */
-export async function findSeen(
-  db: Kysely<Tables>,
-  accountId: string,
-  addresses: readonly Uint8Array[],
-): Promise<Map<string, Seen>> {
-  if (addresses.length === 0) return new Map();
-  const rows = await db
-    .selectFrom("watches")
-    .select(["address", "state", "block_number", "block_hash", "block_time"])
-    .select(["transaction_hash", "settled_at"])
-    .where("account_id", "=", accountId)
-    .where("address", "in", [...addresses])
-    .execute();
-  return new Map(rows.map((row) => [Buffer.from(row.address).toString("hex"), seenOf(row)]));
+/** An address without money is not observed again, so its expiry tells whether it has expired. */
+function stateOf({ state, expires_at }: Row, nowMs: number): string {
+  const seen = state ?? "unfunded";
+  return seen === "unfunded" && Number(expires_at) * 1000 < nowMs ? "expired" : seen;
 }
 
-function fits(item: ListedAddress, query: AddressFilter): boolean {
-  const { state, token, chainId, reference, createdFrom, createdUntil } = query;
-  if (state !== undefined && item.state !== state) return false;
-  if (token !== undefined && !token.equals(tokenOf(item.termsHead))) return false;
-  if (chainId !== undefined && chainId !== chainIdOf(item.termsHead)) return false;
-  if (reference !== undefined && item.reference !== reference) return false;
-  if (createdFrom !== undefined && item.createdAtMs < createdFrom) return false;
-  return createdUntil === undefined || item.createdAtMs < createdUntil;
+function fits(row: Row, query: AddressQuery): boolean {
+  const { state, token, chainId, addresses, reference, createdFrom, createdUntil } = query;
+  if (state !== undefined && stateOf(row, query.nowMs) !== state) return false;
+  if (token !== undefined && !token.equals(row.token)) return false;
+  if (chainId !== undefined && chainId !== Number(row.chain_id)) return false;
+  if (addresses && Buffer.compare(row.address, addresses.from) < 0) return false;
+  if (addresses && Buffer.compare(row.address, addresses.to) > 0) return false;
+  if (reference !== undefined && row.reference !== reference) return false;
+  if (createdFrom !== undefined && Number(row.created_at) < createdFrom) return false;
+  return createdUntil === undefined || Number(row.created_at) < createdUntil;
 }

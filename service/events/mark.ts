@@ -4,7 +4,6 @@
 import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
-import { isOfChain, tokenIn } from "./terms-head.ts";
 
 /** Confirmations before an event, where neither the account nor the chain sets them. */
 const confirmationsDefault = 12;
@@ -29,7 +28,7 @@ export async function markWatches(
   for (let at = 0; at < addresses.length; at += addressesMax) {
     const some = addresses.slice(at, at + addressesMax).map((address) => fromHex(address));
     const keys = sql.join(some.map((address) => sql`${address}`));
-    const isOnChain = isOfChain(sql`r.terms`, chainId);
+    const isOnChain = sql`r.chain_id = ${chainId}`;
     await insert(
       transaction,
       chainId,
@@ -70,7 +69,7 @@ async function insert(
       due_block, looks, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
       cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 0, 0, 0, 'unfunded'
-    from (select ${owners}, ${tokenIn(sql`r.terms`)} as token from ${from}) new where true
+    from (select ${owners}, r.token from ${from}) new where true
     order by 1, 2
     on conflict (account_id, address) do update set
       looks = 0,

@@ -4,10 +4,8 @@
 
 import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
-import { findOwnedAfter, type OwnedPlace } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
-import { settleMs } from "./list-addresses.ts";
-import { amountOf, chainIdOf, tokenOf } from "./terms-head.ts";
+import { type Cursor, listAddresses } from "./list-addresses.ts";
 
 /** Of one address, ever, in base units of its token: decimal. */
 export type Moved = { paid: string; executed: string; returned: string };
@@ -105,8 +103,8 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
 }
 
 /** Rows of one statement, which others wait for. */
-const stepRows = 200;
-const stepsMax = 40;
+const stepRows = 100;
+const stepsMax = 80;
 
 /**
  * Counts what was asked for since the last call, up to 8,000 addresses and not the last 15 s.
@@ -120,20 +118,15 @@ export async function countAsked(
 ): Promise<boolean> {
   for (let step = 0; step < stepsMax; step++) {
     const counted = await db.transaction().execute(async (transaction) => {
-      const after = await lockPlace(transaction, accountId);
-      const untilMs = nowMs - settleMs;
-      const rows = await findOwnedAfter(transaction, {
-        accountId,
-        after,
-        untilMs,
-        limit: stepRows,
-      });
-      const last = rows.at(-1);
+      const cursor = await lockPlace(transaction, accountId);
+      const order = "oldest";
+      const query = { accountId, nowMs, order, cursor, limit: stepRows } as const;
+      const { items } = await listAddresses(transaction, query);
+      const last = items.at(-1);
       if (!last) return 0;
-      const sums = rows.map(({ createdAtMs, head }): Sum => {
+      const sums = items.map(({ createdAtMs, chainId, token, amount }): Sum => {
         const day = Math.floor(createdAtMs / 1000 / daySeconds);
-        const [chainId, token, asked] = [chainIdOf(head), tokenOf(head), amountOf(head)];
-        return { ...none, accountId, day, chainId, token, count: 1n, asked };
+        return { ...none, accountId, day, chainId, token, count: 1n, asked: BigInt(amount) };
       });
       await addSums(transaction, sums);
       await transaction
@@ -141,7 +134,7 @@ export async function countAsked(
         .set({ created_at: last.createdAtMs, address: last.address })
         .where("account_id", "=", accountId)
         .execute();
-      return rows.length;
+      return items.length;
     });
     if (counted < stepRows) return false;
   }
@@ -149,7 +142,7 @@ export async function countAsked(
 }
 
 /** Where the last count ended, locked for this one. */
-async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<OwnedPlace> {
+async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
     .insertInto("money_places")
     .values({ account_id: accountId, created_at: 0, address: Buffer.alloc(0) })
@@ -160,7 +153,7 @@ async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Ow
     )
     .returning(["created_at", "address"])
     .executeTakeFirstOrThrow();
-  return { createdAtMs: Number(place.created_at), address: place.address };
+  return { atMs: Number(place.created_at), address: Buffer.from(place.address) };
 }
 
 type MoneyDay = {

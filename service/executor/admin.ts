@@ -6,6 +6,7 @@ import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "exe
 import { readChains } from "../chain/chains.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
+import { findNewestSeq } from "../store/created.ts";
 import type { Store } from "../store/store.ts";
 import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
@@ -115,7 +116,7 @@ async function statusOf(
 ) {
   const { chain_id: chainId } = lease;
   const cursor = await findAnchor(db, chainId);
-  const lookedMs = await readLookedUntil(db, chainId);
+  const unlooked = (await findNewestSeq(db)) - (await readLookedUntil(db, chainId));
   const jobs = await db
     .selectFrom("executor_jobs")
     .select((select) => ["state", "reason", select.fn.countAll().as("count")])
@@ -156,7 +157,7 @@ async function statusOf(
     holder: lease.holder || null,
     epoch: lease.epoch,
     sweptBlock: cursor?.number ?? null,
-    lookedAtAllUntil: lookedMs === 0 ? null : new Date(lookedMs).toISOString(),
+    recordsToLookAt: unlooked,
     jobs: jobs.map(({ state, reason, count }) => ({ state, reason, count: Number(count) })),
     inFlight: pending.map(({ nonce, kind, hash, max_fee }) => ({
       nonce,

@@ -8,7 +8,7 @@ import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
-import type { Place, Span } from "../store/created.ts";
+import type { Created } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
 import type { TipPrices } from "./jobs/tips.ts";
@@ -183,25 +183,19 @@ export type Memory = {
   absent: Map<string, number>;
 };
 
-/** One way through all records of a span. What a process forgets of it is walked again. */
-export type Walk = {
-  span: Span;
-  /** Unix milliseconds: all created until then is looked at when it ends, but for the overlap. */
-  beganMs: number;
-  place: Place;
-  /** Each of its vaults was shown by an endpoint, and by enough of them: else it is gone again. */
-  isWhole: boolean;
-  isCorroborated: boolean;
-};
-
 /** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
 export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
 
 export type Looks = {
-  walk: Walk | undefined;
-  /** As far as walks came, and as far as the ledger has it. */
-  since: { knownMs: number; keptMs: number } | undefined;
-  looked: Map<Hex, number>;
+  /** All up to this one were looked at, but for `again`; undefined before the first step. */
+  seq: number | undefined;
+  /** As far as the ledger has it, and when it was last written, by the process's clock. */
+  kept: { seq: number; atMs: number };
+  /**
+   * Records that too few endpoints showed, until a time of the process's clock; one that none
+   * showed, without end.
+   */
+  again: Map<Hex, Created & { untilMs: number }>;
   turn: number;
   /** Records of one step: few, while endpoints do not answer for more. */
   stepMax: number;

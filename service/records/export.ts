@@ -4,12 +4,12 @@
 import { fromHex, verifyRecord } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
-import { findCreated, readClock, startPlace } from "../store/created.ts";
+import { findCreated, findNewestSeq, readClock } from "../store/created.ts";
 import { mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** Records that are read, or saved, together. */
-const batchSize = 1000;
+const batchSize = 500;
 
 /** More than any record: 24,576 bytes of terms, twice as hex, and what they spell as JSON. */
 const lineBytesMax = 1_048_576;
@@ -28,12 +28,14 @@ export async function* exportRecords(
   tell: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
   const untilMs = await readClock(store.db, store.dialect);
+  const newest = await findNewestSeq(store.db);
   const counts = { exported: 0, corrupt: 0 };
-  const span = { from: sinceMs, until: untilMs };
-  for (let place: typeof startPlace | undefined = startPlace; place; ) {
-    const page = await findCreated(store.db, span, place, batchSize);
-    place = page.next;
-    const addresses = page.created.map(({ address }) => Buffer.from(fromHex(address)));
+  for (let seq = 0; seq < newest; ) {
+    const page = await findCreated(store.db, seq, batchSize);
+    seq = page.at(-1)?.seq ?? newest;
+    const addresses = page
+      .filter(({ createdAt }) => createdAt >= sinceMs)
+      .map(({ address }) => fromHex(address));
     let piece = "";
     for (const found of await Promise.allSettled(addresses.map(store.findRecord))) {
       if (found.status === "fulfilled") {

@@ -31,7 +31,10 @@ after(async () => {
 
 /** A record that can be told from its number alone. */
 function rowOf(number: number) {
-  const terms = createHash("sha512").update(String(number)).digest();
+  const terms = Buffer.concat([
+    Buffer.alloc(256),
+    createHash("sha512").update(`${number}`).digest(),
+  ]);
   const address = createHash("sha1").update(terms).digest();
   return { address, terms, accountId: "acc_1", createdAtMs: 1_790_000_000_000 + number };
 }

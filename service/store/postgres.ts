@@ -9,6 +9,7 @@ import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
+import { columnsOf } from "./columns.ts";
 import { migrate } from "./migrate.ts";
 import { heldRecordJson } from "./record-json.ts";
 import {
@@ -122,9 +123,14 @@ async function assertDurable(pool: pg.Pool): Promise<void> {
 function recordWriter(pool: pg.Pool) {
   return async (rows: NewRecord[]): Promise<Saved[]> => {
     const sorted = rows.toSorted((a, b) => Buffer.compare(a.address, b.address));
+    const columns = sorted.map((row) => columnsOf(row.terms));
     const inserted = await insert(pool, "save-records", insertRecords, [
       sorted.map((row) => row.address),
       sorted.map((row) => row.terms),
+      columns.map(({ chainId }) => chainId),
+      columns.map(({ token }) => token),
+      columns.map(({ amount }) => amount),
+      columns.map(({ expiresAt }) => expiresAt),
       sorted.map((row) => row.accountId),
       sorted.map((row) => row.createdAtMs),
       sorted.map((row) => (row.isClientId ? 1 : 0)),
@@ -162,9 +168,19 @@ async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[])
   return rows.map((row) => (isSame(row) ? undefined : otherTerms(row.address)));
 }
 
+/** No other statement takes this lock. */
+const numbersLock = 1;
+
+/**
+ * One insert at a time draws numbers, on all servers. PostgreSQL releases the lock when the rows
+ * are visible, so a reader that has seen a number never misses a lower one.
+ */
 const insertRecords = `
-  insert into records (address, terms, account_id, created_at, by_client_id)
-  select * from unnest($1::bytea[], $2::bytea[], $3::text[], $4::bigint[], $5::smallint[])
+  with turn as materialized (select pg_advisory_xact_lock(${numbersLock}))
+  insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
+    created_at, by_client_id)
+  select row.* from turn, unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bytea[], $5::text[],
+    $6::bigint[], $7::text[], $8::bigint[], $9::smallint[]) as row
   on conflict do nothing`;
 
 const insertLaterOwners = `

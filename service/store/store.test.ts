@@ -8,12 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { fromHex, makeRecord } from "executable-address";
+import { fromHex, makeRecord, toHex } from "executable-address";
+import { sql } from "kysely";
 import { intentOf } from "../bench/intents.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { columnsOf } from "./columns.ts";
+import { findCreated, findNewestSeq } from "./created.ts";
 import type { openStore } from "./open.ts";
 import { openPostgres } from "./postgres.ts";
-import { causeOf } from "./record.ts";
+import { causeOf, mendTerms } from "./record.ts";
 import { openSqlite } from "./sqlite.ts";
 import { CorruptError, type NewRecord, type Store } from "./store.ts";
 
@@ -39,8 +42,17 @@ const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[
 };
 
 function row(accountId = "acc_1"): NewRecord {
-  const terms = randomBytes(700);
+  const terms = Buffer.concat([Buffer.alloc(256), randomBytes(444)]);
   return { address: randomBytes(20), terms, accountId, createdAtMs: 1_790_000_000_123 };
+}
+
+/** Until so many statements of this database wait for a lock, or `isOver`. */
+async function waiting({ db }: Store, count: number, isOver = () => false): Promise<void> {
+  while (!isOver()) {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+    if (Number(rows[0]!.count) >= count) return;
+  }
 }
 
 for (const name of ["sqlite", "postgres"] as const) {
@@ -264,6 +276,33 @@ for (const name of ["sqlite", "postgres"] as const) {
       await store.db.deleteFrom("migrations").where("name", "=", "999-later").execute();
     });
 
+    test("what lists read of a record is taken from its terms, mended ones too", async () => {
+      const saved = row();
+      const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
+      const words = [32n, 0xabcdn, 2n ** 255n + 1n, 7n, 1_900_000_000n, 8n, 9n, 8453n, 5n];
+      const terms = Buffer.concat(words.map(word));
+      const readColumns = () =>
+        store.db
+          .selectFrom("records")
+          .select(["chain_id", "token", "amount", "expires_at"])
+          .where("address", "=", saved.address)
+          .executeTakeFirstOrThrow();
+      const expected = {
+        chain_id: 8453,
+        token: Buffer.from("abcd".padStart(40, "0"), "hex"),
+        amount: String(2n ** 255n + 1n),
+        expires_at: 1_900_000_000,
+      };
+      await store.saveRecord(saved);
+      assert.equal((await readColumns()).chain_id, 0);
+      await mendTerms(store, saved.address, terms);
+      assert.deepEqual({ ...(await readColumns()) }, expected);
+      const other = { ...row(), terms };
+      await store.saveRecord(other);
+      saved.address = other.address;
+      assert.deepEqual({ ...(await readColumns()) }, expected);
+    });
+
     test("close answers what was begun", async () => {
       const other = await open();
       const saved = row();
@@ -274,3 +313,36 @@ for (const name of ["sqlite", "postgres"] as const) {
     });
   });
 }
+
+test("on PostgreSQL a reader that goes on from a number misses none committed later", async () => {
+  const [one, other] = [await openPostgres(postgres.url), await openPostgres(postgres.url)];
+  const from = await findNewestSeq(one.db);
+  const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
+  const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];
+  // One insert takes a number for `first`, then waits for this transaction to give up `held`.
+  const blocker = await one.db.startTransaction().execute();
+  const { chainId, expiresAt, ...columns } = columnsOf(held.terms);
+  const more = { account_id: "acc_1", chain_id: chainId, created_at: 1, expires_at: expiresAt };
+  const { address, terms } = held;
+  await blocker
+    .insertInto("records")
+    .values({ address, terms, ...columns, ...more })
+    .execute();
+  const begun = [one.saveRecord(first), one.saveRecord(held)];
+  await waiting(one, 1);
+  let isLastSaved = false;
+  const saved = other.saveRecord(last).then(() => {
+    isLastSaved = true;
+  });
+  await waiting(one, 2, () => isLastSaved);
+  const early = await findCreated(one.db, from, 10);
+  await blocker.rollback().execute();
+  await Promise.all([...begun, saved]);
+  const late = await findCreated(one.db, early.at(-1)?.seq ?? from, 10);
+  const read = [...early, ...late].map((record) => record.address);
+  assert.deepEqual(
+    read.sort(),
+    rows.map((each) => toHex(each.address)),
+  );
+  await Promise.all([one.close(), other.close()]);
+});

@@ -29,7 +29,6 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     saveTouched: touched.saveTouched.bind(null, db),
     forgetAbove: touched.forgetAbove.bind(null, db),
     findOldestCreation: created.findOldestCreation.bind(null, db),
-    readClock: created.readClock.bind(null, db, dialect),
     readLookedUntil: looks.readLookedUntil.bind(null, db),
     findCreated: created.findCreated.bind(null, db),
     findHeld: findHeld.bind(null, db),

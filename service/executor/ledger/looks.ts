@@ -5,34 +5,34 @@ import type { Tables } from "../../store/tables.ts";
 import { hintJobs, type JobHint } from "../desk/hints.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Unix milliseconds; zero where this chain's executor has never looked. */
+/** The `seq` of a record; zero where this chain's executor has never looked. */
 export async function readLookedUntil(db: Kysely<Tables>, chainId: number): Promise<number> {
   const row = await db
     .selectFrom("executor_looks")
-    .select("since")
+    .select("seq")
     .where("chain_id", "=", chainId)
     .executeTakeFirst();
-  return row?.since ?? 0;
+  return row?.seq ?? 0;
 }
 
 /**
- * Keeps what a step found, and at the end of a walk how far it came, in one commit.
- * @param sinceMs undefined: no further than before
+ * Keeps what a step found, and up to which record all were looked at, in one commit.
+ * @param seq undefined: no further than before
  * @returns those of the hints that made or woke a job
  */
 export function saveLook(
   db: Kysely<Tables>,
   fence: Fence,
   hints: readonly JobHint[],
-  sinceMs: number | undefined,
+  seq: number | undefined,
 ): Promise<JobHint[]> {
   return fenced(db, fence, async (transaction) => {
     const woken = await hintJobs(transaction, fence.chainId, hints);
-    if (sinceMs === undefined) return woken;
+    if (seq === undefined) return woken;
     await transaction
       .insertInto("executor_looks")
-      .values({ chain_id: fence.chainId, since: sinceMs })
-      .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ since: sinceMs }))
+      .values({ chain_id: fence.chainId, seq })
+      .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ seq }))
       .execute();
     return woken;
   });

@@ -7,60 +7,52 @@
 // look is only made at a head that is not below the cursor.
 //
 // A look costs a part of one eth_call for each new record, and a pass makes a bounded number of
-// them. A flood of records is worked off over many passes. A walk ends, because it takes in no
-// record that was created after it began, but for an overlap.
+// them: a flood of records is worked off over many passes.
 
 import { fromHex, type Hex } from "executable-address";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
-import { type Created, type Place, startPlace } from "../../store/created.ts";
+import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../desk/hints.ts";
-import type { Looks, Pass, Walk } from "../parts.ts";
+import type { Looks, Pass } from "../parts.ts";
 
-/**
- * So much of each walk overlaps the last. A record is committed at most 15 seconds after its
- * `created_at`, or not at all; the other 45 allow for servers' clocks that differ.
- */
-const overlapMs = 60_000;
-
-/**
- * What one endpoint alone showed counts as looked at only up to this long ago, so that another is
- * asked about the rest when it answers again.
- */
+/** What one endpoint alone showed is asked of others for so long, should they answer again. */
 const uncorroboratedMs = 3_600_000;
 
-/** Rows read in one step. Nearly all of them are of the overlap, and were looked at before. */
-const rowsMax = 3000;
+/** Records that are asked about again. Beyond that the first of them count as looked at. */
+const againMax = 100_000;
 
-/** Records remembered as looked at. Beyond that all are forgotten, and looked at once more. */
-const lookedMax = 200_000;
+/** Rows read in one step, those of other chains included. */
+const rowsMax = 500;
 
-/** How much later what was looked at ends before the ledger is written again. */
+/** How often it is kept how far was looked. */
 const keepEveryMs = 10_000;
 
 export const freshLooks = (): Looks => ({
-  walk: undefined,
-  since: undefined,
-  looked: new Map(),
+  seq: undefined,
+  kept: { seq: 0, atMs: 0 },
+  again: new Map(),
   turn: 0,
   stepMax: holdersMax,
 });
 
-/** One step of a walk: at most `tuning.looksPerPass` records that were not looked at yet. */
+/** One step: at most `tuning.looksPerPass` records, new ones before those asked about again. */
 export async function lookAtNew(pass: Pass): Promise<void> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
   if (tuning.looksPerPass === 0) return;
   const { looks } = memory;
-  looks.walk ??= await beginWalk(pass);
-  const { walk } = looks;
-  const read = await ledger.findCreated(walk.span, walk.place, rowsMax);
-  const { fresh, next } = cut(looks, read, Math.min(looks.stepMax, tuning.looksPerPass));
+  looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
+  const max = Math.min(looks.stepMax, tuning.looksPerPass);
+  const read = await ledger.findCreated(looks.seq, rowsMax);
+  const fresh = read.filter(({ chainId }) => chainId === chain.chainId).slice(0, max);
+  const next = fresh.length === max ? fresh.at(-1) : read.at(-1);
+  const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, max);
   const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return;
-  const probed = await probe(pass, await holdersOf(pass, fresh));
+  const probed = await probe(pass, await holdersOf(pass, step));
   if (!probed) return;
   if (probed.paid.length > 0) {
     const woken = await ledger.saveLook(pass.fence, probed.paid, undefined);
@@ -68,68 +60,45 @@ export async function lookAtNew(pass: Pass): Promise<void> {
     for (const { address } of woken) parts.report({ kind: "detected", address, blockNumber });
   }
   // After the ledger has it: a look that could not be kept is made again.
-  walk.isWhole &&= probed.isWhole;
-  walk.isCorroborated &&= probed.isCorroborated;
-  if (probed.isWhole && probed.isCorroborated) remember(looks, fresh);
-  if (next) walk.place = next;
-  else await endWalk(pass, walk);
+  remember(pass, step, probed);
+  if (next) looks.seq = next.seq;
+  await keep(pass);
 }
 
-async function beginWalk({ parts, memory: { looks } }: Pass): Promise<Walk> {
-  const { ledger, chain } = parts;
-  if (!looks.since) {
-    const keptMs = await ledger.readLookedUntil(chain.chainId);
-    looks.since = { knownMs: keptMs, keptMs };
+/** Puts what has to be asked about again behind the others. */
+function remember({ parts, memory: { looks } }: Pass, step: Created[], probed: Probed): void {
+  const now = parts.clock();
+  for (const record of step) {
+    const known = looks.again.get(record.address);
+    looks.again.delete(record.address);
+    if (probed.isWhole && probed.isCorroborated) continue;
+    const latest = probed.isWhole ? now + uncorroboratedMs : Number.POSITIVE_INFINITY;
+    const untilMs = probed.isWhole ? Math.min(known?.untilMs ?? latest, latest) : latest;
+    if (untilMs > now) looks.again.set(record.address, { ...record, untilMs });
   }
-  const from = Math.max(0, looks.since.knownMs - overlapMs);
-  for (const [address, createdAt] of looks.looked) {
-    if (createdAt < from) looks.looked.delete(address);
+  for (const address of looks.again.keys()) {
+    if (looks.again.size <= againMax) break;
+    looks.again.delete(address);
   }
-  const beganMs = await ledger.readClock();
-  const span = { from, until: beganMs + overlapMs };
-  return { span, beganMs, place: startPlace, isWhole: true, isCorroborated: true };
 }
 
-async function endWalk({ parts, memory: { looks }, fence }: Pass, walk: Walk): Promise<void> {
-  const since = looks.since!;
-  looks.walk = undefined;
-  if (!walk.isWhole) return;
-  const reachedMs = walk.isCorroborated ? walk.beganMs : walk.beganMs - uncorroboratedMs;
-  since.knownMs = Math.max(since.knownMs, reachedMs);
-  if (since.knownMs - since.keptMs < keepEveryMs) return;
-  await parts.ledger.saveLook(fence, [], since.knownMs);
-  since.keptMs = since.knownMs;
+/** A restart goes on behind what is kept, and so before each that is asked about again. */
+async function keep({ parts, memory: { looks }, fence }: Pass): Promise<void> {
+  const now = parts.clock();
+  if (looks.seq === looks.kept.seq || now - looks.kept.atMs < keepEveryMs) return;
+  let seq = looks.seq!;
+  for (const record of looks.again.values()) seq = Math.min(seq, record.seq - 1);
+  if (seq > looks.kept.seq) await parts.ledger.saveLook(fence, [], seq);
+  looks.kept = { seq, atMs: now };
 }
 
-/** Of what was read, the first so many that were not looked at, and the place behind them. */
-function cut(
-  { looked }: Looks,
-  { created, next }: { created: Created[]; next: Place | undefined },
-  max: number,
-): { fresh: Created[]; next: Place | undefined } {
-  const fresh: Created[] = [];
-  for (const record of created) {
-    if (looked.has(record.address)) continue;
-    fresh.push(record);
-    if (fresh.length === max) return { fresh, next: record };
-  }
-  return { fresh, next };
-}
-
-function remember({ looked }: Looks, fresh: readonly Created[]): void {
-  if (looked.size + fresh.length > lookedMax) looked.clear();
-  for (const { address, createdAt } of fresh) looked.set(address, createdAt);
-}
-
-/** The vaults of this chain with their tokens. A record that does not prove itself is left out. */
+/** The vaults with their tokens. A record that does not prove itself is left out. */
 async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Holder[]> {
   const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
     try {
-      const { chainId, token } = decodeRecord(fromHex(address), terms, parts);
-      return chainId === parts.chain.chainId
-        ? [{ vault: address, token: token.toLowerCase() as Hex }]
-        : [];
+      const { token } = decodeRecord(fromHex(address), terms, parts);
+      return [{ vault: address, token: token.toLowerCase() as Hex }];
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       parts.report({ kind: "corrupt_record", address, cause: causeOf(error) });
@@ -155,7 +124,7 @@ async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | u
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     looks.stepMax = Math.max(1, Math.floor(Math.min(looks.stepMax, holders.length) / 4));
-    // A single vault that no endpoint answers for is passed over; the next walk comes to it again.
+    // A single vault that no endpoint answers for is passed over, and asked about again.
     return holders.length > 1 ? undefined : { ...found, isWhole: false };
   }
 }

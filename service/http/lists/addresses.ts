@@ -4,7 +4,6 @@
 import { formatAddress, parseAddress } from "executable-address";
 import { z } from "zod";
 import { findListed, type ListedAddress, listAddresses } from "../../events/list-addresses.ts";
-import { amountOf, chainIdOf, tokenOf } from "../../events/terms-head.ts";
 import { Refusal } from "../errors.ts";
 import { integerInput, parseQuery, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import { addressDigits, addressOf } from "../lookup/lookup.ts";
@@ -42,6 +41,7 @@ export function addresses(parts: Parts): Route {
         ...asked,
         accountId,
         nowMs: parts.now(),
+        isGone: () => request.raw.socket.destroyed,
         cursor: cursor === undefined ? undefined : parseCursor(cursor),
         token: token === undefined ? undefined : parseToken(token),
       });
@@ -72,7 +72,6 @@ export function mine(parts: Parts): Route {
 }
 
 function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) {
-  const { termsHead } = item;
   const address = formatAddress(item.address, keccak);
   return {
     address,
@@ -80,9 +79,9 @@ function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) 
     reference: item.reference,
     createdBy: item.createdBy,
     createdAt: toIso(item.createdAtMs),
-    chainId: chainIdOf(termsHead),
-    token: formatAddress(tokenOf(termsHead), keccak),
-    amount: String(amountOf(termsHead)),
+    chainId: item.chainId,
+    token: formatAddress(item.token, keccak),
+    amount: item.amount,
     state: item.state,
     block: item.block,
     transactionHash: item.transactionHash,

@@ -3,6 +3,7 @@
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
+import { columnsOf } from "../columns.ts";
 import { connect } from "./connect.ts";
 import { type Packed, unpack } from "./packed.ts";
 import { patiently } from "./patience.ts";
@@ -26,8 +27,9 @@ const database = connect(file, { busyMsMax: 0 });
 const port = parentPort as NonNullable<typeof parentPort>;
 
 const insert = database.prepare(
-  `insert into records (address, terms, account_id, created_at, by_client_id)
-     values (?, ?, ?, ?, ?)
+  `insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
+       created_at, by_client_id)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do nothing`,
 );
 const held = database.prepare<[Uint8Array], { terms: Buffer; accountId: string }>(
@@ -45,7 +47,9 @@ function save(group: Group): number[] {
     const accountId = group.accountIds[index]!;
     const createdAtMs = group.createdAtMs[index]!;
     const byClientId = group.areClientIds[index]!;
-    if (insert.run(address, terms, accountId, createdAtMs, byClientId).changes > 0) return;
+    const { chainId, token, amount, expiresAt } = columnsOf(terms);
+    const columns = [address, terms, chainId, token, amount, expiresAt];
+    if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return;
     const first = held.get(address);
     if (!first?.terms.equals(terms)) others.push(index);
     else if (first.accountId !== accountId)

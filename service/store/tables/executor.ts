@@ -111,8 +111,8 @@ export type ExecutorTables = {
   };
   /** A chain on which an operator lets nothing be signed. */
   executor_pauses: { chain_id: number };
-  /** Every record created before `since` was looked at when it was new: ms of the database. */
-  executor_looks: { chain_id: number; since: number };
+  /** Every record up to `seq` was looked at when it was new. */
+  executor_looks: { chain_id: number; seq: number };
 };
 
 export function statements(dialect: Dialect): Statement[] {
@@ -163,6 +163,6 @@ export function statements(dialect: Dialect): Statement[] {
         on executor_account_spending (account_id, day)`,
     sql`create table executor_pauses (chain_id bigint primary key not null)`,
     sql`create table executor_looks (chain_id bigint primary key not null,
-        since bigint not null)`,
+        seq bigint not null)`,
   ];
 }

@@ -76,8 +76,10 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const idOf = (prefix: string) => sql`${sql.raw(`'${prefix}_${name}'`)} || i`;
   const endpoint = sql.raw(`'${name === "many" ? endpointId : "whe_large"}'`);
   return [
-    sql`insert into records (address, terms, account_id, created_at)
-      select ${address}, ${termsSql(rows, chains[name], termsBytes)}, ${account}, ${at}
+    sql`insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
+        created_at)
+      select ${address}, ${termsSql(rows, chains[name], termsBytes)}, ${chain}, ${token}, '0', 0,
+        ${account}, ${at}
       from ${numbers}`,
     sql`insert into address_references (account_id, address, reference, created_at,
         by_client_id, is_again)
@@ -145,8 +147,10 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       othersCount,
-      (rows) => sql`insert into records (address, terms, account_id, created_at)
-        select ${addressSql(rows)}, ${termsSql(rows, 1, 704)}, 'acc_' || i, ${int(began)}
+      (rows) => sql`insert into records (address, terms, chain_id, token, amount, expires_at,
+          account_id, created_at)
+        select ${addressSql(rows)}, ${termsSql(rows, 1, 704)}, 1,
+          ${bytesOf(rows, sql.raw(`'${"00".repeat(20)}'`))}, '0', 0, 'acc_' || i, ${int(began)}
         from (select i + 100000000 as i from ${rows.numbers}) others`,
     ],
     [

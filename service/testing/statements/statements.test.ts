@@ -105,7 +105,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("others have their turn many times while a search runs", async () => {
       const parts: number[] = [];
       for (let round = 0; round < 5; round++) {
-        const { longest, all } = await turnsOf(operations["dashboard: a token none has"]!);
+        const { longest, all } = await turnsOf(operations["list: a token none has"]!);
         parts.push(longest / all);
       }
       const part = parts.toSorted((a, b) => a - b)[2]!;

@@ -10,15 +10,7 @@ import { defaultTuning, type ExecutorEvent, type Parts, type Tuning } from "../.
 import { run } from "../../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
-import {
-  chainId,
-  confirmations,
-  factory,
-  sender,
-  startSeconds,
-  tokens,
-  type World,
-} from "./world.ts";
+import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
 
 export type Danger = {
   /** Of each thing done, in calm 0. */
@@ -47,8 +39,7 @@ export function keepRunning(
       report(instance, { kind: "pass_failed", message: "killed" });
       scheduler.at(scheduler.now() + random() * restartMsMax, start);
     });
-    const readClock = async () => startSeconds * 1000 + Math.floor(scheduler.now());
-    const ledger = { ...openLedger(world.db, "sqlite"), readClock };
+    const ledger = openLedger(world.db, "sqlite");
     const parts: Parts = {
       instance,
       chain: {

@@ -150,6 +150,10 @@ async function scheduleCreate(
   const row = {
     address: fromHex(vault.address),
     terms: fromHex(vault.terms),
+    chain_id: vault.chainId,
+    token: fromHex(vault.token),
+    amount: String(vault.amount),
+    expires_at: vault.expirationSeconds,
     account_id: `acc${Math.floor(random() * 4)}`,
     created_at: Math.floor((startSeconds + seconds + clockError) * 1000),
   };
