@@ -5,7 +5,10 @@ import { join } from "node:path";
 import type { Hex } from "executable-address";
 import { type Abi, getAddress } from "viem";
 import { type Artifact, readArtifact, runForge } from "../../../contracts/build.ts";
+import type { AnvilWorld } from "../executor/anvil-world.ts";
 import type { World } from "./world.ts";
+
+type Chain = Pick<World, "client"> | Pick<AnvilWorld, "client">;
 
 const contracts = join(import.meta.dirname, "../../../contracts");
 /** Of this process alone: test files run at the same time. */
@@ -13,7 +16,7 @@ const out = `out/odd-${process.pid}`;
 let isBuilt = false;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */
-export async function deployOdd({ client }: World, name: string, file = name): Promise<Hex> {
+export async function deployOdd({ client }: Chain, name: string, file = name): Promise<Hex> {
   const { abi, bytecode }: Artifact = artifact(name, file);
   const hash = await client.deployContract({ abi: abi as Abi, bytecode });
   const { contractAddress } = await client.waitForTransactionReceipt({ hash });
