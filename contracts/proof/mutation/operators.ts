@@ -45,17 +45,25 @@ const yulOpposites: Record<string, string> = {
 const commutative = new Set(["add", "and", "or", "eq", "mul", "xor"]);
 
 const solidity: Record<string, Operator> = {
-  BinaryOperation(node, { text }) {
+  BinaryOperation(node, { text, parents }) {
     const [left, right] = [at(node, "leftExpression"), at(node, "rightExpression")];
     const symbol = String(node.operator);
     const other = (operator: string, other: string) =>
       replace(operator, node, `${text(left)} ${other} ${text(right)}`);
     if (symbol in comparisons) {
       const measures = [left, right].filter(isMeasure);
+      const alternatives = [...parents.filter((each) => each.operator === "||"), node].map(text);
       return [
         ...comparisons[symbol]!.flatMap((symbol) => other("comparison", symbol)),
         ...replace("cut to 32 bits", node, ...measures.map((side) => cut(32, side, node, text))),
-        ...replace("zero passes", node, ...measures.map((side) => zeroPasses(side, node, text))),
+        ...replace(
+          "zero passes",
+          node,
+          // Where zero passes already, here or by an alternative, the change says nothing new.
+          ...measures
+            .filter((side) => !alternatives.some((each) => each.includes(`${text(side)} == 0`)))
+            .map((side) => zeroPasses(side, node, text)),
+        ),
         ...replace(
           "cut to 8 bits",
           node,
