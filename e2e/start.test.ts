@@ -98,14 +98,19 @@ describe("npm start", () => {
     const check = [join(root, "service/admin.ts"), "chains", "check"];
     const CHAINS_FILE = join(env.DATA_DIR, "chains.json");
     const checked = await run(process.execPath, check, { env: { ...elsewhere, CHAINS_FILE } });
-    assert.deepEqual(JSON.parse(checked.stdout), [
-      {
-        chainId: 31_337,
-        name: "Local",
-        endpoint: `127.0.0.1:${elsewhere.CHAIN_PORT}`,
-        kind: "right",
-      },
-    ]);
+    const [{ headBlock, finalizedBlock, answeredMs, ...found }, ...others] = JSON.parse(
+      checked.stdout,
+    );
+    assert.deepEqual(others, []);
+    assert.deepEqual(found, {
+      chainId: 31_337,
+      name: "Local",
+      endpoint: `127.0.0.1:${elsewhere.CHAIN_PORT}`,
+      kind: "right",
+      lacks: ["conditions", "guards", "outcomeProof", "tip"],
+      differsOn: [],
+    });
+    assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
 
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
