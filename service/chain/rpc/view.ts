@@ -64,7 +64,12 @@ export function viewOf(state: NetworkState, belief: Belief): View {
   const { head, order, quorum, isWhole } = belief;
   const nowMs = state.clock();
   const turned = (turn: number) => inTurn(order, turn, nowMs);
-  const readAlike = async (asked: Known[], calls: Call[], usable: Usable = isResult, turn = 0) =>
+  const readAlike = async (
+    asked: Known[],
+    calls: Call[],
+    usable: Usable = isResult,
+    turn?: number,
+  ) =>
     calls.length === 0
       ? []
       : alike(state, await several(state, asked, calls, usable, belief), turn);
@@ -163,9 +168,18 @@ function agreements({ calls, found, quorum }: Several): (number[] | undefined)[]
   );
 }
 
-/** To each call what enough say. Who says otherwise gets a point. */
-function alike(state: NetworkState, told: Several, turn: number): Answer[] {
+/**
+ * To each call what enough say. Who says otherwise gets a point.
+ * @param turn where no answer has enough, whose it is; the first one's without a turn
+ */
+function alike(state: NetworkState, told: Several, turn?: number): Answer[] {
   const { calls, found } = told;
+  const placeOf = ({ known }: Told) => state.all.indexOf(known);
+  const [first] = found;
+  const fallback =
+    turn === undefined
+      ? first!
+      : found.toSorted((a, b) => placeOf(a) - placeOf(b))[turn % found.length]!;
   return agreements(told).map((places, index) => {
     const { method } = calls[index]!;
     const isSettled = places && places.length >= told.quorum;
@@ -173,6 +187,6 @@ function alike(state: NetworkState, told: Several, turn: number): Answer[] {
       const isOther = textOf(method, answers[index]!) !== undefined && !places?.includes(place);
       if (isSettled && isOther) contradict(state, known, method);
     });
-    return found[places?.[0] ?? turn % found.length]!.answers[index]!;
+    return (places ? found[places[0]!]! : fallback).answers[index]!;
   });
 }
