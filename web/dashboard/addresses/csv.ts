@@ -44,7 +44,7 @@ export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): 
       chainOf(intent, chains)?.name ?? "",
       intent.token,
       token?.symbol ?? "",
-      token ? formatUnits(intent.amount, token.decimals).replaceAll(",", "") : "",
+      token ? formatUnits(intent.amount, token.decimals).replaceAll(/[^\d.]/g, "") : "",
       intent.amount,
       seen.state,
       seen.settledAt ?? "",

@@ -188,7 +188,7 @@ async function priceOfHistory(
 }
 
 /** Until an endpoint that is silent, or says no to all, is asked last. */
-const lieBlocksMax = 3;
+const lieBlocksMax = 4;
 
 /** What one endpoint's lie cost that none would have cost: wei, blocks, or an untrue ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {

@@ -63,7 +63,7 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
   }
 });
 
-describe("one of three endpoints lies, and it costs no wei and no more than three blocks", () => {
+describe("one of three endpoints lies, and it costs no wei and no more than four blocks", () => {
   test("seed 1066, once: an estimate that was no number ended each pass", async () => {
     assert.deepEqual(faultsOf(await histories([1066], {}, "lie")), []);
   });
