@@ -20,6 +20,6 @@ export const initCodePrefix: Hex =
 /** How long the code at a vault is: its calls ran, or it was closed and they never can. */
 export const vaultCodeBytes = { executed: 41, closed: 42 } as const;
 
-/** What that code is, before and behind the last 16 bytes of the factory's address. */
+/** The vault's code before and behind the last 16 bytes of the factory's address. */
 export const stubHead: Hex = "0x336f";
 export const stubTail: Hex = "0x18602857365f5f375f5f365f335af43d5f5f3e3d5ff35b";

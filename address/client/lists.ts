@@ -168,7 +168,7 @@ export const proveAddressPage = (answer: unknown): AddressPage =>
 export const proveEventPage = (answer: unknown): EventPage =>
   shaped(answer, eventPage, "page of events");
 
-/** Of a type that this library knows. @throws {UnprovenError} */
+/** Reads an event of a type that this library knows. @throws {UnprovenError} */
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped<ServiceEvent>(event, serviceEvent, "event");
   if (eventTypes.includes(found.type)) return found;

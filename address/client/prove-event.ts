@@ -93,7 +93,7 @@ export async function proveEvent(
   return { address, fact: "outdated" };
 }
 
-/** What stays so wherever its block stands; anything else may have passed since. */
+/** These facts stay true while their block stands; any other may have passed since. */
 const lasting: ReadonlySet<string> = new Set(["address.executed", "address.recovered"]);
 
 /** Whether the block that the event names is still of the chain. @throws {ProofError} */
@@ -182,7 +182,7 @@ async function outcomeAt({ record, agreed, options }: Asked) {
   return found.outcome;
 }
 
-/** What so many nodes read alike at the agreed block: a token's balance has no other proof. */
+/** A quorum of nodes reads it alike at the agreed block: a balance has no other proof. */
 async function heldAt({ record, agreed, options }: Asked) {
   const { rpcs, ...rest } = options;
   const { quorum } = parseAgreement(rpcs, rest);

@@ -13,7 +13,7 @@ import type { AddressRecord, Hex } from "./intent.ts";
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
 const spelledKey = /^svc_ref_[0-9a-f]{64}$/;
-/** Of the 32: 128 bits cannot be guessed, and calldata of zeros is cheap. */
+/** Bytes of the 32 that the key makes: 128 bits cannot be guessed, and zeros are cheap. */
 const saltBytesKept = 16;
 
 /**

@@ -136,7 +136,7 @@ function listIn(value: unknown, what: string): readonly unknown[] {
 
 const unproved = (message: string) => new ProofError("unproved", message);
 
-/** What a node did, or did not, is the reason why nothing is proved. */
+/** Runs `ask`. @throws {ProofError} `unproved` where a node is the reason, or as `ask` throws */
 async function orUnproved<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
