@@ -15,6 +15,12 @@ import { type Account, createAccount, findAccount, normalizeEmail } from "./acco
 import { type Actor, appendAudit } from "./audit.ts";
 import { newAccountId } from "./credentials.ts";
 import { withSessionDigests } from "./session-digests.ts";
+import {
+  passwordCharactersMax,
+  passwordCharactersMin,
+  SignInError,
+  type SignInErrorCode,
+} from "./sign-in-errors.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
 type Cookies = { cookie?: string | undefined };
@@ -44,7 +50,8 @@ export type SignIn = {
   makeResetToken(email: string, actor: Actor): Promise<string | undefined>;
 };
 
-const signInErrors = {
+/** Our codes for better-auth's. */
+const codes: Record<string, SignInErrorCode> = {
   INVALID_EMAIL_OR_PASSWORD: "invalid_email_or_password",
   INVALID_EMAIL: "invalid_email",
   INVALID_PASSWORD: "invalid_password",
@@ -54,28 +61,11 @@ const signInErrors = {
   INVALID_TOKEN: "invalid_token",
   USER_NOT_FOUND: "invalid_token",
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
-} as const;
-
-export type SignInErrorCode =
-  | (typeof signInErrors)[keyof typeof signInErrors]
-  | "signup_closed"
-  | "unauthorized";
-
-export class SignInError extends Error {
-  override name = "SignInError";
-  readonly code: SignInErrorCode;
-
-  constructor(code: SignInErrorCode) {
-    super(code);
-    this.code = code;
-  }
-}
+};
 
 /** By better-auth's own measure: what passes here, it accepts. */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
-export const passwordCharactersMin = 12;
-export const passwordCharactersMax = 128;
 const sessionSeconds = 7 * 24 * 3600;
 const resetTokenMs = 24 * 3600 * 1000;
 
@@ -275,7 +265,7 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
     return await answer;
   } catch (error) {
     if (!(error instanceof APIError)) throw error;
-    const code = signInErrors[error.body?.code as keyof typeof signInErrors];
+    const code = codes[error.body?.code ?? ""];
     if (code) throw new SignInError(code);
     if (error.statusCode === 401) throw new SignInError("unauthorized");
     throw error;

@@ -2,9 +2,11 @@
 // spec/service.md §7.
 
 import { InvalidError, type Issue } from "executable-address";
+import { SignInError, signInStatuses } from "../accounts/sign-in-errors.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {
+  ...signInStatuses,
   invalid_request: 400,
   unauthorized: 401,
   api_key_in_browser: 403,
@@ -25,15 +27,6 @@ export const statuses = {
   internal_error: 500,
   service_unavailable: 503,
   chain_unavailable: 503,
-  // Of the dashboard's sign-in alone.
-  invalid_email: 400,
-  invalid_password: 400,
-  password_too_short: 400,
-  password_too_long: 400,
-  invalid_token: 400,
-  invalid_email_or_password: 401,
-  signup_closed: 403,
-  user_already_exists: 409,
 } as const;
 
 export type Code = keyof typeof statuses;
@@ -74,6 +67,7 @@ export function toAnswer(error: unknown): ErrorAnswer {
 
 function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
+  if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
   if (error instanceof UnavailableError) {
     return new Refusal("service_unavailable", "the store cannot answer for this now; try again", {

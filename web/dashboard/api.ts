@@ -1,5 +1,5 @@
-// The dashboard's only way to the server: same origin, session cookie, JSON. Every type here is
-// what service/http/dashboard answers.
+// The account's own part of the dashboard's API. Every type here is what service/http/dashboard
+// answers.
 
 import type { Hex } from "executable-address";
 import { request } from "./request.ts";
@@ -61,7 +61,7 @@ export type Config = {
 
 const dashboard = "/dashboard/api";
 
-/** Every path of the dashboard's API, and better-auth's own under /auth. */
+/** Paths of `service/http/dashboard`: its API, and the sign-in under /auth. */
 export const api = {
   config: () => request<Config>("GET", `${dashboard}/config`),
   account: () => request<Account>("GET", `${dashboard}/account`),
@@ -88,8 +88,7 @@ export const api = {
     request<Page<Activity>>("GET", `${dashboard}/activity?${search({ cursor })}`),
 
   signUp: (email: string, password: string) =>
-    // better-auth wants a name; an account here has none but its address.
-    request<unknown>("POST", "/auth/sign-up/email", { name: email, email, password }),
+    request<unknown>("POST", "/auth/sign-up/email", { email, password }),
   signIn: (email: string, password: string) =>
     request<unknown>("POST", "/auth/sign-in/email", { email, password }),
   signOut: () => request<unknown>("POST", "/auth/sign-out", {}),
@@ -97,7 +96,6 @@ export const api = {
     request<unknown>("POST", "/auth/change-password", {
       currentPassword,
       newPassword,
-      revokeOtherSessions: true,
     }),
   resetPassword: (token: string, newPassword: string) =>
     request<unknown>("POST", "/auth/reset-password", { token, newPassword }),

@@ -41,10 +41,9 @@ export async function request<Body>(
   return answer as Body;
 }
 
-type Refused = { code?: string; message?: string; issues?: Issue[]; error?: Refused };
+type Refused = { error?: { code: string; message: string; issues: Issue[] } };
 
-/** Ours is `{ error: { code, message, issues } }`; better-auth's own is flat, in capitals. */
 const problemOf = (status: number, answer: Refused | null) => {
-  const { code, message, issues } = answer?.error ?? answer ?? {};
-  return new Problem(status, (code ?? "unknown").toLowerCase(), message ?? "", issues);
+  const { code = "unknown", message = "", issues } = answer?.error ?? {};
+  return new Problem(status, code, message, issues);
 };

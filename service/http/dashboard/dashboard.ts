@@ -3,6 +3,7 @@
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
+import { SignInError } from "../../accounts/sign-in-errors.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
@@ -89,7 +90,8 @@ export function mountDashboard(
 const askStore =
   ({ store }: Pick<Parts, "store">) =>
   async (error: unknown) => {
-    if (!(error instanceof Refusal || error instanceof InvalidError)) await store.check();
+    const isKnown = [Refusal, InvalidError, SignInError].some((kind) => error instanceof kind);
+    if (!isKnown) await store.check();
     throw error;
   };
 

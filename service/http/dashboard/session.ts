@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
 import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
+import { SignInError } from "../../accounts/sign-in-errors.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";
@@ -44,11 +45,11 @@ export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, don
   done();
 }
 
-/** @throws {Refusal} 401 `unauthorized` where no session is held for the request's cookies */
+/** @throws {SignInError} `unauthorized` unless the request's cookies belong to a session */
 export function requireSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
-    if (!session) throw new Refusal("unauthorized", "sign in first");
+    if (!session) throw new SignInError("unauthorized");
     request.account = session.account;
     request.sessionId = session.sessionId;
     // A session in use is prolonged.

@@ -3,13 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
-import {
-  passwordCharactersMax,
-  passwordCharactersMin,
-  SignInError,
-  type SignInErrorCode,
-} from "../../accounts/sign-in.ts";
-import { Refusal } from "../errors.ts";
+import { SignInError } from "../../accounts/sign-in-errors.ts";
 import { parseInput } from "../input/schema.ts";
 import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -17,7 +11,7 @@ import { actorOf } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
 
-/** `name` is what some clients send along; an account has none but its email. */
+/** Some clients send a `name` too; an account has none but its email. */
 const loginInput = z.strictObject({
   email: z.string().max(320),
   password: z.string().max(1024),
@@ -49,7 +43,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const login = parseInput(loginInput, request.body);
     refuseUntil(await attempts.trySignUp(request.ip));
     refuseUntil(await attempts.tryNewAccount(request.ip));
-    const signedUp = await refused(signIn.signUp(login, actorOf(request, parts)));
+    const signedUp = await signIn.signUp(login, actorOf(request, parts));
     return welcome(reply, signedUp.account, signedUp.setCookies);
   });
 
@@ -57,7 +51,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const login = parseInput(loginInput, request.body);
     const attempt = { email: login.email, ip: request.ip, deviceCookie: device.get(request) };
     refuseUntil(await attempts.trySignIn(attempt));
-    const signedIn = await refused(signIn.signIn(login, actorOf(request, parts)));
+    const signedIn = await signIn.signIn(login, actorOf(request, parts));
     return welcome(reply, signedIn.account, signedIn.setCookies);
   });
 
@@ -70,13 +64,13 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   app.post("/change-password", async (request, reply) => {
     const { currentPassword, newPassword } = parseInput(changeInput, request.body);
     const session = await signIn.findSession(request.headers);
-    if (!session) throw new Refusal("unauthorized", "sign in first");
+    if (!session) throw new SignInError("unauthorized");
     const { email } = session.account;
     const attempt = { email, ip: request.ip, deviceCookie: device.get(request) };
     refuseUntil(await attempts.trySignIn(attempt));
     const change = { currentPassword, newPassword };
     const actor = actorOf(request, parts);
-    const { setCookies } = await refused(signIn.changePassword(request.headers, change, actor));
+    const { setCookies } = await signIn.changePassword(request.headers, change, actor);
     reply.header("set-cookie", setCookies);
     return {};
   });
@@ -84,34 +78,13 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   app.post("/reset-password", async (request) => {
     const reset = parseInput(resetInput, request.body);
     refuseUntil(await attempts.trySignUp(request.ip));
-    await refused(signIn.resetPassword(reset, actorOf(request, parts)));
+    await signIn.resetPassword(reset, actorOf(request, parts));
     return {};
   });
 }
 
 function refuseUntil(waitMs: number): void {
   if (waitMs > 0) throw overLimit("too many attempts", waitMs);
-}
-
-const messages: Record<SignInErrorCode, string> = {
-  unauthorized: "sign in first",
-  invalid_email_or_password: "no account has this email and password",
-  invalid_email: "this is not an email address",
-  invalid_password: "this is not the account's present password",
-  password_too_short: `a password has at least ${passwordCharactersMin} characters`,
-  password_too_long: `a password has at most ${passwordCharactersMax} characters`,
-  user_already_exists: "there is an account with this email already",
-  invalid_token: "this link was used already, or is too old",
-  signup_closed: "this server takes no new accounts: ask its operator for one",
-};
-
-async function refused<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof SignInError) throw new Refusal(error.code, messages[error.code]);
-    throw error;
-  }
 }
 
 /** The cookie by which attempts.ts knows a browser that has signed in before. */
