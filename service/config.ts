@@ -5,6 +5,7 @@
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
+import ipaddr from "ipaddr.js";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -253,12 +254,8 @@ const webSocketUrl: Reader<string> = {
 const addressList: Reader<string> = {
   expected: "addresses or CIDR ranges of reverse proxies, such as 10.0.0.0/8,192.0.2.7",
   parse(value) {
-    for (const range of value.split(",")) {
-      const [address = "", bits = "32", ...more] = range.trim().split("/");
-      const bitsMax = isIP(address) === 6 ? 128 : 32;
-      if (!isIP(address) || more.length > 0) throw new Error("not an address");
-      if (!/^\d+$/.test(bits) || Number(bits) > bitsMax) throw new Error("not a range");
-    }
+    const isRange = (text: string) => isIP(text) || ipaddr.isValidCIDR(text);
+    if (!value.split(",").every((range) => isRange(range.trim()))) throw new Error("not a range");
     return value;
   },
 };

@@ -8,7 +8,7 @@
 // own.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 import { normalizeEmail } from "./account.ts";
 import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.ts";
 
@@ -104,14 +104,10 @@ export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
 /** @param kept so many numbers of an IPv4 address, and groups of an IPv6 one */
-function prefixOf(ip: string, kept: { v4: number; v6: number }): string {
-  const v4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip;
-  if (!isIPv6(v4)) return v4.split(".").slice(0, kept.v4).join(".");
-  const [head = "", tail] = ip.toLowerCase().split("::");
-  const before = head === "" ? [] : head.split(":");
-  const after = tail ? tail.split(":") : [];
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, kept.v6);
-  const plain = groups.map((group) => Number.parseInt(group, 16).toString(16));
-  return `${plain.join(":")}::/${16 * kept.v6}`;
+function prefixOf(text: string, kept: { v4: number; v6: number }): string {
+  if (!ipaddr.isValid(text)) return text;
+  const ip = ipaddr.process(text);
+  if (ip instanceof ipaddr.IPv4) return ip.octets.slice(0, kept.v4).join(".");
+  const groups = ip.parts.slice(0, kept.v6).map((group) => group.toString(16));
+  return `${groups.join(":")}::/${16 * kept.v6}`;
 }

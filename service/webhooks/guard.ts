@@ -3,7 +3,8 @@
 // public, and the connection is made to the very address that was checked.
 
 import { lookup, Resolver } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 
 type Target = { url: URL; address: string; family: 4 | 6 };
 
@@ -17,43 +18,19 @@ export class TargetError extends Error {
 
 const urlMax = 500;
 
-// IANA's special-purpose registries. IPv6 is refused outside of 2000::/3, which takes in mapped,
-// translated, loopback, link-local, unique local and multicast addresses at once.
-const refused = new BlockList();
-for (const [net, bits] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.0.2.0", 24],
-  ["192.88.99.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["198.51.100.0", 24],
-  ["203.0.113.0", 24],
-  ["224.0.0.0", 3],
-] as const) {
-  refused.addSubnet(net, bits, "ipv4");
-}
-for (const [net, bits] of [
-  ["2001::", 23],
-  ["2001:db8::", 32],
-  ["2002::", 16],
-  ["3fff::", 20],
-] as const) {
-  refused.addSubnet(net, bits, "ipv6");
-}
-const global6 = new BlockList();
-global6.addSubnet("2000::", 3, "ipv6");
+/** The only part of IPv6 that is handed out; addresses that stand for IPv4 ones lie outside it. */
+const global6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** Whether anybody on the Internet could reach it. @param address without brackets or zone */
+/**
+ * Whether anybody on the Internet could reach it: `unicast` is what no special-purpose registry of
+ * IANA names.
+ * @param address without brackets or zone
+ */
 export function isPublic(address: string): boolean {
-  const family = isIP(address);
-  if (family === 4) return !refused.check(address, "ipv4");
-  return family === 6 && global6.check(address, "ipv6") && !refused.check(address, "ipv6");
+  if (!isIP(address)) return false;
+  const ip = ipaddr.parse(address);
+  if (ip instanceof ipaddr.IPv6 && !ip.match(global6)) return false;
+  return ip.range() === "unicast";
 }
 
 /** What can be checked of a URL without DNS. @throws {TargetError} */
