@@ -30,9 +30,10 @@ import {
   queryOf,
 } from "./lists.ts";
 import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
+import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
 import { type Request, send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
-import { type WaitOptions, type WatchOptions, waitForState, watchStatus } from "./watch.ts";
+import { type WatchOptions, watchStatus } from "./watch.ts";
 
 export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
@@ -49,11 +50,15 @@ export type {
   ServiceEvent,
 } from "./lists.ts";
 export type { ClientOptions } from "./options.ts";
+export type { Proved, ProveOptions } from "./prove.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
 
 /** An intent to create; without a salt, a random one is drawn. */
 export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
+
+/** A status as the service says it is: its word, until {@link Client.prove} proves it. */
+export type ClaimedStatus = ServiceStatus;
 
 type CallOptions = { readonly signal?: AbortSignal };
 
@@ -100,10 +105,18 @@ export type Client = {
   /** What can be paid and where. @throws {UnprovenError} if it names another factory */
   chains(options?: CallOptions): Promise<ChainList>;
   /**
-   * What the service says of `address`; undefined where it has no record of it.
-   * `executable-address/status` asks the chain itself.
+   * What the service claims of `address`; undefined where it has no record of it. {@link prove}
+   * tells what is so.
    */
-  status(address: Hex, options?: CallOptions): Promise<ServiceStatus | undefined>;
+  status(address: Hex, options?: CallOptions): Promise<ClaimedStatus | undefined>;
+  /**
+   * What became of an address, proved by nodes of the caller's: more than half of `rpcs`, or
+   * `quorum` of them, must name the same block. The service's proof is used where it verifies.
+   *
+   * @param address or its record, and then the service need not be there
+   * @throws {ProofError} `no_quorum`, or `unproved` where nobody gives a proof that verifies
+   */
+  prove(address: Hex | AddressRecord, options: ProveOptions): Promise<Proved>;
   /** A page of the account's addresses, as the service last saw them. Takes an API key. */
   addresses(query?: AddressQuery, options?: CallOptions): Promise<AddressPage>;
   /** The account's own row of `address`; undefined where it created none. Takes an API key. */
@@ -118,9 +131,10 @@ export type Client = {
    *
    * @throws {ServiceError} `not_found` where the service has no record of the address
    */
-  watch(address: Hex, options?: WatchOptions): AsyncGenerator<ServiceStatus, void, undefined>;
+  watch(address: Hex, options?: WatchOptions): AsyncGenerator<ClaimedStatus, void, undefined>;
   /**
-   * The first status whose state is `state`, or among them.
+   * The first status whose state is `state`, or among them, as the service claims it; with `proof`
+   * as nodes of the caller's prove it, so that a lie is waited out.
    *
    * @throws {WaitError} if it can no longer come to it, or has not within `timeoutMs`
    * @throws as {@link watch}
@@ -128,8 +142,8 @@ export type Client = {
   waitFor(
     address: Hex,
     state: AddressState | readonly AddressState[],
-    options?: WaitOptions,
-  ): Promise<ServiceStatus>;
+    options?: ProvedWait,
+  ): Promise<ClaimedStatus & { readonly proved?: Proved }>;
 };
 
 /** @throws {TypeError} on options that cannot work or would give a secret away */
@@ -188,14 +202,16 @@ export function createClient(options: ClientOptions): Client {
     return createSalted({ trust, credential, transport }, path, intent, rest);
   }
 
+  const lookup: Client["lookup"] = (address, options) =>
+    find(address, "", options, (answer, asked) => proveRecord(answer, asked, trust));
+
   return {
     create: (intent, options = {}) => create(intent, options),
     check: (intent, options = {}) =>
       post("/address/check", intent, options, (answer, address) =>
         proveCheck(answer, address, trust),
       ),
-    lookup: (address, options) =>
-      find(address, "", options, (answer, asked) => proveRecord(answer, asked, trust)),
+    lookup,
     chains: async (options) => proveChains(await get("/chains", options), trust),
     status: (address, options) => find(address, "/status", options, proveStatus),
     simulation: (address, options) => find(address, "/simulation", options, proveSimulation),
@@ -207,10 +223,7 @@ export function createClient(options: ClientOptions): Client {
     async *watch(address, options = {}) {
       yield* watchStatus(transport, parse(address), options);
     },
-    async waitFor(address, state, options = {}) {
-      const wanted = typeof state === "string" ? [state] : state;
-      return waitForState(transport, parse(address), wanted, options);
-    },
+    ...proving({ get, lookup, parse, transport, trust }),
   };
 }
 

@@ -34,12 +34,25 @@ export async function proveAddress(
 ): Promise<{ proof: AddressProof; agreed: AgreedBlock }> {
   const { chainId } = record.intent;
   const agreed = await blockHashOf(options.rpcs, { ...options, chainId });
+  return { proof: await proveAt(record, agreed, options), agreed };
+}
+
+/**
+ * Proves `record` at a block that the caller trusts.
+ *
+ * @throws {ProofError} `unproved`
+ */
+export async function proveAt(
+  record: AddressRecord,
+  agreed: AgreedBlock,
+  options: GatherOptions,
+): Promise<AddressProof> {
   const { proof, found } = await fromAny(options.rpcs, (rpc) =>
     askOutcome(rpc, record, agreed, options),
   );
-  const execution =
-    found.outcome === "executed" ? await findExecution(record, agreed, options) : null;
-  return { proof: { chainId, ...found, proof, execution }, agreed };
+  const isExecuted = found.outcome === "executed";
+  const execution = isExecuted ? await findExecution(record, agreed, options) : null;
+  return { chainId: agreed.chainId, ...found, proof, execution };
 }
 
 /**
@@ -113,14 +126,16 @@ export async function findEvents<Found extends object>(
  */
 export async function fromAny<T>(rpcs: Rpcs, ask: (rpc: Rpc) => Promise<T>): Promise<T> {
   const reasons: string[] = [];
+  let cause: unknown;
   for (const rpc of rpcs) {
     try {
       return await ask(callOf(rpc));
     } catch (error) {
       if (error instanceof ProofError && !/^(invalid_proof|unproved)$/.test(error.code))
         throw error;
+      cause = error;
       reasons.push(error instanceof Error ? error.message : String(error));
     }
   }
-  throw new ProofError("unproved", reasons.join("; "));
+  throw new ProofError("unproved", reasons.join("; "), { cause });
 }

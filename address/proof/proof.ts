@@ -12,7 +12,7 @@ export {
   proveRecovery,
   type TransactionProof,
 } from "./execution.ts";
-export { type GatherOptions, proveAddress } from "./gather.ts";
+export { type GatherOptions, proveAddress, proveAt } from "./gather.ts";
 export {
   type Outcome,
   type OutcomeProof,

@@ -109,7 +109,10 @@ export function countOf(value: unknown, what: string): number {
 }
 
 /** The block `by` names in the node's chain, or undefined where it has none such. */
-export async function findBlock(rpc: Rpc, by: Hex | "latest"): Promise<BlockReference | undefined> {
+export async function findBlock(
+  rpc: Rpc,
+  by: Hex | "latest" | "finalized",
+): Promise<BlockReference | undefined> {
   const isHash = by.length === 66;
   const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
   const block = (await rpc(method, [by, false])) as Record<string, unknown> | null;

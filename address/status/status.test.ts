@@ -85,6 +85,7 @@ describe("executable-address/status", () => {
       "addEvents",
       "addressStates",
       "decodeFactoryEvent",
+      "findBlock",
       "httpRpc",
       "isNativeToken",
       "noPast",

@@ -22,7 +22,14 @@ import type { AddressStatus, BlockReference } from "./shape.ts";
 
 export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
 export { isNativeToken, withoutCoinParams } from "./native-token.ts";
-export { httpRpc, type Rpc, RpcError, StatusError, type StatusErrorCode } from "./rpc.ts";
+export {
+  findBlock,
+  httpRpc,
+  type Rpc,
+  RpcError,
+  StatusError,
+  type StatusErrorCode,
+} from "./rpc.ts";
 export {
   addEvents,
   type Holding,

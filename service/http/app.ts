@@ -22,6 +22,7 @@ import { lookup } from "./lookup/lookup.ts";
 import { openapi } from "./openapi/openapi.ts";
 import type { Parts } from "./parts.ts";
 import { mountProbes } from "./probes.ts";
+import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
 import { simulation } from "./simulation/simulation.ts";
@@ -95,6 +96,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   at("/address/:address", { GET: find });
   at("/address/:address/status", { GET: status(parts, statuses) });
   at("/address/:address/events", { GET: events(parts, statuses) });
+  at("/address/:address/proof", { GET: proof(parts, statuses) });
   at("/address/:address/simulation", { GET: simulation(parts, statuses) });
   at("/address/:address/mine", { GET: mine(parts) });
   at("/addresses", { GET: addresses(parts) });

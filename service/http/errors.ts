@@ -27,6 +27,7 @@ export const statuses = {
   internal_error: 500,
   service_unavailable: 503,
   chain_unavailable: 503,
+  unproved: 503,
 } as const;
 
 export type Code = keyof typeof statuses;

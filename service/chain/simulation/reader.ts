@@ -5,6 +5,7 @@ import type { Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
+import { openGate } from "../../flow/gate.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import { sharedHead } from "../status/shared-head.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
@@ -65,23 +66,6 @@ export function openSimulations(
     }
   };
   return (subject) => within(waitMsMax, read(subject)).catch(unread);
-}
-
-/** Runs at most `max` at once, in the order of asking. */
-function openGate(max: number) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async <Done>(run: () => Promise<Done>): Promise<Done> => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
 }
 
 function within<Done>(ms: number, promise: Promise<Done>): Promise<Done> {

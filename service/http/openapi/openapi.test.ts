@@ -283,6 +283,15 @@ describe("answers are as described, no header and no field besides", () => {
     await cut.close();
   });
 
+  test("200 to a proof, 400 of no block, and 503 where there is none", async () => {
+    const { address: its } = await held(await world.newRecord());
+    await expect(200, "/address/{address}/proof", {});
+    await world.pay(its, 100n);
+    const url = `/v1/address/${its}/proof`;
+    await expect(400, "/address/{address}/proof", { url: `${url}?block=safe` });
+    await expect(503, "/address/{address}/proof", { url: `${url}?block=999999` });
+  });
+
   test("200 to a stream of events, the first of which is the present status", async () => {
     await held(await world.newRecord());
     const base = await service.app.listen({ host: "127.0.0.1", port: 0 });

@@ -51,7 +51,7 @@ type MeteredParts = {
 export function metered(
   { accounts: { limiter }, limits }: MeteredParts,
   { chainId, rpc }: { chainId: number; rpc: ChainRpc },
-  name: "simulation-calls" | "check-calls",
+  name: "simulation-calls" | "check-calls" | "proof-calls",
 ): ChainRpc {
   const burst = limits.simulationCallsPerMinute;
   const policy: Policy = { name, burst, intervalMs: Math.max(1, Math.floor(60_000 / burst)) };

@@ -1,0 +1,147 @@
+// What became of an address, proved to the caller: nodes of theirs name the block, and the service
+// or any of the nodes gives the proof, which verifies or does not.
+
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import {
+  type AddressProof,
+  type ProvedAddress,
+  verifyAddressProof,
+} from "../proof/address-proof.ts";
+import {
+  type AgreedBlock,
+  type AgreementOptions,
+  agree,
+  blockHashOf,
+  parseAgreement,
+  type Rpcs,
+} from "../proof/agree.ts";
+import { ProofError } from "../proof/error.ts";
+import { type GatherOptions, proveAt } from "../proof/gather.ts";
+import type { AddressState, ServiceStatus } from "../status/shape.ts";
+import { ClientError, UnprovenError, WaitError } from "./errors.ts";
+import type { Settings } from "./options.ts";
+import { sleep } from "./request.ts";
+import { type WaitOptions, waitForState } from "./watch.ts";
+
+/** What is proved, and by what: with the record anybody can verify it again. */
+export type Proved = ProvedAddress & {
+  readonly record: AddressRecord;
+  readonly proof: AddressProof;
+  readonly agreed: AgreedBlock;
+};
+
+/** Nodes of the intent's chain, of operators apart; how many must agree, and how deep. */
+export type ProveOptions = AgreementOptions & { readonly rpcs: Rpcs };
+
+/** `proof`: nodes of the caller's that prove the status before it is given. */
+export type ProvedWait = WaitOptions & { readonly proof?: ProveOptions };
+
+type Source = Pick<Settings, "transport" | "trust"> & {
+  readonly get: (path: string) => Promise<unknown>;
+  readonly lookup: (address: Hex) => Promise<AddressRecord | undefined>;
+  readonly parse: (address: Hex) => Hex;
+};
+
+/** The two methods of a client that prove. */
+export function proving({ get, lookup, parse, transport, trust }: Source) {
+  const prove = async (of: Hex | AddressRecord, options: ProveOptions) =>
+    proveWith(get, typeof of === "string" ? await lookup(of) : of, { ...options, ...trust });
+  return {
+    prove,
+    async waitFor(
+      address: Hex,
+      state: AddressState | readonly AddressState[],
+      { proof, ...options }: ProvedWait = {},
+    ): Promise<ServiceStatus & { readonly proved?: Proved }> {
+      const wanted = typeof state === "string" ? [state] : state;
+      const claimed = (more: WaitOptions) =>
+        waitForState(transport, parse(address), wanted, { ...options, ...more });
+      if (!proof) return claimed({});
+      return waitForProof(claimed, () => prove(address, proof), wanted, options);
+    },
+  };
+}
+
+/**
+ * @param get answers a path of the service
+ * @throws {UnprovenError} where there is no record
+ * @throws {ProofError} `no_quorum`, `unproved`
+ */
+async function proveWith(
+  get: (path: string) => Promise<unknown>,
+  record: AddressRecord | undefined,
+  options: GatherOptions,
+): Promise<Proved> {
+  if (!record) throw new UnprovenError("the service has no record of this address");
+  const { chainId } = record.intent;
+  const agreed = await blockHashOf(options.rpcs, { ...options, chainId });
+  const path = `/address/${record.address}/proof?block=${agreed.number}`;
+  const verified = async (proof: AddressProof): Promise<Proved> => {
+    const blocks = await blocksOf(proof, agreed, options);
+    return { ...verifyAddressProof(record, proof, blocks, options), record, proof, agreed };
+  };
+  try {
+    return await verified((await get(path)) as AddressProof);
+  } catch (error) {
+    if (!(error instanceof ClientError || error instanceof ProofError)) throw error;
+    return verified(await proveAt(record, agreed, options));
+  }
+}
+
+/** The agreed block, and that of the execution where so many nodes have it up to there. */
+async function blocksOf(
+  proof: AddressProof,
+  agreed: AgreedBlock,
+  { rpcs, ...options }: GatherOptions,
+) {
+  const number = proof?.execution?.block?.number;
+  if (!Number.isSafeInteger(number) || number! > agreed.number) return [agreed];
+  const block = await agree(rpcs, number!, parseAgreement(rpcs, options).quorum);
+  return block ? [agreed, { ...block, chainId: agreed.chainId }] : [agreed];
+}
+
+/** The states that a proof can tell; what an address holds is read and not proved. */
+const outcomeOf: Readonly<Partial<Record<AddressState, ProvedAddress["outcome"]>>> = {
+  executed: "executed",
+  recovered: "closed",
+  expired: "never",
+};
+
+/**
+ * The claimed status, once it is proved. What is claimed and not so yet, above the depth asked for
+ * or a lie, is asked for again until the time is over.
+ *
+ * @throws {WaitError} `timeout`; {TypeError} for a state that has no proof
+ */
+async function waitForProof(
+  claimed: (more: WaitOptions) => Promise<ServiceStatus>,
+  prove: () => Promise<Proved>,
+  wanted: readonly AddressState[],
+  { signal, timeoutMs = 600_000, pollMs = 5_000 }: WaitOptions,
+): Promise<ServiceStatus & { readonly proved: Proved }> {
+  const unprovable = wanted.find((state) => !outcomeOf[state]);
+  if (unprovable) throw new TypeError(`state: ${unprovable} has no proof`);
+  const controller = new AbortController();
+  const follow = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", follow, { once: true });
+  if (signal?.aborted) follow();
+  let seen: ServiceStatus | undefined;
+  const late = () =>
+    controller.abort(new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen));
+  const timer = setTimeout(late, timeoutMs);
+  try {
+    for (;;) {
+      seen = await claimed({ signal: controller.signal });
+      const proved = await prove().catch((error) => {
+        if (error instanceof ProofError) return undefined;
+        throw error;
+      });
+      const { state } = seen;
+      if (proved && proved.outcome === outcomeOf[state]) return { ...seen, proved };
+      await sleep(pollMs, controller.signal);
+    }
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", follow);
+  }
+}

@@ -1,0 +1,69 @@
+// Proofs of one chain's addresses for many requests: those for the same address and block share
+// one, and only a few are made at once, since each may read a whole block.
+
+import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
+import { type AddressProof, ProofError, proveAt } from "executable-address/proof";
+import { findBlock, type Rpc, RpcError, type StatusSubject } from "executable-address/status";
+import { LRUCache } from "lru-cache";
+import { openGate } from "../flow/gate.ts";
+import type { ChainRpc } from "./rpc/chain-rpc.ts";
+import { CallRefused, ChainUnavailable, toQuantity } from "./rpc/json-rpc.ts";
+
+/** A block of the chain, by a name of JSON-RPC or by its number. */
+export type ProofBlock = "latest" | "finalized" | number;
+
+/**
+ * @throws {ProofError} `unproved` where the node gives no proof that verifies
+ * @throws {ChainUnavailable} where the chain cannot be read
+ */
+export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<AddressProof>;
+
+/** Those dropped are made again when they are asked for again. */
+const answersMax = 1_000;
+const runningMax = 4;
+
+type ProvedChain = {
+  readonly chainId: number;
+  readonly factory: Hex;
+  readonly keccak: Keccak;
+  readonly rpc: ChainRpc;
+};
+
+export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prove {
+  const inTurn = openGate(runningMax);
+  const answers = new LRUCache<string, Promise<AddressProof>>({ max: answersMax });
+  const ask: Rpc = async (method, params) => {
+    try {
+      return await rpc.request(method, [...params]);
+    } catch (error) {
+      if (error instanceof CallRefused) throw new RpcError(error.code, error.message);
+      throw error;
+    }
+  };
+  const recordOf = ({ intent }: StatusSubject): AddressRecord =>
+    makeRecord(intent, { factory, keccak });
+
+  return async (subject, wanted) => {
+    const found = await findBlock(ask, typeof wanted === "number" ? toQuantity(wanted) : wanted);
+    if (!found) throw new ProofError("unproved", `the node has no block ${wanted}`);
+    const key = `${subject.address} ${found.hash}`;
+    const known = answers.get(key);
+    if (known) return known;
+    const options = { rpcs: [ask], factory, keccak };
+    const block = { ...found, chainId, head: found.number };
+    const made = inTurn(() => proveAt(recordOf(subject), block, options)).catch((error) => {
+      answers.delete(key);
+      throw chainFault(error) ?? error;
+    });
+    answers.set(key, made);
+    return made;
+  };
+}
+
+/** That the chain could not be read is no fault of the proof. */
+function chainFault(error: unknown): ChainUnavailable | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof ChainUnavailable) return each;
+  }
+  return undefined;
+}

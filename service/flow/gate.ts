@@ -1,0 +1,18 @@
+// A few at once, the others in the order in which they came.
+
+/** Runs at most `max` at once, in the order of asking. */
+export function openGate(max: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <Done>(run: () => Promise<Done>): Promise<Done> => {
+    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running -= 1;
+    }
+  };
+}

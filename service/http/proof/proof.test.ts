@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { createClient, WaitError } from "executable-address/client";
+import { verifyAddressProof } from "executable-address/proof";
+import { listen, startApp } from "../../testing/app.ts";
+import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
+import { startProxy } from "../../testing/executor/rpc-proxy.ts";
+
+const { world, server, get: getPath, stop } = await serveWorld();
+after(stop);
+
+const get = (address: string, query = "", from = server) =>
+  getPath(`${address}/proof${query}`, from);
+
+describe("GET /v1/address/{address}/proof", () => {
+  test("400 invalid_request for what is not an address, or no block", async () => {
+    assert.equal((await get("0x12")).statusCode, 400);
+    const { address } = await keepRecord(server, await world.newRecord());
+    for (const block of ["", "-1", "0x1", "safe", "01"]) {
+      const answer = await get(address, `?block=${block}`);
+      assert.deepEqual([answer.statusCode, answer.json().error.issues[0].path], [400, ["block"]]);
+    }
+  });
+
+  test("404 not_found where no intent is held", async () => {
+    const answer = await get(`0x${"5a".repeat(20)}`);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [404, "not_found"]);
+  });
+
+  test("503 chain_unavailable when the chain's RPC is down", async () => {
+    const cut = await startApp({ chains: chainsAt(world, "http://127.0.0.1:9") });
+    const { address } = await keepRecord(cut, await world.newRecord());
+    const answer = await get(address, "", cut);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
+    await cut.close();
+  });
+
+  test("503 unproved, with the reason, of a block that is not there", async () => {
+    const { address } = await keepRecord(server, await world.newRecord());
+    const answer = await get(address, "?block=999999");
+    const { code, message } = answer.json().error;
+    assert.deepEqual([answer.statusCode, code], [503, "unproved"]);
+    assert.match(message, /the node has no block 999999/);
+  });
+
+  test("503 unproved where the node proves nothing, or something else", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const change: Record<string, (answer: { result?: unknown }) => object> = {
+      eth_getProof: () => ({ error: { code: -32601, message: "no such method" } }),
+      "eth_getProof of another": () => ({ result: { accountProof: ["0xc0"] } }),
+      "eth_getBlockByHash of another": ({ result }) => ({
+        result: { ...(result as object), stateRoot: `0x${"ab".repeat(32)}` },
+      }),
+    };
+    for (const [name, lie] of Object.entries(change)) {
+      const liar = await startProxy(world.rpcUrl, ({ id, method }, answer) =>
+        method === name.split(" ")[0] ? { id, jsonrpc: "2.0", ...lie(answer) } : answer,
+      );
+      const app = await startApp({ chains: chainsAt(world, liar.url) });
+      await keepRecord(app, record);
+      const answer = await get(record.address, "", app);
+      assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "unproved"], name);
+      assert.match(answer.json().error.message, /no proof that verifies: ./);
+      await app.close();
+      liar.stop();
+    }
+  });
+
+  test("a proof that verifies by the block's hash alone, open to any page", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const open = await get(record.address);
+    assert.equal(open.statusCode, 200);
+    assert.equal(open.headers["access-control-allow-origin"], "*");
+    assert.equal(open.json().outcome, "open");
+    await world.pay(record.address, 130n);
+    const { transactionHash } = await world.execute(record);
+    await world.mine(2);
+    const { number } = await world.client.getBlock();
+    const answer = await get(record.address, `?block=${number}`);
+    const found = answer.json();
+    assert.equal(answer.headers.etag, `"${found.block.hash}"`);
+    const trusted = [found.block, found.execution.block].map(({ hash }) => ({
+      chainId: record.intent.chainId,
+      hash,
+    }));
+    const { outcome, execution } = verifyAddressProof(record, found, trusted);
+    assert.deepEqual([outcome, execution?.transactionHash], ["executed", transactionHash]);
+    assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
+  });
+
+  test("client.waitFor with proof waits out a service that lies of an unpaid address", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const paid = await keepRecord(server, await world.newRecord());
+    await world.pay(paid.address, 100n);
+    await world.execute(paid);
+    const lie = async (input: string | URL | Request) => {
+      const path = String(input).replace(/^.*address\//, "");
+      if (path.endsWith("/events")) return new Response("", { status: 500 });
+      const isTrue = path === record.address;
+      const { body } = await getPath(isTrue ? path : path.replace(record.address, paid.address));
+      return new Response(body.replaceAll(paid.address, record.address), {
+        headers: { "content-type": "application/json" },
+      });
+    };
+    const client = createClient({ baseUrl: "http://127.0.0.1/v1", fetch: lie as typeof fetch });
+    assert.equal((await client.waitFor(record.address, "executed")).state, "executed");
+    const proof = { rpcs: [world.rpcUrl] };
+    assert.equal((await client.prove(record, proof)).outcome, "open");
+    const options = { proof, pollMs: 10, timeoutMs: 300 };
+    await assert.rejects(client.waitFor(record.address, "executed", options), WaitError);
+  });
+
+  test("client.prove believes the service where nodes agree, and goes to them else", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    await world.pay(record.address, 100n);
+    await world.execute(record);
+    const rpcs = [world.rpcUrl];
+    const client = createClient({ baseUrl: `http://127.0.0.1:${await listen(server)}/v1` });
+    const { outcome, execution } = await client.prove(record.address, { rpcs });
+    assert.deepEqual([outcome, execution?.held], ["executed", "100"]);
+    const waited = await client.waitFor(record.address, "executed", { proof: { rpcs } });
+    assert.equal(waited.state, "executed");
+    const away = createClient({ baseUrl: "http://127.0.0.1:9", retriesMax: 0 });
+    assert.equal((await away.prove(record, { rpcs })).outcome, "executed");
+  });
+});
