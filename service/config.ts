@@ -1,15 +1,16 @@
 // Everything an operator sets, read from the environment once, at start.
 //
-// A new setting is one line of `readConfig`: a reader below says what is right, and what a refusal
+// A new setting is one line of `readConfig`: a schema below says what is right, and what a refusal
 // says when it is not. Defaults are for development; secrets have none.
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import ipaddr from "ipaddr.js";
+import { z } from "zod";
 
 export type Config = ReturnType<typeof readConfig>;
 
-/** The environment holds invalid settings. A line for each: its value, and what would be right. */
+/** Settings in the environment are invalid. A line for each: its value, and what would be right. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -72,39 +73,36 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   return config;
 }
 
-/** Readers of settings by kind. They collect faults, and the names that were read. */
+/** Readers of settings. They collect faults, and the names that were read. */
 function readersOf(environment: NodeJS.ProcessEnv) {
   const faults: string[] = [];
   const known = new Set<string>();
-  const read = <Value>(name: string, reader: Reader<Value>, fallback: string): Value => {
+  const parse = <Value>(name: string, text: string, schema: z.ZodType<Value>, shown: string) => {
+    const parsed = schema.safeParse(text);
+    if (parsed.success) return parsed.data;
+    faults.push(`${name} is ${shown}; expected ${parsed.error.issues[0]?.message}`);
+    return undefined as Value;
+  };
+  const read = <Value>(name: string, schema: z.ZodType<Value>, fallback: string): Value => {
     known.add(name);
     const text = environment[name] || fallback;
-    try {
-      return reader.parse(text);
-    } catch {
-      faults.push(`${name} is ${JSON.stringify(text)}; expected ${reader.expected}`);
-      return undefined as Value;
-    }
+    return parse(name, text, schema, JSON.stringify(text));
   };
-  const optional = <Value>(name: string, reader: Reader<Value>): Value | undefined => {
+  const optional = <Value>(name: string, schema: z.ZodType<Value>): Value | undefined => {
     known.add(name);
-    return environment[name] ? read(name, reader, "") : undefined;
+    return environment[name] ? read(name, schema, "") : undefined;
   };
-  const secret = (name: string, reader: Reader<string>): string | undefined => {
+  const secret = (name: string, schema: z.ZodType<string>): string | undefined => {
     known.add(name);
-    try {
-      return environment[name] ? reader.parse(environment[name]) : undefined;
-    } catch {
-      faults.push(`${name} is not shown here, being secret; expected ${reader.expected}`);
-      return undefined;
-    }
+    const text = environment[name];
+    return text ? parse(name, text, schema, "not shown here, being secret") : undefined;
   };
   return { read, optional, secret, faults, known };
 }
 
 type Combined = { workers: number; role: string } & Record<`expirySeconds${"Min" | "Max"}`, number>;
 
-/** Settings each of which is right alone. */
+/** The faults of settings that are right alone and wrong together. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
   if (config.expirySecondsMin > config.expirySecondsMax) {
@@ -148,126 +146,72 @@ function slips(a: string, b: string): number {
 
 const defaultChainsFile = fileURLToPath(new URL("chains.json", import.meta.url));
 
-/** `parse` throws where the text is not what is `expected`, which continues "expected …". */
-export type Reader<Value> = { expected: string; parse: (text: string) => Value };
+// The message of each schema continues "expected …".
 
-function text(expected: string): Reader<string> {
-  return { expected, parse: (value) => value };
-}
+const text = (expected: string) => z.string(expected);
 
-const text32: Reader<string> = {
-  expected: "32 random characters or more; without it one is drawn and kept in the database",
-  parse(value) {
-    if (value.length < 32) throw new Error("short");
-    return value;
-  },
-};
+const matching = (pattern: RegExp, expected: string) => z.string().regex(pattern, expected);
 
-function oneOf<const Choice extends string>(choices: Choice[]): Reader<Choice> {
-  return {
-    expected: `one of ${choices.join(", ")}`,
-    parse(value) {
-      const choice = choices.find((each) => each === value);
-      if (!choice) throw new Error("not a choice");
-      return choice;
-    },
-  };
-}
+const oneOf = <const Choice extends string>(choices: Choice[]) =>
+  z.enum(choices, `one of ${choices.join(", ")}`);
 
-function wholeNumber(min: number, max: number): Reader<number> {
-  return {
-    expected: `a whole number from ${min} to ${max}`,
-    parse(value) {
-      const number = Number(value);
-      if (!/^\d+$/.test(value) || number < min || number > max) throw new Error("out of range");
-      return number;
-    },
-  };
-}
+const wholeNumber = (min: number, max: number) =>
+  matching(/^\d+$/, `a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((number) => min <= number && number <= max, `a whole number from ${min} to ${max}`);
 
-const privateKey: Reader<string> = {
-  expected: "a private key, 0x and 64 hex digits",
-  parse(value) {
-    if (!/^0x[0-9a-fA-F]{64}$/.test(value)) throw new Error("not a key");
-    return value;
-  },
-};
+const urlThat = (isRight: (url: URL, text: string) => boolean, expected: string) =>
+  z.string().refine((text) => URL.canParse(text) && isRight(new URL(text), text), expected);
 
-const wei: Reader<string> = {
-  expected: "a decimal number of wei",
-  parse(value) {
-    if (!/^[0-9]{1,40}$/.test(value)) throw new Error("not a number");
-    return value;
-  },
-};
+const text32 = z
+  .string()
+  .min(32, "32 random characters or more; without it one is drawn and kept in the database");
 
-const hostName: Reader<string> = {
-  expected: "a host name or address to listen on",
-  parse(value) {
-    if (!isIP(value) && !/^[\w.-]+$/.test(value)) throw new Error("not a host");
-    new URL(`http://${hostInUrl(value)}`);
-    return value;
-  },
-};
+const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key, 0x and 64 hex digits");
+
+const wei = matching(/^[0-9]{1,40}$/, "a decimal number of wei");
+
+const hex32 = matching(/^[0-9a-f]{32}$/, "the 32 hex digits of a WalletConnect project");
+
+const hostName = z
+  .string()
+  .refine(
+    (host) => (isIP(host) || /^[\w.-]+$/.test(host)) && URL.canParse(`http://${hostInUrl(host)}`),
+    "a host name or address to listen on",
+  );
 
 const portNumber = wholeNumber(0, 65_535);
 
-const baseUrl: Reader<string> = {
-  expected:
-    "an http or https URL without path, query or trailing slash, such as https://pay.example",
-  parse(value) {
-    const url = new URL(value);
-    if (!/^https?:$/.test(url.protocol) || url.origin !== value) throw new Error("not a base");
-    return value;
-  },
-};
+const isHttp = ({ protocol }: URL) => protocol === "http:" || protocol === "https:";
 
-const pageUrl: Reader<string> = {
-  expected: "an http or https URL without a password, such as https://docs.pay.example/guide",
-  parse(value) {
-    const url = new URL(value);
-    if (!/^https?:$/.test(url.protocol) || url.username || url.password) throw new Error("no page");
-    return url.href;
-  },
-};
+const baseUrl = urlThat(
+  (url, text) => isHttp(url) && url.origin === text,
+  "an http or https URL without path, query or trailing slash, such as https://pay.example",
+);
 
-const hex32: Reader<string> = {
-  expected: "the 32 hex digits of a WalletConnect project",
-  parse(value) {
-    if (!/^[0-9a-f]{32}$/.test(value)) throw new Error("no project id");
-    return value;
-  },
-};
+const pageUrl = urlThat(
+  (url) => isHttp(url) && !url.username && !url.password,
+  "an http or https URL without a password, such as https://docs.pay.example/guide",
+).transform((text) => new URL(text).href);
 
-const webSocketUrl: Reader<string> = {
-  expected:
-    "a wss URL without path, such as wss://relay.walletconnect.org, or a ws URL of this host",
-  parse(value) {
-    const { protocol, hostname, origin } = new URL(value);
-    const isLocal = hostname === "127.0.0.1" || hostname === "localhost";
-    if (protocol !== "wss:" && !(protocol === "ws:" && isLocal)) throw new Error("not encrypted");
-    if (origin !== value) throw new Error("more than an origin");
-    return value;
-  },
-};
+const webSocketUrl = urlThat(({ protocol, hostname, origin }, text) => {
+  const isLocal = hostname === "127.0.0.1" || hostname === "localhost";
+  return (protocol === "wss:" || (protocol === "ws:" && isLocal)) && origin === text;
+}, "a wss URL without path, such as wss://relay.walletconnect.org, or a ws URL of this host");
 
-const addressList: Reader<string> = {
-  expected: "addresses or CIDR ranges of reverse proxies, such as 10.0.0.0/8,192.0.2.7",
-  parse(value) {
-    const isRange = (text: string) => isIP(text) || ipaddr.isValidCIDR(text);
-    if (!value.split(",").every((range) => isRange(range.trim()))) throw new Error("not a range");
-    return value;
-  },
-};
+const postgresUrl = urlThat(
+  ({ protocol, pathname }) => /^postgres(ql)?:$/.test(protocol) && pathname.length > 1,
+  "a URL such as postgres://user:password@host:5432/database",
+);
 
-const postgresUrl: Reader<string> = {
-  expected: "a URL such as postgres://user:password@host:5432/database",
-  parse(value) {
-    const url = new URL(value);
-    if (!/^postgres(ql)?:$/.test(url.protocol) || url.pathname.length < 2) throw new Error("no");
-    return value;
-  },
-};
+const isRange = (text: string) => isIP(text) > 0 || ipaddr.isValidCIDR(text);
+
+const addressList = z
+  .string()
+  .refine(
+    (list) => list.split(",").every((range) => isRange(range.trim())),
+    "addresses or CIDR ranges of reverse proxies, such as 10.0.0.0/8,192.0.2.7",
+  );
 
 /** An IPv6 address stands in brackets there, without its zone. */
 const hostInUrl = (host: string) => (isIP(host) === 6 ? `[${host.split("%")[0]}]` : host);
