@@ -1,87 +1,47 @@
-// GET /dashboard/api/addresses: what this account created, newest first, with its last observed
-// state.
+// GET /dashboard/api/addresses: the list as the API has it, newest first, with each intent.
 
-import { decodeTerms, formatAddress, InvalidError } from "executable-address";
+import { decodeTerms, InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { listAddresses } from "../../events/list-addresses.ts";
 import { CorruptError } from "../../store/store.ts";
-import { integerInput, parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
-import { formatCursor, parseCursor, stateInput } from "../lists/filters.ts";
+import { parseInput } from "../input/schema.ts";
+import { findPage, itemJson, listInput } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf } from "./session.ts";
 
-const listInput = z.strictObject({
-  cursor: z.string().max(100).optional(),
-  limit: integerInput(1, 100).default(20),
-  /** One, or the beginning of some, in any letter case. */
-  address: z.string().max(100).optional(),
-  token: z.string().max(100).optional(),
-  /** Exactly this one. */
-  reference: z.string().max(300).optional(),
-  /** As last seen; an address without money is `expired` from its expiry by this clock. */
-  state: stateInput.optional(),
-  createdFrom: timeInput.optional(),
-  createdUntil: timeInput.optional(),
+/** `address` is one, or how some begin, in any letter case. */
+const pageInput = listInput.extend({
+  address: z.string().max(100).transform(addressRange).optional(),
 });
 
-export function mountAddresses(
-  app: FastifyInstance,
-  { store, keccak, now }: Pick<Parts, "store" | "keccak" | "now">,
-): void {
+export function mountAddresses(app: FastifyInstance, parts: Parts): void {
   app.get("/addresses", async (request) => {
-    const { cursor, address, token, ...asked } = parseInput(listInput, request.query);
-    const { items, next } = await listAddresses(store.db, {
-      ...asked,
-      accountId: accountIdOf(request),
-      order: "newest",
-      nowMs: now(),
-      isGone: () => request.raw.socket.destroyed,
-      cursor: cursor === undefined ? undefined : parseCursor(cursor),
-      addresses: address ? addressRange(address) : undefined,
-      token: token ? wholeAddress(token) : undefined,
-    });
-    return {
-      items: await Promise.all(
-        items.map(async ({ address, reference, createdAtMs, state, settledAtMs, ...seen }) => ({
-          address: formatAddress(address, keccak),
-          reference,
-          createdAt: toIso(createdAtMs),
-          intent: await intentOf(address),
-          seen: {
-            block: seen.block,
-            transactionHash: seen.transactionHash,
-            state,
-            settledAt: toIsoOrNull(settledAtMs),
-          },
-        })),
-      ),
-      next: next ? formatCursor(next) : null,
-    };
+    const { address: addresses, ...asked } = parseInput(pageInput, request.query);
+    const accountId = accountIdOf(request);
+    const { items, next } = await findPage(parts, accountId, { ...asked, addresses }, request);
+    const withIntents = items.map(async (item) => ({
+      ...itemJson(item, parts),
+      intent: await intentOf(item.address),
+    }));
+    return { items: await Promise.all(withIntents), next };
   });
 
   async function intentOf(address: Buffer) {
-    const terms = await store.findTerms(address);
+    const terms = await parts.store.findTerms(address);
     if (!terms) throw new CorruptError("an address of the account has no record");
-    return decodeTerms(terms, { keccak });
+    return decodeTerms(terms, { keccak: parts.keccak });
   }
 }
 
 /** The lowest and the highest address that begin with `text`. */
 function addressRange(text: string): { from: Buffer; to: Buffer } {
   const digits = /^0x([0-9a-f]{0,40})$/i.exec(text)?.[1];
-  if (digits === undefined) throw invalid("address", "expected 0x and up to 40 hex digits");
+  if (digits === undefined) {
+    const message = "expected 0x and up to 40 hex digits";
+    throw new InvalidError([{ path: ["address"], code: "malformed", message }]);
+  }
   return {
     from: Buffer.from(digits.padEnd(40, "0"), "hex"),
     to: Buffer.from(digits.padEnd(40, "f"), "hex"),
   };
 }
-
-function wholeAddress(text: string): Buffer {
-  const digits = /^0x([0-9a-f]{40})$/i.exec(text)?.[1];
-  if (digits === undefined) throw invalid("token", "expected 0x and 40 hex digits");
-  return Buffer.from(digits, "hex");
-}
-
-const invalid = (field: string, message: string) =>
-  new InvalidError([{ path: [field], code: "malformed", message }]);

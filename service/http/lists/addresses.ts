@@ -1,23 +1,30 @@
 // GET /addresses and GET /address/{address}/mine: spec/service.md, "Lists". The account's own
-// addresses, with what was last seen.
+// addresses, with what was last seen. The dashboard shows the same list.
 
-import { formatAddress, parseAddress } from "executable-address";
+import { formatAddress, InvalidError, parseAddress } from "executable-address";
+import { addressStates } from "executable-address/status";
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { findListed, type ListedAddress, listAddresses } from "../../events/list-addresses.ts";
+import {
+  type Cursor,
+  findListed,
+  type ListedAddress,
+  listAddresses,
+} from "../../events/list-addresses.ts";
 import { Refusal } from "../errors.ts";
 import { integerInput, parseQuery, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import { addressDigits, addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
-import { formatCursor, parseCursor, stateInput } from "./filters.ts";
 
-const input = z.strictObject({
+export const listInput = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
   limit: integerInput(1, 100).default(20),
-  cursor: z.string().max(100).optional(),
-  state: stateInput.optional(),
-  token: z.string().max(100).optional(),
+  cursor: z.string().max(100).transform(parseCursor).optional(),
+  /** As last seen; an address without money is `expired` from its expiry by this clock. */
+  state: z.enum(addressStates).optional(),
+  token: z.string().max(100).transform(parseToken).optional(),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
   reference: z
     .string()
@@ -30,48 +37,50 @@ const input = z.strictObject({
   settledUntil: timeInput.optional(),
 });
 
+type Asked = z.output<typeof listInput> & { addresses?: { from: Buffer; to: Buffer } | undefined };
+
+/** One page of the addresses of `accountId`; the search ends when the request's client has left. */
+export async function findPage(
+  { store, now }: Pick<Parts, "store" | "now">,
+  accountId: string,
+  asked: Asked,
+  request: FastifyRequest,
+) {
+  const isGone = () => request.raw.socket.destroyed;
+  const query = { ...asked, accountId, nowMs: now(), isGone };
+  const { items, next } = await listAddresses(store.db, query);
+  return { items, next: next ? formatCursor(next) : null };
+}
+
 export function addresses(parts: Parts): Route {
-  const { store, keccak, publicUrl } = parts;
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      const { cursor, token, ...asked } = parseQuery(input, request);
-      const { accountId } = request.caller!;
-      const { items, next } = await listAddresses(store.db, {
-        ...asked,
-        accountId,
-        nowMs: parts.now(),
-        isGone: () => request.raw.socket.destroyed,
-        cursor: cursor === undefined ? undefined : parseCursor(cursor),
-        token: token === undefined ? undefined : parseToken(token),
-      });
+      const asked = parseQuery(listInput, request);
+      const { items, next } = await findPage(parts, request.caller!.accountId, asked, request);
       reply.header("cache-control", "no-store");
-      return {
-        items: items.map((item) => shown(item, keccak, publicUrl)),
-        next: next ? formatCursor(next) : null,
-      };
+      return { items: items.map((item) => itemJson(item, parts)), next };
     },
   };
 }
 
 /** The row that the list has of one address. */
 export function mine(parts: Parts): Route {
-  const { store, keccak, publicUrl } = parts;
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
       parseQuery(z.strictObject({}), request);
       const address = Buffer.from(addressDigits(addressOf(request)), "hex");
       const { accountId } = request.caller!;
-      const item = await findListed(store.db, { accountId, address, nowMs: parts.now() });
+      const item = await findListed(parts.store.db, { accountId, address, nowMs: parts.now() });
       if (!item) throw new Refusal("not_found", "the account has not created this address");
       reply.header("cache-control", "no-store");
-      return shown(item, keccak, publicUrl);
+      return itemJson(item, parts);
     },
   };
 }
 
-function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) {
+export function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts) {
   const address = formatAddress(item.address, keccak);
   return {
     address,
@@ -89,5 +98,19 @@ function shown(item: ListedAddress, keccak: Parts["keccak"], publicUrl: string) 
   };
 }
 
-const parseToken = (text: string) =>
-  Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
+function parseToken(text: string) {
+  return Buffer.from(parseAddress(text, { path: ["token"] }).slice(2), "hex");
+}
+
+/** The inverse of {@link parseCursor}: it names the last row of a page. */
+const formatCursor = ({ atMs, address }: Cursor) => `${atMs}-${address.toString("hex")}`;
+
+/** @throws {InvalidError} */
+function parseCursor(text: string): Cursor {
+  const [, at, digits] = /^([0-9]{1,15})-([0-9a-f]{40})$/.exec(text) ?? [];
+  if (at !== undefined && digits !== undefined) {
+    return { atMs: Number(at), address: Buffer.from(digits, "hex") };
+  }
+  const message = "expected the next of an earlier page";
+  throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
+}

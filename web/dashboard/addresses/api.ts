@@ -5,20 +5,17 @@ import type { AddressState, ServiceStatus } from "executable-address/status";
 import { type Page, search } from "../api.ts";
 import { request } from "../request.ts";
 
-/** What the service last saw by itself; null where no money ever came. */
-type Seen = {
-  state: AddressState;
-  /** Null where no money was ever seen. */
-  block: object | null;
-  settledAt: string | null;
-  transactionHash: Hex | null;
-};
 export type OwnedAddress = {
   address: Hex;
   reference: string | null;
   createdAt: string;
   intent: Intent;
-  seen: Seen;
+  /** As last seen. */
+  state: AddressState;
+  /** Null where no money was ever seen. */
+  block: object | null;
+  settledAt: string | null;
+  transactionHash: Hex | null;
 };
 
 /** What is empty is not asked for; `address`, or how it begins, goes with `token` alone. */

@@ -20,12 +20,10 @@ const row = (reference: string | null, chainId = 8453): OwnedAddress => ({
     salt: `0x${"00".repeat(32)}`,
     chainId,
   },
-  seen: {
-    state: "executed",
-    block: {},
-    settledAt: "2026-11-22T07:00:00.000Z",
-    transactionHash: null,
-  },
+  state: "executed",
+  block: {},
+  settledAt: "2026-11-22T07:00:00.000Z",
+  transactionHash: null,
 });
 const lineOf = (reference: string | null) => csvOf([row(reference)], chains).split("\r\n")[1]!;
 

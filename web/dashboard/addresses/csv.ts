@@ -33,12 +33,12 @@ export async function exportCsv(
 
 /** RFC 4180, with a head line. */
 export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): string {
-  const lines = rows.map(({ address, reference, createdAt, intent, seen }) => {
+  const lines = rows.map(({ intent, ...row }) => {
     const token = tokenOf(intent, chains);
     return [
-      address,
-      reference ?? "",
-      createdAt,
+      row.address,
+      row.reference ?? "",
+      row.createdAt,
       new Date(intent.expirationTimestamp * 1000).toISOString(),
       `${intent.chainId}`,
       chainOf(intent, chains)?.name ?? "",
@@ -46,9 +46,9 @@ export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): 
       token?.symbol ?? "",
       token ? formatUnits(intent.amount, token.decimals).replaceAll(/[^\d.]/g, "") : "",
       intent.amount,
-      seen.state,
-      seen.settledAt ?? "",
-      seen.transactionHash ?? "",
+      row.state,
+      row.settledAt ?? "",
+      row.transactionHash ?? "",
     ];
   });
   return [columns, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
