@@ -55,10 +55,12 @@ before(async () => {
   const url = `http://127.0.0.1:${port}/webhooks`;
   const add = ["webhook", "add", "--account", String(accountId), "--url", url];
   const { secret } = await admin(service.env, ...add);
+  const rotate = ["reference-key", "rotate", "--account", String(accountId)];
+  const { referenceKey } = await admin(service.env, ...rotate);
   env = {
     ...{ PATH: process.env.PATH, PORT: port, BASE: service.baseUrl, API_KEY: service.apiKey },
     ...{ RPC_URL: service.anvil.rpcUrl, WEBHOOK_SECRET: String(secret), RECONCILE_MS: "2000" },
-    ORDER_SECONDS: "600",
+    ...{ ORDER_SECONDS: "600", REFERENCE_KEY: String(referenceKey) },
   };
   shop = await startShop();
 });
@@ -207,6 +209,18 @@ describe("examples/shop", () => {
     await page.goto(`${shopUrl()}/orders/${buyers[0]!.id}`);
     await page.getByText("Your ticket").waitFor();
     assert.deepEqual(faults, []);
+
+    await end(shop, "SIGTERM");
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(folder, `shop.db${end}`), { force: true });
+    shop = await startShop();
+    for (const order of buyers) {
+      await until(`goods of ${order.name}, by a shop that lost its database`, async () =>
+        (await pageOf(order)).includes('id="goods"'),
+      );
+    }
+    const form = { method: "POST", body: `refund=${wallet}`, redirect: "manual" } as const;
+    const next = (await fetch(`${shopUrl()}/orders`, form)).headers.get("location");
+    assert.equal(next, `/orders/${Math.max(...orders.map(({ id }) => id)) + 1}`);
     await page.context().close();
   });
 });

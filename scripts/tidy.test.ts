@@ -32,6 +32,7 @@ const mayImport: Record<string, readonly string[]> = {
     "address/status",
     "address/client",
   ],
+  "address/shop": ["address", "address/intent", "address/client"],
   "address/calldata": [
     "address",
     "address/keccak",

@@ -33,7 +33,7 @@ export const shopPage = ({ title, price, token, fault }) =>
   );
 
 const states = {
-  new: "Your address is being made: load this page again in a moment.",
+  made: "Your address is being made: load this page again in a moment.",
   open: "Waiting for your payment.",
   funded: "Paid. Your order is on its way through the chain.",
   executed: "Paid.",
@@ -41,21 +41,21 @@ const states = {
   recovered: "This order has expired, and what you paid went back to you.",
 };
 
-const payment = (address, baseUrl) =>
+const element = (address, baseUrl) =>
   `<executable-address address="${address}" base-url="${escaped(baseUrl)}"></executable-address>`;
 
 /** @param imports where a page finds the library, as an import map */
 export function orderPage({ order, baseUrl, imports, nonce }) {
-  const { id, title, state, address, sent_at, returned } = order;
+  const { id, title, sent_at, payment } = order;
+  const state = payment?.state ?? "made";
+  const returned = Object.values(payment?.returned ?? {}).reduce((sum, n) => sum + BigInt(n), 0n);
   const lines = [
     `<h1>Order ${id}</h1>`,
     `<p>${escaped(title)}</p>`,
-    `<p id="state" role="status">${escaped(states[state] ?? state)}</p>`,
+    `<p id="state" role="status">${escaped(states[state])}</p>`,
     sent_at ? `<p id="goods">Your ticket: ${escaped(`${id}-${sent_at}`)}</p>` : "",
-    returned === "0"
-      ? ""
-      : `<p id="returned">Sent back to you: ${escaped(returned)} base units</p>`,
-    address && !sent_at ? payment(address, baseUrl) : "",
+    returned === 0n ? "" : `<p id="returned">Sent back to you: ${returned} base units</p>`,
+    state !== "made" && !sent_at ? element(payment.record.address, baseUrl) : "",
   ];
   const head = `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
     <script type="module" src="/order.js"></script>`;

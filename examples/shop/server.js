@@ -3,27 +3,24 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createClient, InvalidError } from "executable-address/client";
+import { createClient } from "executable-address/client";
 import { formatUnits } from "executable-address/payment";
-import { WebhookError } from "executable-address/webhook";
-import { openCheckout } from "./checkout.js";
-import { openEvents } from "./events.js";
+import { InvalidError, WebhookError } from "executable-address/shop";
 import { imports, readModule } from "./library.js";
 import { openOrders } from "./orders.js";
 import { orderPage, shopPage } from "./pages.js";
+import { openPayments } from "./payments.js";
 import { settings } from "./settings.js";
 
 const bodyBytesMax = 64 * 1024;
-const { baseUrl, apiKey, chainId, wallet } = settings;
+const { baseUrl, apiKey, chainId } = settings;
 const service = createClient({ baseUrl, apiKey });
 const token = await findToken();
 const ticket = { title: "A ticket", amount: String(25n * 10n ** BigInt(token.decimals)) };
 const price = formatUnits(ticket.amount, token.decimals);
 
 const orders = openOrders(settings.database);
-const terms = { chainId, token: token.address, wallet };
-const checkout = openCheckout({ orders, service, terms });
-const events = openEvents({ orders, service, settings });
+const payments = openPayments({ orders, service, settings, ticket, token: token.address });
 
 const server = createServer((request, response) => {
   answer(request, response).catch((error) => {
@@ -32,15 +29,16 @@ const server = createServer((request, response) => {
     response.writeHead(status, { "content-type": "text/plain" }).end("this did not work\n");
   });
 });
-server.listen(settings.port, "127.0.0.1", async () => {
+await payments.start();
+server.listen(settings.port, "127.0.0.1", () => {
   console.log(`The shop is at http://127.0.0.1:${server.address().port}`);
-  await checkout.resume();
-  await events.start();
 });
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
-    events.stop();
-    server.close(() => orders.close());
+    server.close(async () => {
+      await payments.stop();
+      orders.close();
+    });
     server.closeIdleConnections();
   });
 }
@@ -51,23 +49,26 @@ async function answer(request, response) {
   if (asked === "GET /") return html(response, shopPage({ ...ticket, price, token: token.symbol }));
   if (asked === "POST /orders") return order(request, response);
   if (asked === "POST /webhooks") {
-    // Answered when it is kept: until then the service delivers it again.
-    await events.receive(await bodyOf(request), request.headers);
+    // Answered when it is kept. Until then the service delivers it again.
+    await payments.receive(await bodyOf(request), request.headers);
     return response.writeHead(204).end();
   }
   const [, id] = /^GET \/orders\/([0-9]{1,15})$/.exec(asked) ?? [];
   const found = id && orders.find(Number(id));
   if (found) {
     const nonce = randomBytes(16).toString("base64");
-    return html(response, orderPage({ order: found, baseUrl, imports, nonce }), nonce);
+    const order = { ...found, payment: payments.find(found.id) };
+    return html(response, orderPage({ order, baseUrl, imports, nonce }), nonce);
   }
+  const [, address] = /^GET \/tickets\/(0x[0-9a-fA-F]{40})$/.exec(asked) ?? [];
+  if (address) return response.end(String(payments.ticketsOf(address)));
   return file(pathname, response);
 }
 
 async function order(request, response) {
   const refund = new URLSearchParams(await bodyOf(request)).get("refund") ?? "";
   try {
-    const id = await checkout.order({ ...ticket, refund, seconds: settings.orderSeconds });
+    const id = await payments.order(refund);
     response.writeHead(303, { location: `/orders/${id}` }).end();
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;

@@ -17,6 +17,8 @@ export const settings = {
   rpcs: (env.RPC_URL || demo?.rpcUrl || missing("RPC_URL")).split(","),
   /** Blocks upon a payment before it counts: none on the local chain, which has none to spare. */
   confirmations: Number(env.CONFIRMATIONS || 0),
+  /** The account's reference key; after a rotation the newest, then the older, with commas. */
+  referenceKeys: (env.REFERENCE_KEY || missing("REFERENCE_KEY")).split(","),
   /** Without one, events are only fetched. During a rotation both, with a comma between. */
   webhookSecrets: (env.WEBHOOK_SECRET || "").split(",").filter(Boolean),
   chainId: Number(env.CHAIN_ID || 31337),
@@ -39,6 +41,6 @@ function readDemo(file) {
 }
 
 function missing(name) {
-  console.error(`${name} is not set, and no npm start of the service has left it in .data`);
+  console.error(`${name} is not set: README.md says where it comes from`);
   process.exit(1);
 }

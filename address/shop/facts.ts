@@ -1,0 +1,59 @@
+// What a proved fact does to its order: goods leave once, what went back is booked once.
+
+import type { ProvedEvent } from "../client/webhook.ts";
+import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
+
+export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
+export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
+
+export type FactParts = {
+  readonly store: ShopStore;
+  deliver(order: ShopOrder, fact: Executed): unknown;
+  refund(order: ShopOrder, fact: Recovered): unknown;
+  warn(message: string): void;
+};
+
+/** May be repeated: what was done for a transaction is not done again. */
+export async function applyFact(
+  order: ShopOrder,
+  fact: ProvedEvent,
+  { store, deliver, refund, warn }: FactParts,
+): Promise<void> {
+  const { reference, deliveredFor, returned } = order;
+  const next = { ...order, state: stateAfter(order.state, fact) };
+  if (fact.fact === "executed" && deliveredFor === null) {
+    await deliver(next, fact);
+    next.deliveredFor = fact.transactionHash;
+  }
+  if (fact.fact === "recovered" && !(fact.transactionHash in returned)) {
+    await refund(next, fact);
+    next.returned = { ...returned, [fact.transactionHash]: amountOf(order, fact) };
+  }
+  if (fact.fact === "reverted" && deliveredFor !== null && fact.state !== "executed")
+    warn(`${reference}: the chain took back a payment whose goods have left`);
+  await store.saveOrder(next);
+}
+
+/** An executed order stays so, whatever returns of it later. */
+function stateAfter(state: OrderState, fact: ProvedEvent): OrderState {
+  switch (fact.fact) {
+    case "reverted":
+      return fact.state === "unfunded" || fact.state === "partially_funded" ? "open" : fact.state;
+    case "executed":
+      return "executed";
+    case "funded":
+    case "expired":
+    case "recovered":
+      return state === "executed" ? state : fact.fact;
+    default:
+      return state;
+  }
+}
+
+/** Base units of the order's token. */
+const amountOf = ({ record }: ShopOrder, { recoveries }: Recovered): string =>
+  String(
+    recoveries
+      .filter(({ token }) => addressKey(token) === addressKey(record.intent.token))
+      .reduce((sum, { amount }) => sum + BigInt(amount), 0n),
+  );

@@ -1,0 +1,375 @@
+// The kit on a real chain, with the real service behind it: what strangers, crashes and events that
+// fail can do to a shop. Each store passes the same tests.
+
+import assert from "node:assert/strict";
+import { createHmac, randomBytes } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findReferenceKeys } from "../../service/accounts/reference-keys.ts";
+import { listen } from "../../service/testing/app.ts";
+import { serveWorld } from "../../service/testing/app-on-chain.ts";
+import { createClient, type ServiceEvent } from "../client/client.ts";
+import { proveEvent, WebhookError } from "../client/webhook.ts";
+import { InvalidError } from "../errors.ts";
+import type { Hex } from "../intent/intent.ts";
+import { readStatus } from "../status/status.ts";
+import { openShop, type ShopOptions, type ShopOrder, type ShopStore, sqliteStore } from "./shop.ts";
+
+const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
+const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
+const secret = `whsec_${randomBytes(32).toString("base64")}`;
+
+let served: Awaited<ReturnType<typeof serveWorld>>;
+let service: { baseUrl: string; apiKey: string };
+let referenceKey: string;
+let names = 0;
+
+before(async () => {
+  served = await serveWorld();
+  const { accountId, apiKey } = await served.server.newKey();
+  service = { baseUrl: `http://127.0.0.1:${await listen(served.server)}/v1`, apiKey };
+  [referenceKey] = await findReferenceKeys(served.server.parts.store.db, accountId, Date.now());
+});
+after(() => served.stop());
+
+const newStore = () => sqliteStore(new DatabaseSync(":memory:"));
+const nextName = () => `order-${++names}`;
+
+async function intentFor(amount = "100") {
+  const { token, client, chain } = served.world;
+  const call = { target: token, function: "transfer(address to, uint256 amount)" };
+  return {
+    chainId: chain.chainId,
+    ...{ token, amount },
+    calls: [{ ...call, args: [wallet, amount] }],
+    expirationTimestamp: Number((await client.getBlock()).timestamp) + 3600,
+    recovery: customer,
+  };
+}
+
+/** A shop that writes down what it was asked to do. */
+function newShop(given: Partial<ShopOptions> = {}) {
+  const delivered: string[] = [];
+  const refunded: string[] = [];
+  const warnings: string[] = [];
+  const shop = openShop({
+    store: newStore(),
+    service,
+    referenceKeys: [referenceKey],
+    secrets: [secret],
+    rpcs: [served.world.rpcUrl],
+    confirmations: 0,
+    deliver: ({ reference }) => delivered.push(reference),
+    refund: (_, { recoveries }) => refunded.push(...recoveries.map(({ amount }) => amount)),
+    warn: (message) => warnings.push(message),
+    ...given,
+  });
+  return { shop, delivered, refunded, warnings };
+}
+
+async function eventOf(
+  { record, reference }: Pick<ShopOrder, "record" | "reference">,
+  type: ServiceEvent["type"],
+): Promise<ServiceEvent> {
+  const status = await readStatus(record, { rpc: served.world.rpcUrl });
+  const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
+  return {
+    id: `evt_${randomBytes(8).toString("hex")}`,
+    type,
+    version: 1,
+    timestamp: new Date().toISOString(),
+    data: {
+      address: record.address,
+      reference,
+      createdBy: "api_key",
+      sequence: 1,
+      recordUrl: `${service.baseUrl}/address/${record.address}`,
+      transactionHash: place?.transactionHash ?? null,
+      status,
+      recoveriesOmitted: 0,
+    },
+  };
+}
+
+/** As the service sends it. */
+async function deliverTo({ shop }: { shop: ReturnType<typeof openShop> }, event: ServiceEvent) {
+  const body = JSON.stringify(event);
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.slice(6), "base64");
+  const content = `${event.id}.${timestamp}.${body}`;
+  const signature = `v1,${createHmac("sha256", key).update(content).digest("base64")}`;
+  const headers = { "webhook-id": event.id, "webhook-timestamp": timestamp };
+  await shop.receive(body, { ...headers, "webhook-signature": signature });
+}
+
+async function paidOrder(shop: ReturnType<typeof openShop>, more = 0n) {
+  const order = await shop.order(nextName(), await intentFor());
+  await served.world.pay(order.record.address, 100n + more);
+  await served.world.execute(order.record);
+  return order;
+}
+
+async function until(what: string, isTrue: () => boolean | Promise<boolean>) {
+  for (let tries = 0; tries < 400; tries++) {
+    if (await isTrue()) return;
+    await sleep(25);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+describe("order", () => {
+  test("InvalidError for a faulty intent, and for the reference of another order", async () => {
+    const { shop } = newShop();
+    const intent = await intentFor();
+    await assert.rejects(shop.order(nextName(), { ...intent, recovery: "0x12" }), InvalidError);
+    const name = nextName();
+    await shop.order(name, intent);
+    await assert.rejects(shop.order(name, { ...intent, recovery: wallet }), /reference/);
+  });
+
+  test("a double click and a shop that crashed before the answer make one address", async () => {
+    const store = newStore();
+    const name = nextName();
+    const intent = await intentFor();
+    const dead = newShop({
+      store,
+      service: { ...service, baseUrl: "http://127.0.0.1:9/v1", retriesMax: 0 },
+    });
+    await assert.rejects(dead.shop.order(name, intent), /NetworkError|reach|connect/i);
+    assert.equal((await store.findMade()).length, 1);
+    const { shop } = newShop({ store });
+    const later = { ...intent, expirationTimestamp: intent.expirationTimestamp + 5 };
+    const made = await Promise.all([shop.order(name, later), shop.order(name, intent)]);
+    assert.equal(made[0]!.record.address, made[1]!.record.address);
+    assert.equal(made[0]!.state, "open");
+    assert.deepEqual(await store.findMade(), []);
+  });
+
+  test("a shop that lost its database finds the order again, proved by the key", async () => {
+    const name = nextName();
+    const intent = await intentFor();
+    const { record } = await newShop().shop.order(name, intent);
+    const again = { ...intent, expirationTimestamp: intent.expirationTimestamp + 9 };
+    const plain = createClient(service).create(again, { reference: name });
+    await assert.rejects(plain, /reference_in_use/, "as a shop without the kit");
+    const found = await newShop().shop.order(name, again);
+    assert.deepEqual([found.record, found.isRestored], [record, true]);
+    const other = newShop().shop.order(name, { ...again, recovery: wallet });
+    await assert.rejects(other, /reference/);
+    const stranger = newShop({ referenceKeys: [`svc_ref_${"0".repeat(64)}`] });
+    await assert.rejects(stranger.shop.order(name, again), InvalidError);
+  });
+
+  test("restore reads every order back, and none that the key does not prove", async () => {
+    const name = nextName();
+    const { record } = await newShop().shop.order(name, await intentFor());
+    const forged = nextName();
+    const salted = { ...(await intentFor()), salt: `0x${"77".repeat(32)}` as Hex };
+    await createClient(service).create(salted, { reference: forged });
+    const store = newStore();
+    const found = await newShop({ store }).shop.restore();
+    assert.ok(found.some(({ reference }) => reference === name));
+    assert.ok(!found.some(({ reference }) => reference === forged));
+    assert.deepEqual((await store.findByReference(name))?.record, record);
+    assert.deepEqual(await newShop({ store }).shop.restore(), []);
+  });
+});
+
+describe("receive", () => {
+  test("WebhookError for what is not signed, and nothing is kept", async () => {
+    const store = newStore();
+    const { shop } = newShop({ store });
+    await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
+    assert.deepEqual(await store.dueEvents(Date.now(), 10), []);
+  });
+
+  test("goods leave once for a proved payment, whatever is repeated", async () => {
+    const world = newShop();
+    const order = await paidOrder(world.shop);
+    const event = await eventOf(order, "address.executed");
+    await deliverTo(world, event);
+    await until("goods", () => world.delivered.length > 0);
+    await deliverTo(world, event);
+    await deliverTo(world, { ...event, id: "evt_twin" });
+    await deliverTo(world, await eventOf(order, "address.executed"));
+    await world.shop.stop();
+    assert.deepEqual(world.delivered, [order.reference]);
+  });
+
+  test("no goods for a lie that is properly signed; a person hears of it", async () => {
+    const world = newShop();
+    const paid = await paidOrder(world.shop);
+    const unpaid = await world.shop.order(nextName(), await intentFor());
+    const lie = structuredClone(await eventOf(paid, "address.executed"));
+    lie.data.address = unpaid.record.address;
+    lie.data.status.address = unpaid.record.address;
+    await deliverTo(world, lie);
+    await until("the warning", () => world.warnings.length > 0);
+    assert.match(world.warnings[0]!, /is refused/);
+    assert.deepEqual(world.delivered, []);
+  });
+
+  test("what came back is booked once for each transaction", async () => {
+    const store = newStore();
+    const world = newShop({ store });
+    const order = await paidOrder(world.shop, 7n);
+    await served.world.recover(order.record, [served.world.token]);
+    const recovered = await eventOf(order, "address.recovered");
+    await deliverTo(world, recovered);
+    await deliverTo(world, { ...recovered, id: "evt_recovered_twin" });
+    await until("the refund", () => world.refunded.length > 0);
+    await deliverTo(world, await eventOf(order, "address.executed"));
+    await until("goods", () => world.delivered.length > 0);
+    await world.shop.stop();
+    assert.deepEqual(world.refunded, ["7"]);
+    const kept = await store.findByReference(order.reference);
+    assert.deepEqual([kept?.state, Object.values(kept!.returned)], ["executed", ["7"]]);
+  });
+
+  test("answers before the work is done, which no slow delivery delays", async () => {
+    let open = () => {};
+    const isOpen = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const delivered: string[] = [];
+    const world = newShop({
+      async deliver({ reference }) {
+        await isOpen;
+        delivered.push(reference);
+      },
+    });
+    const order = await paidOrder(world.shop);
+    const event = await eventOf(order, "address.executed");
+    for (let i = 0; i < 20; i++) await deliverTo(world, { ...event, id: `evt_${i}` });
+    assert.deepEqual(delivered, []);
+    open();
+    await until("goods", () => delivered.length > 0);
+    await world.shop.stop();
+    assert.deepEqual(delivered, [order.reference]);
+  });
+
+  test("an order that the store lost is found by its event, and says so to deliver", async () => {
+    const order = await paidOrder(newShop().shop);
+    const orders: ShopOrder[] = [];
+    const world = newShop({ deliver: (each) => orders.push(each) });
+    await deliverTo(world, await eventOf(order, "address.executed"));
+    await until("goods", () => orders.length > 0);
+    assert.equal(orders[0]!.isRestored, true);
+    const { shop } = newShop({ isOurs: (reference) => reference !== order.reference });
+    const names = (await shop.restore()).map(({ reference }) => reference);
+    assert.ok(names.length > 0 && !names.includes(order.reference));
+    assert.equal(orders[0]!.record.address, order.record.address);
+  });
+});
+
+describe("events that fail", () => {
+  /** Orders whose event cannot be worked off, each in a way of its own. */
+  async function poison(shop: ReturnType<typeof openShop>): Promise<ServiceEvent[]> {
+    const [failing, hanging, executed, early, broken] = [
+      await paidOrder(shop),
+      await paidOrder(shop),
+      await paidOrder(shop),
+      await shop.order(nextName(), await intentFor()),
+      await paidOrder(shop),
+    ];
+    failures.add(failing.reference);
+    hangs.add(hanging.reference);
+    const outdated = await eventOf(executed, "address.expired");
+    const future = await eventOf(early, "address.funded");
+    future.data.status.block.number += 1_000_000;
+    const unreadable = await eventOf(broken, "address.executed");
+    (unreadable as { type: string }).type = "address.unheard_of";
+    return [
+      await eventOf(failing, "address.executed"),
+      await eventOf(hanging, "address.executed"),
+      ...[outdated, future, unreadable],
+    ];
+  }
+  const failures = new Set<string>();
+  const hangs = new Set<string>();
+  const deliverBadly = (delivered: string[]) => async (order: ShopOrder) => {
+    if (failures.has(order.reference)) throw new Error("the warehouse is shut");
+    if (hangs.has(order.reference)) await new Promise(() => {});
+    delivered.push(order.reference);
+  };
+
+  test("none stops the one behind it; a shop that works in order stops at the first", async () => {
+    const delivered: string[] = [];
+    const store = newStore();
+    const world = newShop({ store, deliver: deliverBadly(delivered), patienceMs: 2000 });
+    const poisons = await poison(world.shop);
+    const good = await paidOrder(world.shop);
+    const events = [...poisons, await eventOf(good, "address.executed")];
+    for (const event of events) await deliverTo(world, event);
+    await until("goods behind them", () => delivered.includes(good.reference));
+
+    const naive: string[] = [];
+    const takeInOrder = async () => {
+      for (const event of events) {
+        const order = (await store.findByAddress(event.data.address))!;
+        const options = { rpcs: [served.world.rpcUrl], confirmations: 0 };
+        const { fact } = await proveEvent(event, order.record, options);
+        if (fact === "executed") await deliverBadly(naive)(order);
+      }
+    };
+    await assert.rejects(takeInOrder());
+    assert.deepEqual(naive, []);
+  });
+
+  test("what failed is tried again, and then it is done", async () => {
+    const store = newStore();
+    let isShut = true;
+    const delivered: string[] = [];
+    const world = newShop({
+      store,
+      deliver({ reference }) {
+        if (isShut) throw new Error("shut");
+        delivered.push(reference);
+      },
+    });
+    const order = await paidOrder(world.shop);
+    const event = await eventOf(order, "address.executed");
+    await deliverTo(world, event);
+    await until(
+      "a delay",
+      async () => (await store.dueEvents(Date.now() + 5000, 1))[0]?.attempts === 1,
+    );
+    isShut = false;
+    await store.delayEvent(event.id, 1, 0);
+    await deliverTo(world, event);
+    await until("goods", () => delivered.length > 0);
+    assert.deepEqual(delivered, [order.reference]);
+  });
+});
+
+describe("start", () => {
+  test("fetches what was missed and moves the cursor with it, in one commit", async () => {
+    const kept: [number, string | undefined][] = [];
+    const inner = newStore();
+    const store: ShopStore = {
+      ...inner,
+      keepEvents(events, cursor) {
+        kept.push([events.length, cursor]);
+        return inner.keepEvents(events, cursor);
+      },
+    };
+    const { shop, warnings } = newShop({ store });
+    await shop.start();
+    await shop.stop();
+    assert.equal(kept.length, 1);
+    assert.equal(await store.cursor(), kept[0]![1]);
+    assert.deepEqual(warnings, []);
+  });
+
+  test("keeps all events and their cursor, or neither", async () => {
+    const db = new DatabaseSync(":memory:");
+    const store = sqliteStore(db);
+    db.exec(
+      "create trigger no_cursor before insert on shop_cursor begin select raise(abort, 'x'); end",
+    );
+    const event = { id: "evt_1", data: { address: wallet } } as ServiceEvent;
+    assert.throws(() => void store.keepEvents([event], "7"));
+    assert.deepEqual(await store.dueEvents(Date.now(), 10), []);
+  });
+});

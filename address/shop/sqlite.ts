@@ -1,0 +1,79 @@
+// A shop's memory in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
+// better-sqlite3 or Bun. It may be the database that has the shop's other tables.
+
+import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
+
+/** The part of a database that is used; those of Node, better-sqlite3 and Bun have it. */
+export type SqliteDatabase = {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    run(...values: (string | number)[]): unknown;
+    get(...values: (string | number)[]): unknown;
+    all(...values: (string | number)[]): unknown[];
+  };
+};
+
+const tables = `
+  create table if not exists shop_orders (
+    reference text primary key, address text not null unique, state text not null,
+    body text not null) strict;
+  create table if not exists shop_events (
+    id text primary key, body text, attempts integer not null, due_at integer) strict;
+  create index if not exists shop_events_due on shop_events (due_at) where due_at is not null;
+  create table if not exists shop_cursor (
+    one integer primary key check (one = 1), cursor text not null) strict;
+`;
+
+/** Makes its three tables where they are not there, and has each commit reach the disk. */
+export function sqliteStore(db: SqliteDatabase): ShopStore {
+  db.exec("pragma journal_mode = wal; pragma synchronous = full;");
+  db.exec(tables);
+  const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
+  const statement = {
+    save: db.prepare("insert or replace into shop_orders values (?, ?, ?, ?)"),
+    byAddress: orderBy("address"),
+    byReference: orderBy("reference"),
+    byState: orderBy("state"),
+    keep: db.prepare("insert or ignore into shop_events values (?, ?, 0, 0)"),
+    due: db.prepare(`select body, attempts from shop_events
+      where due_at <= ? order by due_at, rowid limit ?`),
+    delay: db.prepare("update shop_events set attempts = ?, due_at = ? where id = ?"),
+    end: db.prepare("update shop_events set body = null, due_at = null where id = ?"),
+    cursor: db.prepare("select cursor from shop_cursor"),
+    move: db.prepare("insert or replace into shop_cursor values (1, ?)"),
+  };
+  return {
+    saveOrder(order) {
+      const { reference, record, state } = order;
+      statement.save.run(reference, addressKey(record.address), state, JSON.stringify(order));
+    },
+    findByAddress: (address) => orderOf(statement.byAddress.get(addressKey(address))),
+    findByReference: (reference) => orderOf(statement.byReference.get(reference)),
+    findMade: () => statement.byState.all("made").flatMap((row) => orderOf(row) ?? []),
+    keepEvents(events, cursor) {
+      db.exec("begin immediate");
+      try {
+        for (const event of events) statement.keep.run(event.id, JSON.stringify(event));
+        if (cursor !== undefined) statement.move.run(cursor);
+        db.exec("commit");
+      } catch (error) {
+        db.exec("rollback");
+        throw error;
+      }
+    },
+    cursor: () => (statement.cursor.get() as { cursor: string } | undefined)?.cursor,
+    dueEvents: (nowMs, limit) => statement.due.all(nowMs, limit).map(keptOf),
+    delayEvent: (id, attempts, dueAtMs) => void statement.delay.run(attempts, dueAtMs, id),
+    endEvent: (id) => void statement.end.run(id),
+  };
+}
+
+function orderOf(row: unknown): ShopOrder | undefined {
+  const found = row as { body: string } | null | undefined;
+  return found ? (JSON.parse(found.body) as ShopOrder) : undefined;
+}
+
+function keptOf(row: unknown): KeptEvent {
+  const { body, attempts } = row as { body: string; attempts: number };
+  return { event: JSON.parse(body), attempts };
+}

@@ -1,0 +1,58 @@
+// How the shop is paid: the kit with the shop's own words for goods and refunds.
+
+import { parseAddress } from "executable-address";
+import { openShop, sqliteStore } from "executable-address/shop";
+
+const referenceOf = (id) => `order-${id}`;
+const idOf = (reference) => Number(/^order-([1-9][0-9]{0,14})$/.exec(reference)?.[1] ?? 0);
+
+/** @param ticket what is sold: its title, and its price in base units of `token` */
+export function openPayments({ orders, service, settings, ticket, token }) {
+  const { chainId, wallet, orderSeconds } = settings;
+  const { webhookSecrets: secrets, rpcs, confirmations, reconcileMs, referenceKeys } = settings;
+  const store = sqliteStore(orders.db);
+  const shop = openShop({
+    ...{ store, service, secrets, referenceKeys, rpcs, confirmations, reconcileMs },
+    isOurs: (reference) => idOf(reference) > 0,
+    deliver({ reference }, { transactionHash }) {
+      const id = idOf(reference);
+      orders.addAgain(id, ticket.title);
+      if (orders.sendTicket(id, transactionHash)) console.log(`order ${id} is paid`);
+    },
+    refund({ reference }, { recoveries }) {
+      for (const { amount } of recoveries) console.log(`${reference}: ${amount} went back`);
+    },
+  });
+
+  return {
+    receive: shop.receive,
+    stop: shop.stop,
+    /**
+     * @param refund the address to which what is too much, too little or too late goes back
+     * @returns the number of the order
+     * @throws {InvalidError} where `refund` is no address
+     */
+    async order(refund) {
+      const recovery = parseAddress(refund);
+      const id = orders.add(ticket.title);
+      const pay = "transfer(address to, uint256 amount)";
+      await shop.order(referenceOf(id), {
+        ...{ chainId, token, amount: ticket.amount, recovery },
+        calls: [{ target: token, function: pay, args: [wallet, ticket.amount] }],
+        expirationTimestamp: Math.floor(Date.now() / 1000) + orderSeconds,
+      });
+      return id;
+    },
+    /** An order's payment, or undefined while its address is not made. */
+    find: (id) => store.findByReference(referenceOf(id)),
+    /** How many tickets left for the order that is paid at `address`. */
+    ticketsOf: (address) => orders.ticketsOf(idOf(store.findByAddress(address)?.reference ?? "")),
+    /** Where the database is new, the orders are read back first: their numbers are taken. */
+    async start() {
+      if (store.cursor() === undefined)
+        for (const { reference } of await shop.restore())
+          orders.addAgain(idOf(reference), ticket.title);
+      shop.start();
+    },
+  };
+}
