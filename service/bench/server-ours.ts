@@ -15,8 +15,8 @@ import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openDesk } from "../executor/desk/desk.ts";
 import { buildApp } from "../http/app.ts";
+import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
-import { defaultLimits } from "../http/parts.ts";
 import { openStore } from "../store/open.ts";
 import { intentOf, token } from "./intents.ts";
 

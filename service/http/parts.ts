@@ -6,11 +6,12 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { Labels } from "./dashboard/preview/labels.ts";
 import type { WalletConnect } from "./dashboard/walletconnect.ts";
-import { connectionsAllowed } from "./load/sockets.ts";
+import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
-import type { EventLimits } from "./status/events-limits.ts";
+
+/** What the operator calls contracts: by chain id, then by address in lower case. */
+export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
 
 export type Parts = {
   store: Store;
@@ -27,7 +28,7 @@ export type Parts = {
   docsUrl?: string | undefined;
   /** For wallets on other devices; without it, nothing of it is served or allowed. */
   walletConnect?: WalletConnect | undefined;
-  /** What the operator calls contracts, where payers read it. */
+  /** Shown to payers. */
   labels: Labels;
   /** Where webhooks may go; `any` for development. */
   webhookTargets?: "public" | "any";
@@ -67,35 +68,4 @@ type GasSpent = {
   wei: string;
   clientIdWei: string;
   failedTipsWei: string;
-};
-
-export type Limits = {
-  /** Of `expirationTimestamp`, ahead of now. */
-  expirySecondsMin: number;
-  expirySecondsMax: number;
-  /** Requests of a kind under way at once; one more is refused with 503 at once. */
-  createsInFlightMax: number;
-  lookupsInFlightMax: number;
-  /** Creates of one account; 0 for no bound. */
-  addressesPerAccountDay: number;
-  /** Of simulations, asked of the endpoints of one chain; of all servers on one PostgreSQL. */
-  simulationCallsPerMinute: number;
-  /** From a connection's first byte, or the request before, to the end of a request's head. */
-  headersMsMax: number;
-  /** Open at once, idle ones included; above it the longest idle one is closed. */
-  connectionsMax: number;
-  /** Of verified answers kept for look-ups. */
-  lookupCacheBytesMax: number;
-};
-
-export const defaultLimits: Limits = {
-  expirySecondsMin: 5 * 60,
-  expirySecondsMax: 366 * 24 * 60 * 60,
-  createsInFlightMax: 1024,
-  lookupsInFlightMax: 4096,
-  addressesPerAccountDay: 0,
-  simulationCallsPerMinute: 3_000,
-  headersMsMax: 10_000,
-  connectionsMax: connectionsAllowed(),
-  lookupCacheBytesMax: 32 * 2 ** 20,
 };

@@ -17,8 +17,9 @@ import type { Chains } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openDesk } from "../executor/desk/desk.ts";
 import { buildApp } from "../http/app.ts";
+import { defaultLimits, type Limits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
-import { defaultLimits, type Limits, type Parts } from "../http/parts.ts";
+import type { Parts } from "../http/parts.ts";
 import { openStore } from "../store/open.ts";
 
 export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";

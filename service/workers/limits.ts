@@ -5,8 +5,12 @@
 // shared limiter.
 
 import type { Config } from "../config.ts";
-import { defaultLimits, type Limits } from "../http/parts.ts";
-import { defaultEventLimits, type EventLimits } from "../http/status/events-limits.ts";
+import {
+  defaultEventLimits,
+  defaultLimits,
+  type EventLimits,
+  type Limits,
+} from "../http/limits.ts";
 
 export function limitsOf({ connectionsMax, ...limits }: Config): Limits {
   return {

@@ -9,9 +9,6 @@ import { networkOf } from "../../accounts/attempts.ts";
 /** A client that holds a larger share of all connections loses its own waiting ones first. */
 const share = 1 / 8;
 
-/** Open files kept for databases, chains, logs and Node itself. */
-const filesReserved = 256;
-
 /**
  * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where
  * more come at once their clients try again only a second later: with Node's 511 a burst of
@@ -25,15 +22,6 @@ export const connectionsWaitingMax = 4_096;
  * 10 s. No browser and no common proxy sends one before the last was answered.
  */
 const queuedMax = 16;
-
-type Report = { userLimits: { open_files: { soft: number | string } } };
-
-/** As many connections as this process may hold, by its limit of open files. */
-export function connectionsAllowed(): number {
-  const { soft } = (process.report.getReport() as Report).userLimits.open_files;
-  const files = typeof soft === "number" ? soft : 20_000;
-  return Math.max(64, Math.min(files - filesReserved, 20_000));
-}
 
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 

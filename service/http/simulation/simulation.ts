@@ -6,10 +6,11 @@ import type { Limiter, Policy } from "../../accounts/limits.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
+import type { Limits } from "../limits.ts";
 import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import { addressOf } from "../lookup/lookup.ts";
-import type { Limits, Parts } from "../parts.ts";
+import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
 

@@ -9,7 +9,7 @@ import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
 import { withTrace } from "../../trace/trace.ts";
-import { defaultEventLimits, type EventLimits } from "./events-limits.ts";
+import { defaultEventLimits, type EventLimits } from "../limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
 import type { Statuses } from "./source.ts";
 

@@ -5,11 +5,11 @@ import type { ServerResponse } from "node:http";
 import { Gauge } from "prom-client";
 import { networkOf } from "../../accounts/attempts.ts";
 import { Refusal } from "../errors.ts";
+import { within } from "../limits.ts";
 import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { openEventHub } from "./events-hub.ts";
-import { within } from "./events-limits.ts";
 import type { Statuses } from "./source.ts";
 
 /** How long a client waits before it comes back, when the connection was lost. */

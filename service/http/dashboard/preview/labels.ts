@@ -6,9 +6,7 @@ import type { Hex, Intent } from "executable-address";
 import { InvalidError, parseAddress } from "executable-address";
 import { z } from "zod";
 import { isPlainName } from "../../../accounts/names.ts";
-
-/** By chain id, then by address in lower case. */
-export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
+import type { Labels } from "../../parts.ts";
 
 /** The file is not what it should be; the message is one sentence for the operator. */
 class LabelsError extends Error {
