@@ -60,7 +60,8 @@ export function verifyAddressProof(
     throw invalidProof("execution: expected one exactly where the address was executed");
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;
-  const execution = proveExecution(record, evidence, find(claimed.block), options);
+  const top = evidence?.headers?.length > 1 ? proof.block : claimed.block;
+  const execution = proveExecution(record, evidence, find(top), options);
   for (const name of ["transactionHash", "held", "left", "block"] as const)
     compare(`execution.${name}`, claimed[name], execution[name]);
   return { ...found, execution };

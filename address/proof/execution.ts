@@ -3,6 +3,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
+import { transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { decodeFactoryEvent } from "../status/factory-event.ts";
@@ -35,8 +36,21 @@ type ProvedTransaction = {
   readonly depth: number;
 };
 
-/** `held` and `left`: the vault's balance of the intent's token before and after its calls. */
-export type ProvedExecution = ProvedTransaction & { readonly held: string; readonly left: string };
+/**
+ * `held` and `left`: the vault's balance of the intent's token before and after its calls. `moved`:
+ * each transfer away from the vault that a token told of in that transaction; native coin leaves no
+ * log, and a token may tell what it likes.
+ */
+export type ProvedExecution = ProvedTransaction & {
+  readonly held: string;
+  readonly left: string;
+  readonly moved: readonly (TokenAmount & { readonly to: Hex })[];
+};
+
+/** Amounts of the intent's token that a transaction brought to the vault, and from whom. */
+export type ProvedPayment = ProvedTransaction & {
+  readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
+};
 
 /** Amounts in base units that went to the intent's `recovery`; the zero address is native coin. */
 export type ProvedRecovery = ProvedTransaction & { readonly recoveries: readonly TokenAmount[] };
@@ -52,12 +66,36 @@ export function proveExecution(
   block: TrustedBlock,
   options: ProofOptions = {},
 ): ProvedExecution {
-  const { events, intent, ...place } = proveEvents(record, proof, block, options);
+  const { events, intent, logs, ...place } = proveEvents(record, proof, block, options);
   const [execution, more] = events.filter((event) => event.name === "Executed");
   if (!execution || more || execution.token !== intent.token.toLowerCase())
     throw invalidProof("receipt: the factory tells of no execution of this address in it");
-  return { ...place, held: String(execution.held), left: String(execution.left) };
+  const moved = transfersIn(logs)
+    .filter(({ from }) => isSame(from, record.address))
+    .map(({ token, to, amount }) => ({ token, to, amount }));
+  return { ...place, held: String(execution.held), left: String(execution.left), moved };
 }
+
+/**
+ * What one transaction paid to `record`, as the intent's token tells.
+ *
+ * @throws as `proveOutcome`
+ */
+export function provePayment(
+  record: AddressRecord,
+  proof: TransactionProof,
+  block: TrustedBlock,
+  options: ProofOptions = {},
+): ProvedPayment {
+  const { logs, events: _, intent, ...place } = proveEvents(record, proof, block, options);
+  const payments = transfersIn(logs)
+    .filter(({ token, to }) => isSame(token, intent.token) && isSame(to, record.address))
+    .map(({ from, amount }) => ({ from, amount }));
+  if (payments.length === 0) throw invalidProof("receipt: no payment to this address in it");
+  return { ...place, payments };
+}
+
+const isSame = (a: Hex, b: Hex) => a.toLowerCase() === b.toLowerCase();
 
 /**
  * What one transaction returned of `record`.
@@ -70,7 +108,7 @@ export function proveRecovery(
   block: TrustedBlock,
   options: ProofOptions = {},
 ): ProvedRecovery {
-  const { events, intent: _, ...place } = proveEvents(record, proof, block, options);
+  const { events, intent: _, logs: __, ...place } = proveEvents(record, proof, block, options);
   const recoveries = events.flatMap((event) =>
     event.name === "Recovered"
       ? [{ token: parseAddress(event.token), amount: String(event.amount) }]
@@ -103,6 +141,7 @@ function proveEvents(
   const { number, hash, timestamp } = header;
   return {
     intent,
+    logs,
     events: logs.flatMap((log) => ofVault(log, factory, address)),
     transactionHash: toHex(keccak(transaction)),
     block: { number, hash, timestamp },
@@ -135,4 +174,20 @@ function ofVault({ address, topics, data }: Log, factory: Hex, vault: Hex) {
     if (error instanceof StatusError) return [];
     throw error;
   }
+}
+
+/** The transfers of ERC-20 tokens that `logs` tell of; an ERC-721's have no data. */
+function transfersIn(logs: readonly Log[]) {
+  return logs.flatMap(({ address, topics, data }) =>
+    topics.length === 3 && topics[0] === transferTopic && data.length === 66
+      ? [
+          {
+            token: parseAddress(address),
+            from: parseAddress(`0x${topics[1]!.slice(26)}`),
+            to: parseAddress(`0x${topics[2]!.slice(26)}`),
+            amount: String(BigInt(data)),
+          },
+        ]
+      : [],
+  );
 }

@@ -68,7 +68,7 @@ export async function findExecution(
   const wanted = { name: "Executed", prove: proveExecution } as const;
   const found = await findEvents(record, agreed, options, wanted);
   if (!found) throw new ProofError("unproved", `no node knows when ${record.address} executed`);
-  const { depth: _, ...execution } = found;
+  const { depth: _, moved: __, ...execution } = found;
   return execution;
 }
 

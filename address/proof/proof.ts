@@ -7,8 +7,10 @@ export { askEvents, askOutcome } from "./build/ask.ts";
 export { ProofError, type ProofErrorCode } from "./error.ts";
 export {
   type ProvedExecution,
+  type ProvedPayment,
   type ProvedRecovery,
   proveExecution,
+  provePayment,
   proveRecovery,
   type TransactionProof,
 } from "./execution.ts";
@@ -20,3 +22,12 @@ export {
   proveOutcome,
   type TrustedBlock,
 } from "./outcome.ts";
+export type { PaymentProof } from "./payments.ts";
+export {
+  agreeOnReceipt,
+  makeReceipt,
+  type ProvedReceipt,
+  receiptFormat,
+  type SavedReceipt,
+  verifyReceipt,
+} from "./saved-receipt.ts";

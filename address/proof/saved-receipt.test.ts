@@ -1,0 +1,211 @@
+// spec/receipt-vectors.json: receipts as they are kept, true and tampered with. The library and the
+// scripts of docs/receipt, which know nothing of it, accept and refuse the same.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { startWorld } from "../../service/testing/chain/world.ts";
+import { toHex } from "../abi/hex.ts";
+import { factoryAddress, initCodePrefix } from "../deployment.ts";
+import { keccakOf } from "../keccak/keccak.ts";
+import { executedTopic } from "../status/factory-event.ts";
+import { httpRpc } from "../status/rpc.ts";
+import { headersOf, type Json } from "./build/fields.ts";
+import { agreeOnReceipt, makeReceipt, type SavedReceipt, verifyReceipt } from "./proof.ts";
+import { vaultCodeHashes } from "./vault-code.ts";
+
+const file = new URL("../../spec/receipt-vectors.json", import.meta.url);
+const scripts = new URL("../../docs/receipt/", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "receipts-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** `says` is in the reason for which `value` at `path` of a receipt is refused. */
+type Tampered = { of: number; path: (string | number)[]; value: unknown; says: string };
+type Vectors = { receipts: SavedReceipt[]; tampered: Tampered[] };
+
+if (process.env.UPDATE_VECTORS) writeFileSync(file, `${JSON.stringify(await make(), null, 1)}\n`);
+const { receipts, tampered } = JSON.parse(readFileSync(file, "utf8")) as Vectors;
+
+async function make(): Promise<Vectors> {
+  const world = await startWorld(undefined, "prague");
+  const [executed, late] = [await world.newRecord(), await world.newRecord()];
+  await world.pay(executed.address, 130n);
+  await world.execute(executed);
+  await world.mine(3);
+  await world.mineAt(late.intent.expirationTimestamp + 1);
+  const options = { rpcs: [world.rpcUrl] };
+  const receipts = [await makeReceipt(executed, options), await makeReceipt(late, options)];
+  // The same with the headers from the execution's block to the newest.
+  const deep = structuredClone(receipts[0]!) as { proof: { execution: { proof: object } } };
+  const { number } = receipts[0]!.proof.execution!.block;
+  const rpc = httpRpc(world.rpcUrl);
+  const headers: string[] = [];
+  for (let at = number; at <= receipts[0]!.proof.block.number; at++) {
+    const block = await rpc("eth_getBlockByNumber", [`0x${at.toString(16)}`, false]);
+    headers.push(headerOf(block as Json));
+  }
+  deep.proof.execution.proof = { ...deep.proof.execution.proof, headers };
+  receipts.push(deep as unknown as SavedReceipt);
+  await world.stop();
+  const [first] = receipts as [SavedReceipt];
+  const flip = (text: string) => text.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+  const { header, account } = first.proof.proof;
+  const evidence = first.proof.execution!.proof;
+  const tampered: Tampered[] = [
+    { of: 0, path: ["format"], value: "other/1", says: "format" },
+    { of: 0, path: ["record", "address"], value: late.address, says: "address" },
+    { of: 0, path: ["record", "intent", "amount"], value: "99", says: "terms" },
+    { of: 0, path: ["record", "terms"], value: flip(first.record.terms), says: "terms" },
+    { of: 0, path: ["proof", "outcome"], value: "closed", says: "outcome" },
+    { of: 1, path: ["proof", "outcome"], value: "open", says: "outcome" },
+    { of: 0, path: ["proof", "chainId"], value: 1, says: "chainId" },
+    { of: 0, path: ["proof", "block", "number"], value: 1, says: "block" },
+    { of: 0, path: ["proof", "block", "hash"], value: `0x${"ab".repeat(32)}`, says: "header" },
+    { of: 0, path: ["proof", "proof", "header"], value: flip(header), says: "header" },
+    { of: 0, path: ["proof", "proof", "account", 0], value: flip(account[0]!), says: "trie" },
+    { of: 0, path: ["proof", "proof", "account"], value: account.slice(0, -1), says: "trie" },
+    { of: 0, path: ["proof", "execution"], value: null, says: "execution" },
+    { of: 0, path: ["proof", "execution", "held"], value: "131", says: "execution.held" },
+    { of: 0, path: ["proof", "execution", "left"], value: "0", says: "execution.left" },
+    {
+      of: 0,
+      path: ["proof", "execution", "transactionHash"],
+      value: `0x${"ab".repeat(32)}`,
+      says: "execution.transactionHash",
+    },
+    {
+      of: 0,
+      path: ["proof", "execution", "proof", "receipt", 0],
+      value: flip(evidence.receipt[0]!),
+      says: "trie",
+    },
+    { of: 0, path: ["payments", 0, "payments", 0, "amount"], value: "131", says: "payments" },
+    { of: 0, path: ["payments", 0, "payments", 0, "from"], value: late.address, says: "payments" },
+    { of: 0, path: ["payments", 0, "transactionHash"], value: header, says: "payments" },
+    { of: 0, path: ["payments"], value: [{}], says: "block" },
+    { of: 2, path: ["proof", "execution", "proof", "headers", 0], value: header, says: "header" },
+  ];
+  return { receipts, tampered };
+}
+
+function headerOf(block: Json): string {
+  const keccak = keccakOf({});
+  for (const header of headersOf(block))
+    if (toHex(keccak(header)) === block.hash) return toHex(header);
+  throw new Error("a header that is not hashed as it should be");
+}
+
+function changed({ of, path, value }: Tampered): SavedReceipt {
+  const copy = structuredClone(receipts[of]) as unknown as Record<string | number, unknown>;
+  let at = copy;
+  for (const step of path.slice(0, -1)) at = at[step] as typeof at;
+  at[path.at(-1)!] = value;
+  return copy as unknown as SavedReceipt;
+}
+
+const messageOf = (receipt: unknown) => {
+  try {
+    verifyReceipt(receipt, "its own");
+    return "accepted";
+  } catch (error) {
+    const { issues, message } = error as { issues?: object[]; message: string };
+    return issues ? JSON.stringify(issues) : message;
+  }
+};
+
+describe("spec/receipt-vectors.json", () => {
+  for (const each of tampered)
+    test(`refused for its ${each.says}: another ${each.path.join(".")}`, () => {
+      const message = messageOf(changed(each));
+      assert.ok(message !== "accepted" && message.includes(each.says), message);
+    });
+
+  test("refused with blocks that are not among those trusted", () => {
+    const [{ proof }] = receipts as [SavedReceipt];
+    for (const hashes of [[], [proof.block.hash], [proof.execution!.block.hash]])
+      assert.throws(() => verifyReceipt(receipts[0], hashes), { code: "invalid_proof" });
+  });
+
+  test("who paid, what was moved and which blocks it rests on", () => {
+    const found = verifyReceipt(receipts[0], "its own");
+    assert.equal(found.outcome, "executed");
+    assert.deepEqual(
+      found.payments.flatMap(({ payments }) => payments.map(({ amount }) => amount)),
+      ["130"],
+    );
+    const { token, args } = { ...found.record.intent, args: found.record.intent.calls[0]!.args };
+    assert.deepEqual(found.execution?.moved, [{ token, to: args[0], amount: args[1] }]);
+    assert.equal(found.blocks.length, 3);
+    const hashes = found.blocks.map(({ hash }) => hash);
+    assert.equal(verifyReceipt(receipts[0], hashes).outcome, "executed");
+    assert.equal(verifyReceipt(receipts[1], "its own").outcome, "never");
+  });
+
+  test("headers from the execution's block up to a trusted one say how deep it is", () => {
+    const { proof, payments } = receipts[2]!;
+    const { execution, block } = proof;
+    // The last of the headers is the outcome's block, so the execution's own need not be trusted.
+    const found = verifyReceipt(receipts[2], [block.hash, payments[0]!.block.hash]);
+    assert.equal(found.execution?.depth, block.number - execution!.block.number);
+    assert.ok(found.execution.depth > 1);
+  });
+});
+
+test("agreeOnReceipt: nodes that have other blocks, and those that have these", async () => {
+  const world = await startWorld();
+  const record = await world.newRecord();
+  await world.pay(record.address, 100n);
+  await world.execute(record);
+  const rpcs = [world.rpcUrl];
+  const receipt = await makeReceipt(record, { rpcs });
+  assert.equal((await agreeOnReceipt(receipt, { rpcs })).length, 2);
+  await assert.rejects(agreeOnReceipt(receipts[0], { rpcs }), { code: "no_quorum" });
+  await world.stop();
+});
+
+describe("docs/receipt", () => {
+  const say = (command: string, script: string, receipt: unknown) => {
+    const path = join(folder, "receipt.json");
+    writeFileSync(path, JSON.stringify(receipt));
+    return spawnSync(command, [join(scripts, script), path], {
+      encoding: "utf8",
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" },
+    });
+  };
+  const hasPython = spawnSync("python3", ["--version"]).status === 0;
+  /** Neither reads `intent` or payments; numbers and hashes of transactions are the chain's. */
+  const isReadBy = (script: string, { of, path }: Tampered) =>
+    of < 2 &&
+    path[0] !== "payments" &&
+    path[1] !== "intent" &&
+    !/^(number|transactionHash)$/.test(String(path[2])) &&
+    (script === "verify.py" || path[1] !== "execution");
+
+  test("its constants are the library's", () => {
+    const { executed, closed } = vaultCodeHashes(factoryAddress, keccakOf({}));
+    for (const name of ["verify.js", "verify.py"]) {
+      const text = readFileSync(join(scripts, name), "utf8").toLowerCase();
+      const wanted = [factoryAddress, initCodePrefix, toHex(executed), toHex(closed)];
+      for (const each of name === "verify.py" ? [...wanted, executedTopic] : wanted)
+        assert.ok(text.includes(each.slice(2).toLowerCase()), `${name}: ${each}`);
+    }
+  });
+
+  for (const [command, script] of [
+    [process.execPath, "verify.js"],
+    ["python3", "verify.py"],
+  ] as const)
+    test(`${script} says the outcome of true receipts, and refuses the tampered`, {
+      skip: command === "python3" && !hasPython ? "there is no python3 here" : false,
+    }, () => {
+      for (const receipt of receipts.slice(0, 2)) {
+        const { stdout, stderr } = say(command, script, receipt);
+        assert.match(stdout, new RegExp(`is ${receipt.proof.outcome}\n$`), stderr);
+      }
+      for (const each of tampered.filter((one) => isReadBy(script, one)))
+        assert.equal(say(command, script, changed(each)).status, 1, each.path.join());
+    });
+});
