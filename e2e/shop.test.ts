@@ -90,20 +90,25 @@ function install(): string {
   return to;
 }
 
-async function startShop(): Promise<ChildProcess> {
+async function startShop(more: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
   const args = ["--disable-warning=ExperimentalWarning", "server.js"];
-  const child = spawn(process.execPath, args, { cwd: folder, env });
+  const child = spawn(process.execPath, args, { cwd: folder, env: { ...env, ...more } });
+  await says(child, "The shop is at");
+  return child;
+}
+
+/** All that `child` has said when it has said `text`. */
+function says(child: ChildProcess, text: string): Promise<string> {
   let said = "";
-  await new Promise<void>((started, failed) => {
-    child.once("exit", () => failed(new Error(`the shop ended: ${said}`)));
+  return new Promise((found, failed) => {
+    child.once("exit", () => failed(new Error(`it ended: ${said}`)));
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.on("data", (chunk) => {
         said += chunk;
-        if (said.includes("The shop is at")) started();
+        if (said.includes(text)) found(said);
       });
     }
   });
-  return child;
 }
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
@@ -222,5 +227,27 @@ describe("examples/shop", () => {
     const next = (await fetch(`${shopUrl()}/orders`, form)).headers.get("location");
     assert.equal(next, `/orders/${Math.max(...orders.map(({ id }) => id)) + 1}`);
     await page.context().close();
+  });
+
+  test("100 % of what try-receiver puts it through, and soon answered", async () => {
+    const [port, at] = [String(await freePort()), String(await freePort())];
+    const origin = `http://127.0.0.1:${port}`;
+    const asked = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
+    const seen = ["--goods", `${origin}/tickets/{address}`, "--port", at];
+    const cli = join(folder, "node_modules/executable-address/cli/cli.js");
+    const args = [cli, "try-receiver", `${origin}/webhooks`, ...asked, ...seen];
+    const trial = spawn(process.execPath, args);
+    let [score, told] = ["", ""];
+    trial.stdout.on("data", (chunk) => (score += chunk));
+    trial.stderr.on("data", (chunk) => (told += chunk));
+    const ended = new Promise((done) => trial.on("close", done));
+    const settings = (await says(trial, "WEBHOOK_SECRET=")).matchAll(/(\w+)=(\S+)/g);
+    const given = Object.fromEntries([...settings].map(([, name, value]) => [name!, value!]));
+    const tried = await startShop({ ...given, PORT: port, DATABASE: ":memory:" });
+    await ended;
+    await end(tried, "SIGTERM");
+    const { percent, slowestMs } = JSON.parse(score);
+    assert.equal(percent, 100, told);
+    assert.ok(slowestMs < 1000, `${slowestMs} ms`);
   });
 });

@@ -2,6 +2,7 @@
 // The program `executable-address`: commands.ts on this process.
 
 import { run } from "./commands.ts";
+import type { Serve } from "./try/try-receiver.ts";
 
 /** The part of Node's `process` that is used: the library's types do not include Node's. */
 declare const process: {
@@ -12,6 +13,16 @@ declare const process: {
   exit(code: number): never;
   stdout: Output;
   stderr: Output;
+  getBuiltinModule(name: "http"): { createServer(listener: Listener): Server };
+};
+type Message = AsyncIterable<Uint8Array> & { method: string; url: string };
+type Response = { writeHead(status: number, headers: object): { end(body: string): void } };
+type Listener = (request: Message, response: Response) => void;
+type Server = {
+  listen(port: number, host: string, done: () => void): void;
+  on(event: "error", listener: (error: Error) => void): void;
+  closeAllConnections(): void;
+  close(): void;
 };
 type Output = {
   write(text: string): void;
@@ -25,16 +36,35 @@ for (const output of [process.stdout, process.stderr])
     process.exit(process.exitCode ?? 0);
   });
 
-async function readInput(): Promise<string> {
+async function readText(input: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of process.stdin) text += decoder.decode(chunk, { stream: true });
+  for await (const chunk of input) text += decoder.decode(chunk, { stream: true });
   return text + decoder.decode();
 }
 
+const serve: Serve = async (port, answer) => {
+  const server = process.getBuiltinModule("http").createServer(async (request, response) => {
+    const { method, url } = request;
+    const { status, body } = await answer({ method, url, body: await readText(request) });
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((done, failed) => {
+    server.on("error", failed);
+    server.listen(port, "127.0.0.1", done);
+  });
+  return {
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};
+
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
-  readInput,
+  readInput: () => readText(process.stdin),
+  serve,
   print: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),
 });

@@ -20,6 +20,7 @@ import { saltFor, verifyReference } from "../intent/reference.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
 import { inertJson, inertLine } from "./inert.ts";
+import { type Serve, tryReceiver } from "./try/try-receiver.ts";
 import { version } from "./version.ts";
 
 const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
@@ -41,6 +42,11 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
                                   {"state":"executed"} or {}. By the API key
   events CURSOR --url BASE        a page of the account's events behind CURSOR, 0 for the oldest.
                                   By the API key
+  try-receiver URL                sends a receiver of webhooks truths, lies, repeats and
+                                  reorganisations, and scores what it does. Stands in for the
+                                  service and a node at --port P (8790)
+                                  --order U --form F: where and how its shop takes an order
+                                  --goods U: says how many goods left for {address}
 
 INPUT is JSON or hex, from stdin where it is left out or "-". A record is taken wherever its intent,
 its terms or its address is wanted, and verify takes a list of records. BASE is as in
@@ -54,6 +60,7 @@ type Surroundings = {
   readonly readInput: () => Promise<string>;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
+  readonly serve: Serve;
 };
 
 type Given = {
@@ -64,6 +71,8 @@ type Given = {
   readonly reference: string | undefined;
   readonly client: () => Client;
   readonly referenceKey: () => string;
+  readonly options: Options;
+  readonly outside: Surroundings;
 };
 
 /** What a command gives, and the intents in it that a reader should be warned of. */
@@ -110,6 +119,14 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   events: async ({ input, client }) => ({
     value: await client().events({ cursor: input as string }),
   }),
+  async "try-receiver"({ input, options: { order, form = "", goods, port }, outside }) {
+    const say = (line: string) => outside.complain(`${line}\n`);
+    const where = { url: urlOf(input), port: portOf(port), serve: outside.serve };
+    const score = await tryReceiver({ ...where, order, form, goods, say });
+    const failed = score.tried - score.passed;
+    const errors = failed > 0 ? [new Doubtful(`${failed} of ${score.tried} failed`)] : [];
+    return { value: { ...score, percent: Math.round((100 * score.passed) / score.tried) }, errors };
+  },
   async lookup({ input, client }) {
     const record = await client().lookup(partOf(input, "address") as Hex);
     if (record) return ofRecord(record);
@@ -160,7 +177,8 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
     const client = () => clientOf(options.url, factory, outside.env);
     const { reference } = options;
     const referenceKey = () => referenceKeyOf(outside.env);
-    const given: Given = { input, factory, address, reference, client, referenceKey };
+    const parts = { input, factory, address, reference, client, referenceKey };
+    const given: Given = { ...parts, options, outside };
     const { value, intents = [], errors = [] } = await command(given);
     outside.print(`${inertJson(value)}\n`);
     for (const caution of intents.flatMap((intent) => findCautions(intent, { factory })))
@@ -176,7 +194,10 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
 
 class Misuse extends Error {}
 
-const optionNames = ["factory", "address", "url", "reference"] as const;
+const optionNames = [
+  ...(["factory", "address", "url", "reference"] as const),
+  ...(["order", "form", "goods", "port"] as const),
+] as const;
 type Options = { [Name in (typeof optionNames)[number]]?: string };
 
 function parseArguments(args: readonly string[]): { words: string[]; options: Options } {
@@ -213,6 +234,17 @@ function clientOf(baseUrl: string | undefined, factory: Hex, env: Surroundings["
   } catch (error) {
     throw error instanceof TypeError ? new Misuse(error.message) : error;
   }
+}
+
+function urlOf(input: unknown): string {
+  if (typeof input === "string" && /^https?:/.test(input) && URL.canParse(input)) return input;
+  throw new Misuse("expected the URL of a receiver");
+}
+
+/** @param given 8790 where it is left out */
+function portOf(given = "8790"): number {
+  if (/^[1-9][0-9]{0,4}$/.test(given) && Number(given) < 65_536) return Number(given);
+  throw new Misuse("--port: expected a port from 1 to 65535");
 }
 
 function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {
