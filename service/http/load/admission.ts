@@ -4,9 +4,8 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Parts } from "../parts.ts";
+import { refuseTooMany, whenAnswered } from "./budget.ts";
 import { followLatency } from "./follow-latency.ts";
-import { shed } from "./shed.ts";
-import { whenAnswered } from "./when-answered.ts";
 
 /** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
 type Place = { raw: IncomingMessage; isWorking: boolean; isOver: boolean; sinceMs: number };
@@ -81,7 +80,7 @@ export function openAdmission(most: number, onShed: () => void) {
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       if (isFull()) {
         onShed();
-        return void shed(reply);
+        return refuseTooMany(reply);
       }
       if (underWay >= most) cut(slowest()!);
       const sinceMs = performance.now();

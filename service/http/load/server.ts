@@ -8,7 +8,7 @@ import { corsHeaders } from "../headers.ts";
 import type { Parts } from "../parts.ts";
 import { refuseConnect, refuseExpectation } from "../refuse.ts";
 import type { Admission } from "./admission.ts";
-import { shedBody, shedHeaders, shedStatus } from "./shed.ts";
+import { tooMany } from "./budget.ts";
 import { serveBounded } from "./sockets.ts";
 
 type ServerParts = Pick<Parts, "limits" | "metrics" | "draining"> & {
@@ -56,16 +56,16 @@ const encoding = "latin1";
 function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts): RequestListener {
   const count = metrics.countResponses(createPath);
   const headers = Object.entries({
-    ...shedHeaders,
+    ...tooMany.headers,
     ...corsHeaders,
     "x-content-type-options": "nosniff",
-    "content-length": String(Buffer.byteLength(shedBody)),
+    "content-length": String(Buffer.byteLength(tooMany.body)),
   }).flat();
   return (_request, response) => {
     const own = ["x-request-id", newRequestId()];
     if (draining.aborted) own.push("connection", "close");
-    response.writeHead(shedStatus, [...own, ...headers]).end(shedBody, encoding);
+    response.writeHead(tooMany.status, [...own, ...headers]).end(tooMany.body, encoding);
     creates.refused();
-    count(shedStatus, 0);
+    count(tooMany.status, 0);
   };
 }
