@@ -2,6 +2,7 @@
 
 import { sql } from "kysely";
 import { together } from "../flow/together.ts";
+import { within } from "../flow/within.ts";
 import type { Store } from "../store/store.ts";
 import { type Limiter, type LimitVerdict, type Policy, toVerdict } from "./limits.ts";
 
@@ -23,7 +24,11 @@ const sweepIntervalMs = 600_000;
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
   let sweptAtMs = performance.now();
   const judge = async (asked: Asked[]): Promise<LimitVerdict[]> => {
-    const rows = await withTimeout(spend(store, countByKey(asked), nowMicros?.()));
+    const rows = await within(
+      answerTimeoutMs,
+      spend(store, countByKey(asked), nowMicros?.()),
+      late,
+    );
     if (performance.now() - sweptAtMs > sweepIntervalMs) {
       sweptAtMs = performance.now();
       await sweep(store.db);
@@ -97,14 +102,7 @@ function verdicts(asked: Asked[], rows: Map<string, Row>): LimitVerdict[] {
   });
 }
 
-async function withTimeout<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`the limiter's store gave no answer within ${answerTimeoutMs} ms`);
-    timer = setTimeout(reject, answerTimeoutMs, error);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
-}
+const late = () => new Error(`the limiter's store gave no answer within ${answerTimeoutMs} ms`);
 
 async function sweep(db: Store["db"]): Promise<void> {
   await sql`delete from limits

@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import { seldom } from "../flow/seldom.ts";
+import { within } from "../flow/within.ts";
 import { type Attributes, collectSpans, type SpanOptions, type Trace } from "./trace.ts";
 
 /** A stop waits no longer than this for a slow collector. */
@@ -40,8 +41,8 @@ export async function startTelemetry(
   collectSpans(spansOf(provider.getTracer(scope), api));
   return async () => {
     collectSpans(undefined);
-    const late = new Promise<void>((resolve) => setTimeout(resolve, stopMsMax).unref());
-    await Promise.race([provider.shutdown().catch(() => {}), late]);
+    const late = () => new Error("spans were not taken in time");
+    await within(stopMsMax, provider.shutdown(), late).catch(() => {});
   };
 }
 

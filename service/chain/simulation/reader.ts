@@ -6,6 +6,7 @@ import type { Simulation } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { openGate } from "../../flow/gate.ts";
+import { within } from "../../flow/within.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import { sharedHead } from "../status/shared-head.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
@@ -22,7 +23,6 @@ const answersMax = 10_000;
 type Answers = LRUCache<Hex, Promise<Simulation>>;
 
 const runningMax = 8;
-const attemptsMax = 3;
 
 /**
  * @param options.now Unix milliseconds, or any clock that does not go back
@@ -52,26 +52,7 @@ export function openSimulations(
     return asked;
   };
 
-  const read = async (subject: StatusSubject): Promise<Simulation> => {
-    for (let attempt = 1; ; attempt++) {
-      const block = await head.read();
-      try {
-        return await at(block, subject);
-      } catch (error) {
-        // A reorganisation may cause any error; a newer head tells whether there was one.
-        head.forget();
-        const newer = await head.read();
-        if (newer.hash === block.hash || attempt === attemptsMax) throw error;
-      }
-    }
-  };
-  return (subject) => within(waitMsMax, read(subject)).catch(unread);
-}
-
-function within<Done>(ms: number, promise: Promise<Done>): Promise<Done> {
-  return new Promise((resolve, reject) => {
-    const late = new ChainUnavailable(`not simulated within ${ms} ms`);
-    const timer = setTimeout(() => reject(late), ms);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+  const read = (subject: StatusSubject) => head.at((block) => at(block, subject));
+  const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
+  return (subject) => within(waitMsMax, read(subject), late).catch(unread);
 }

@@ -31,7 +31,6 @@ const answersMax = 20_000;
 const earlierMax = 100;
 /** Addresses of one reading: 100 calls. */
 const groupMax = 15_000;
-const attemptsMax = 3;
 
 /** @param now Unix milliseconds, or any clock that does not go back */
 export function openStatusReader(chain: ChainAccess, now: () => number = Date.now): StatusReader {
@@ -42,22 +41,15 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
 
   return {
     head: () => head.read().catch(unread),
-    async read(subject) {
-      for (let attempt = 1; ; attempt++) {
-        const block = await head.read().catch(unread);
+    read(subject) {
+      const readAt = (block: BlockReference) => {
         if (current?.block.hash !== block.hash) {
           current = openReading(chain, cache, block);
           earlier.clear();
         }
-        try {
-          return await current.read(subject);
-        } catch (error) {
-          // A reorganisation may cause any error; a newer head tells whether there was one.
-          head.forget();
-          const newer = await head.read().catch(unread);
-          if (newer.hash === block.hash || attempt === attemptsMax) unread(error);
-        }
-      }
+        return current.read(subject);
+      };
+      return head.at(readAt).catch(unread);
     },
     async readAt(subject, number) {
       const opening = earlier.get(number) ?? openEarlier(chain, cache, number);

@@ -5,6 +5,7 @@ import { formatAddress, toHex } from "executable-address";
 import { formatUnits } from "executable-address/payment";
 import type { AddressState } from "executable-address/status";
 import { findName } from "../../../accounts/names.ts";
+import { within } from "../../../flow/within.ts";
 import { findCreators } from "../../../store/held.ts";
 import { decodeRecord } from "../../../store/record.ts";
 import { addressDigits } from "../../lookup/lookup.ts";
@@ -19,6 +20,7 @@ type PreviewParts = Pick<
 
 /** A page waits no longer for a chain: the state is then left out. */
 const statusMsMax = 400;
+const late = () => new Error(`no status within ${statusMsMax} ms`);
 
 const stateNames: Record<AddressState, string> = {
   unfunded: "Waiting for payment",
@@ -59,7 +61,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
     const asker = askerOf(intent, labels) ?? (await creatorName(address));
     const where = chain?.name ?? `chain ${intent.chainId}`;
     const subject = { address: formatAddress(address, parts.keccak), intent };
-    const state = await within(statusMsMax, statuses.read(subject));
+    const state = await within(statusMsMax, statuses.read(subject), late).catch(() => undefined);
     const facts = {
       asker,
       labels: labelsOf(intent, labels),
@@ -82,19 +84,6 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
       return undefined;
     }
   };
-}
-
-/** Undefined when it fails or is not there in time. */
-async function within<Value>(ms: number, found: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  try {
-    return await Promise.race([found.catch(() => undefined), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 type Head = { title: string; description: string; url: string; facts: object };
