@@ -1,4 +1,4 @@
-// Accounts, which hold credentials. Made by a sign-up or by an operator; never removed.
+// Accounts, which have credentials. A sign-up or an operator makes them; none is ever removed.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -54,7 +54,7 @@ export async function findAccount(
   return { accountId: found.id, email: found.email, createdAtMs: Number(found.created_at) };
 }
 
-/** What a dashboard may show of an account's credentials: never a key, never a digest. */
+/** The part of an account's credentials that a dashboard may show: never a key, never a digest. */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
   const [apiKey, clientId] = await Promise.all([
     db

@@ -4,7 +4,7 @@
 // account, and by account. The limit by account stops a guesser with many IP addresses, who could
 // also use it up to lock the owner out. So it has two parts: one for the first three tries a day of
 // each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one for all others.
-// A browser that has signed in before holds a signed cookie that proves it, and has a limit of its
+// A browser that has signed in before has a signed cookie that proves it, and has a limit of its
 // own.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
-/** These two: 2,400 guesses a day from everywhere, at passwords of at least 12 characters. */
+/** These two allow 2,400 guesses a day from everywhere, at passwords of 12 characters or more. */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
@@ -32,7 +32,7 @@ export type Attempts = {
   trySignUp(ip: string): Promise<number>;
   /** The same for new accounts: per /24 of IPv4 and /48 of IPv6, where there is such a bound. */
   tryNewAccount(ip: string): Promise<number>;
-  /** For a browser that has just signed in to the account with this email. */
+  /** A cookie for a browser that has just signed in to the account with this email. */
   newDeviceCookie(email: string): string;
 };
 

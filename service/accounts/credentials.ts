@@ -11,8 +11,8 @@ import { crc32 } from "node:zlib";
 export type CredentialKind = "apiKey" | "clientId";
 
 /**
- * What the spelling of a text says: `valid` as this service issues them, be it known or not;
- * `bad_checksum` of the right form, but mistyped or made up; `malformed` anything else.
+ * A text is `valid` if this service could have issued it, known or not; it has a `bad_checksum` if
+ * its form is right, but it is mistyped or made up; anything else is `malformed`.
  */
 type Spelling = "valid" | "bad_checksum" | "malformed";
 

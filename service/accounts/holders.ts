@@ -10,7 +10,7 @@ export type Holders = {
    */
   findApiKey(digest: Uint8Array): Promise<{ accountId: string } | undefined>;
 
-  /** As {@link findApiKey}; origins as stored, sorted. */
+  /** The same by a client ID, with the account's origins, sorted. */
   findClientId(digest: Uint8Array): Promise<{ accountId: string; origins: string[] } | undefined>;
 };
 

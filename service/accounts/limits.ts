@@ -6,7 +6,7 @@ import type { CredentialKind } from "./credentials.ts";
 /** One request each `intervalMs` for ever, and `burst` at once after a rest. */
 export type Policy = { name: string; intervalMs: number; burst: number };
 
-/** What an API key reads and checks is counted apart, so that reading stops no create. */
+/** Reads and checks by an API key are counted apart, so that reading stops no create. */
 export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
 
 /** spec §8: 50 requests a second and bursts of 100; 10 a second and bursts of 20. */

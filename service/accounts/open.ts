@@ -21,10 +21,10 @@ export type Accounts = {
 };
 
 type AccountsConfig = {
-  /** Where browsers reach the service. */
+  /** Browsers reach the service there. */
   publicUrl: string;
   signup: "open" | "closed";
-  /** From one /24 of IPv4 or /48 of IPv6; 0 for no bound. */
+  /** A network is a /24 of IPv4 or a /48 of IPv6; 0 is no bound. */
   accountsPerNetworkDay?: number;
   /** Left out: drawn at the first start and kept in the store. At least 32 characters. */
   sessionSecret?: string | undefined;

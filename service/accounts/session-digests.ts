@@ -1,5 +1,5 @@
-// Stores sessions by digest, so that nobody can open a session with what a database or its backup
-// holds, the secret that signs cookies included.
+// Stores sessions by digest, so that a database or its backup opens no session, even though the
+// secret that signs cookies is in it.
 //
 // better-auth writes and searches the token itself, so its adapter is wrapped: the token is
 // replaced by its digest on the way in, and by the token that was asked with on the way out.
@@ -46,7 +46,7 @@ function byDigest(adapter: Adapter): Adapter {
   };
 }
 
-/** What stands in `auth_sessions`: 64 hex digits. */
+/** The form in `auth_sessions`: 64 hex digits. */
 const storedToken = (token: string) => digestOf(`session ${token}`).toString("hex");
 
 /** The search by digest, and what puts the tokens that were asked with into what is found. */

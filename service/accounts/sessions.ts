@@ -20,7 +20,7 @@ const sessionsMax = 100;
 type Time = string | number | Date;
 type Row = { id: string; created: Time; renewed: Time; expires: Time; userAgent: string | null };
 
-/** Those that are open, the newest first; at most 100. */
+/** The open sessions, newest first; at most 100. */
 export async function listSessions(
   db: Kysely<Tables>,
   accountId: string,

@@ -63,14 +63,14 @@ const codes: Record<string, SignInErrorCode> = {
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
 };
 
-/** By better-auth's own measure: what passes here, it accepts. */
+/** Better-auth accepts every text that passes here. */
 export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 const sessionSeconds = 7 * 24 * 3600;
 const resetTokenMs = 24 * 3600 * 1000;
 
 type SignInOptions = {
-  /** Where browsers reach the service; on https the cookie is Secure and named `__Host-`. */
+  /** Browsers reach the service there; on https the cookie is Secure and named `__Host-`. */
   publicUrl: string;
   signup: "open" | "closed";
   /** Signs session cookies; the same on every server. At least 32 random bytes. */
@@ -95,13 +95,13 @@ function doors(
     async signUp({ email, password }, actor) {
       if (signup === "closed") throw new SignInError("signup_closed");
       if (!isEmail(email)) throw new SignInError("invalid_email");
-      // An operator's account must not be claimed by whoever types its email first.
+      // The first stranger to type its email must not claim an operator's account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
       ).catch(async (error) => {
-        // Of two who sign up at once, the second fails without a word why.
+        // If two sign up at once, the second fails without a reason.
         if (await isUser(db, body.email)) throw new SignInError("user_already_exists");
         throw error;
       });
@@ -248,10 +248,10 @@ async function configure(
 
 const randomHex = (bytes: number) => randomBytes(bytes).toString("hex");
 
-/** As its resetPassword looks for it. */
+/** Better-auth's resetPassword looks for it under this name. */
 const resetIdentifier = (token: string) => `reset-password:${token}`;
 
-/** By which a session is told from others in the list of them. */
+/** A person tells sessions in their list apart by this. */
 const agentHeaders = ({ userAgent }: Actor) =>
   new Headers(userAgent === undefined ? {} : { "user-agent": userAgent });
 
@@ -259,7 +259,7 @@ function cookieHeaders(cookie: string | undefined): Headers {
   return new Headers(cookie === undefined ? {} : { cookie });
 }
 
-/** Its refusals in our words; any other error is a fault and passes through. */
+/** Puts better-auth's refusals in our words; any other error is a fault and passes through. */
 async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -272,14 +272,14 @@ async function translate<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Sessions and tokens that ended; they open nothing, and would pile up. */
+/** Deletes sessions and tokens that ended: they open nothing, and would pile up. */
 async function forgetExpired(db: Kysely<Tables>): Promise<void> {
   const now = new Date().toISOString();
   await sql`delete from auth_sessions where "expiresAt" < ${now}`.execute(db);
   await sql`delete from auth_tokens where "expiresAt" < ${now}`.execute(db);
 }
 
-/** For an account that an operator made: better-auth's user of the same id, without a password. */
+/** Gives an account that an operator made its user of the same id, without a password. */
 async function ensureUser(db: Kysely<Tables>, { accountId, email }: Account): Promise<void> {
   const now = new Date().toISOString();
   await sql`insert into auth_users

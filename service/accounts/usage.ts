@@ -7,7 +7,7 @@ import type { CredentialKind } from "./credentials.ts";
 
 const hourMs = 3_600_000;
 const flushMs = 1_000;
-/** Rows of one statement, which others wait for. */
+/** Others wait for a statement, so it has few rows. */
 const rowsMax = 100;
 /** Between two flushes; anybody can send keys that nobody has, and they are sorted out there. */
 const inBrowserMax = 10_000;

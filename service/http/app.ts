@@ -54,7 +54,7 @@ export function buildApp(parts: Parts): FastifyInstance {
     requestIdHeader: false,
     trustProxy: parts.trustedProxies ?? false,
     bodyLimit: bodyBytesMax,
-    // What is on its way when a drain begins is served: a refusal there would be needless.
+    // A request that is on its way when a drain begins is served.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     // The router would answer 404 beyond it; a path that is not an address is 400 at any length.

@@ -14,7 +14,7 @@ export function chains({ chains, factory }: Pick<Parts, "chains" | "factory">): 
   };
 }
 
-/** Without what the operator's file says besides, for the executor. */
+/** Leaves out what the operator's file says for the executor. */
 function shown({ chainId, name, tokens }: Chain) {
   const fields = tokens.map(({ symbol, address, decimals }) => ({ symbol, address, decimals }));
   return { chainId, name, tokens: fields };

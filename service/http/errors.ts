@@ -89,7 +89,7 @@ function fromIssues(issues: Issue[]): Refusal {
   });
 }
 
-/** What Fastify and Node refuse before a route is asked. */
+/** Fastify and Node refuse these before a route is asked. */
 const frameworkRefusals: Record<string, [Code, string]> = {
   FST_ERR_BAD_URL: ["invalid_request", "the path is not valid percent-encoded UTF-8"],
   FST_ERR_MAX_PARAM_LENGTH: ["invalid_request", "the path is too long"],
@@ -106,7 +106,7 @@ const frameworkRefusals: Record<string, [Code, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
 };
 
-/** Of a route whose body is an intent. */
+/** The refusal of a route whose body is an intent. */
 export function missingBody(contentType: string | undefined): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
   return new Refusal(contentType ? "invalid_request" : "unsupported_media_type", wanted);

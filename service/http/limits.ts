@@ -1,7 +1,7 @@
 // Bounds of what one server does at once, and of what it keeps.
 
 export type Limits = {
-  /** Of `expirationTimestamp`, ahead of now. */
+  /** How far `expirationTimestamp` lies ahead of now. */
   expirySecondsMin: number;
   expirySecondsMax: number;
   /** Requests of a kind under way at once; one more is refused with 503 at once. */
@@ -9,13 +9,13 @@ export type Limits = {
   lookupsInFlightMax: number;
   /** Creates of one account; 0 for no bound. */
   addressesPerAccountDay: number;
-  /** Of simulations, asked of the endpoints of one chain; of all servers on one PostgreSQL. */
+  /** Simulations ask a chain's endpoints no more; all servers on one PostgreSQL share it. */
   simulationCallsPerMinute: number;
-  /** From a connection's first byte, or the request before, to the end of a request's head. */
+  /** A request's head takes no longer, from the first byte or the end of the request before. */
   headersMsMax: number;
   /** Open at once, idle ones included; above it the longest idle one is closed. */
   connectionsMax: number;
-  /** Of verified answers kept for look-ups. */
+  /** Verified answers kept for look-ups take no more. */
   lookupCacheBytesMax: number;
 };
 
@@ -24,7 +24,7 @@ const filesReserved = 256;
 
 type Report = { userLimits: { open_files: { soft: number | string } } };
 
-/** As many connections as this process may hold, by its limit of open files. */
+/** The connections that this process may have open, by its limit of open files. */
 function connectionsAllowed(): number {
   const { soft } = (process.report.getReport() as Report).userLimits.open_files;
   const files = typeof soft === "number" ? soft : 20_000;
@@ -47,11 +47,11 @@ export const defaultLimits: Limits = {
 export type EventLimits = {
   streamsMax: number;
   streamsPerAddressMax: number;
-  /** Of one IPv4 address, or 64 bits of IPv6. */
+  /** A client is one IPv4 address, or 64 bits of IPv6. */
   streamsPerClientMax: number;
   /** Between two readings of a chain's head. */
   pollMs: number;
-  /** Below the minute after which proxies take a silent connection for dead. */
+  /** It is below the minute after which proxies take a silent connection for dead. */
   heartbeatMs: number;
   /** How long an address is still followed for streams that may come back to it. */
   lingerMs: number;

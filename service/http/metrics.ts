@@ -17,7 +17,7 @@ export function createMetrics() {
   const registers = [registry];
 
   return {
-    /** For other rooms to register theirs. */
+    /** Other rooms register theirs here. */
     registry,
     corruptRecords: new Counter({
       name: "corrupt_records_total",
@@ -82,7 +82,7 @@ export function serveWorkersMetrics(host: string, port: number): Promise<Server>
   return serve(registry.contentType, () => registry.clusterMetrics(), host, port);
 }
 
-/** In a worker: gives its metrics to the process that started it, Node's own included. */
+/** Gives a worker's metrics to the process that started it, Node's own included. */
 export function reportMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
   // The maximum of all workers, or one slow worker would vanish in the average.

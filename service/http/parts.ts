@@ -1,4 +1,4 @@
-// What routes are built from. Each asks for the parts it uses.
+// Routes are built from these parts. Each asks for those it uses.
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
@@ -10,7 +10,7 @@ import type { WalletConnect } from "./dashboard/walletconnect.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** What the operator calls contracts: by chain id, then by address in lower case. */
+/** The operator's names for contracts: by chain id, then by address in lower case. */
 export type Labels = ReadonlyMap<number, Readonly<Record<string, string>>>;
 
 export type Parts = {
@@ -24,18 +24,18 @@ export type Parts = {
   keccak: (bytes: Uint8Array) => Uint8Array;
   /** Base of the API as clients reach it, `/v1` not included, no trailing slash. */
   publicUrl: string;
-  /** Where the operator keeps the documentation for developers; linked from the dashboard. */
+  /** The documentation for developers; the dashboard links to it. */
   docsUrl?: string | undefined;
-  /** For wallets on other devices; without it, nothing of it is served or allowed. */
+  /** Serves wallets on other devices; without it, nothing of it is served or allowed. */
   walletConnect?: WalletConnect | undefined;
   /** Shown to payers. */
   labels: Labels;
-  /** Where webhooks may go; `any` for development. */
+  /** Webhooks may go there; `any` is for development. */
   webhookTargets?: "public" | "any";
   /** Addresses whose `X-Forwarded-For` is believed; without any, the client is the peer itself. */
   trustedProxies?: string | undefined;
   limits: Limits;
-  /** Where event streams are to differ from their defaults. */
+  /** These take the place of the defaults. */
   eventLimits?: Partial<EventLimits>;
   metrics: Metrics;
   log: Logger;
@@ -48,8 +48,8 @@ export type Parts = {
 /** The executor as the routes see it; it may be another process on the same database. */
 type ExecutorDesk = {
   /**
-   * What the executor has in hand for the address of `status`; null while it has nothing. Where
-   * the status shows money that the executor does not know of, it is told first.
+   * Tells what the executor has in hand for the address of `status`; null while it has nothing.
+   * If the status shows money that the executor does not know of, it is told first.
    */
   progressOf(status: AddressStatus): Promise<ExecutorProgress | null>;
   /** Wei, decimal, by chain and day of its clock, newest first: the last 31 rows. */
@@ -57,8 +57,8 @@ type ExecutorDesk = {
 };
 
 /**
- * What was paid and what tips were worth; `wei` is what tips did not cover, which the account's
- * budget bounds: of it, for what its client ID created, and for executions that tips were to pay.
+ * Gas paid and the worth of tips. `wei` is what tips did not cover, which the account's budget
+ * bounds; parts of it are for what its client ID created and for executions that tips were to pay.
  */
 type GasSpent = {
   chainId: number;

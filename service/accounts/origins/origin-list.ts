@@ -8,7 +8,7 @@ import { canonicalList, judgeOrigin, originsMax } from "./origins.ts";
 
 export type AllowedOrigin = { origin: string; createdAtMs: number };
 
-/** In the order in which they were added. */
+/** The origins of an account, in the order in which they were added. */
 export async function listOrigins(db: Kysely<Tables>, accountId: string): Promise<AllowedOrigin[]> {
   const rows = await db
     .selectFrom("origins")

@@ -201,7 +201,7 @@ export function canonicalList(entries: readonly unknown[]) {
   return issues.length === 0 ? { origins: [...canonical] } : { issues };
 }
 
-/** What an accepted entry lets pass and what it does not, for a person to check by eye. */
+/** Examples of what an accepted entry lets pass and what it does not, for a person to read. */
 export function explainOrigin(canonical: string): { matches: string[]; matchesNot: string[] } {
   if (!isWildcard(canonical)) {
     const url = new URL(canonical);

@@ -25,7 +25,7 @@ import { parseNewIntent } from "./new-intent.ts";
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
-/** Of one account: 30 at once, then one in 2 s. */
+/** An account has 30 checks at once, then one in 2 s. */
 const perAccount: Policy = { name: "check", intervalMs: 2_000, burst: 30 };
 
 /** Called once: the API and the dashboard share the limit of an account. */

@@ -1,5 +1,5 @@
-// POST /address/create: spec/service.md §4.1. Idempotent: the same intent is answered by the same
-// bytes, whoever asks and however often, once its record is durable.
+// POST /address/create: spec/service.md §4.1. Idempotent: the same intent always gets the same
+// bytes, once its record is durable.
 
 import { deriveAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
@@ -46,7 +46,7 @@ export function openCreate(parts: Parts): CreateRecord {
   };
 }
 
-/** Of valid intents alone, repeated ones included. @throws {Refusal} 429 above it */
+/** Counts valid intents, repeated ones included. @throws {Refusal} 429 above the bound */
 function boundPerDay({ accounts, limits }: Parts) {
   const most = limits.addressesPerAccountDay;
   if (most === 0) return async () => {};

@@ -1,5 +1,5 @@
-// What create asks of an intent beyond the library's rules: what the service lists, and when it
-// expires. Faults of both kinds are reported together.
+// Create has rules beyond the library's: the chain and the token are listed, and the expiry lies
+// within a window. Faults of both kinds are reported together.
 
 import { encodeNewIntent, type Intent, type Issue } from "executable-address";
 import type { Chains } from "../../chain/registry.ts";

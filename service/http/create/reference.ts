@@ -34,7 +34,7 @@ const input = z.strictObject({
   again: z.literal("true").optional(),
 });
 
-/** What a create's query says. @throws {InvalidError} on any other field */
+/** Reads a create's query. @throws {InvalidError} on any other field */
 export function referenceOf(request: FastifyRequest): Pick<Creator, "reference" | "isAgain"> {
   const { reference, again } = parseQuery(input, request);
   return {
@@ -50,8 +50,8 @@ export function openReferences(parts: Parts) {
   const derive = ({ terms }: NewIntent) => deriveAddress(terms, parts);
 
   /**
-   * The intent of `body`. Of a server's reference without a salt it has the salt that the account's
-   * key makes; where the address was made before a rotation, the key of that time.
+   * The intent of `body`. If a server sends a reference and no salt, the account's key makes the
+   * salt; for an address made before a rotation, it is the key of that time.
    */
   async function parse(body: unknown, by: Named): Promise<NewIntent> {
     if (by.isClientId || by.isAgain || !needsSalt(body)) return parseNewIntent(body, parts);
@@ -66,7 +66,7 @@ export function openReferences(parts: Parts) {
     return older.map((make) => make()).find((made) => holder.equals(derive(made))) ?? intent;
   }
 
-  /** Before anything is kept. @throws {Refusal} 409 `reference_in_use` */
+  /** Call it before anything is kept. @throws {Refusal} 409 `reference_in_use` */
   async function assertFree(address: Uint8Array, by: Named): Promise<void> {
     const holder = by.isAgain ? undefined : await findHolder(db, by);
     if (holder && !holder.equals(address)) throw inUse(holder);

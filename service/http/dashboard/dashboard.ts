@@ -46,7 +46,7 @@ export function mountDashboard(
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
       // Each may hash a password on one of Node's four threads, so few may be under way at once.
-      // Those whose body has not arrived do not count, or clients that send none would take all.
+      // A request counts from when its body is there, or clients that send none would take all.
       scope.addHook(
         "preHandler",
         budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
@@ -95,7 +95,7 @@ const askStore =
     throw error;
   };
 
-/** What the pages need before anybody has signed in. */
+/** The pages need this before anybody has signed in. */
 const config = ({ accounts, publicUrl, docsUrl, chains }: Parts) => ({
   signup: accounts.signup,
   publicUrl,

@@ -27,7 +27,7 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
         token: formatAddress(token, keccak),
         ...row,
       })),
-      /** Not all that was asked for is in it yet: ask again. */
+      /** Some of what was asked for is not counted yet: ask again. */
       isMore,
     };
   });

@@ -13,7 +13,7 @@ import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
 import type { Reach } from "./walletconnect.ts";
 
-/** Where `npm run build -w web` puts them. */
+/** `npm run build -w web` puts them there. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
 
 const dashboardPaths = [
@@ -73,7 +73,7 @@ type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, 
 
 type Served = Pick<Parts, "publicUrl"> & { reach?: Reach | undefined };
 
-/** Without built pages there is only the API. */
+/** If no pages were built, there is only the API. */
 export function mountPages(
   app: FastifyInstance,
   { publicUrl, reach }: Served,

@@ -66,7 +66,7 @@ export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">)
     spend(limiter, perAccount, accountIdOf(request), "too many requests");
 }
 
-/** Of a request that requireSession let pass. */
+/** The account of a request that requireSession let pass. */
 export const accountIdOf = (request: FastifyRequest): string =>
   (request.account as Account).accountId;
 

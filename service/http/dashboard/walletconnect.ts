@@ -1,10 +1,10 @@
-// What the public page may reach beyond this server, for wallets on other devices: nothing, unless
-// the operator has a project id of WalletConnect.
+// The public page reaches WalletConnect, for wallets on other devices, if the operator has a
+// project id. Else it reaches nothing beyond this server.
 
 import type { Chains } from "../../chain/registry.ts";
 
 export type WalletConnect = {
-  /** 32 hex digits, as the project's owner was given them. Public: each page shows it. */
+  /** 32 hex digits that WalletConnect gave the operator. They are public: each page shows them. */
   projectId: string;
   /** `wss://…` */
   relayUrl: string;

@@ -43,7 +43,7 @@ const depthInput = z.strictObject({
   confirmations: z.int().min(0).max(100).nullable(),
 });
 
-/** Of one account: a test is a request to wherever it says. */
+/** An account's tests are requests to a URL of its choice. */
 const perTest: Policy = { name: "webhook-test", intervalMs: 5_000, burst: 1 };
 
 type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" | "chains">;

@@ -1,4 +1,4 @@
-// From the bytes of a body to a JSON value that has one reading.
+// Parses the bytes of a body as a JSON value that has one reading.
 
 import { isUtf8 } from "node:buffer";
 import { InvalidError, type Issue, parseJson as parseJsonText } from "executable-address";
@@ -72,7 +72,7 @@ const isExponent = (bytes: Buffer, at: number) =>
   (bytes[at]! | 0x20) === 0x65 && isDigit(bytes[at - 1]);
 
 /**
- * What a JSON text shows before it is parsed, outside its strings: the members of all its objects,
+ * Counts in a JSON text, outside its strings, before it is parsed: the members of all its objects,
  * which are the colons; commas and opening brackets, more than which it has values at most by one;
  * and whether all its numbers are plain integers. @param bytes UTF-8
  */

@@ -1,13 +1,13 @@
-// What the dashboard's pages and the readers of lists send, parsed: every fault at once, each with
-// its path. And times as their JSON has them: ISO 8601 outside, Unix milliseconds inside.
+// Parses what the dashboard's pages and the readers of lists send, and tells every fault at once,
+// each with its path. Times are ISO 8601 in JSON and Unix milliseconds inside.
 
 import { InvalidError, type Issue } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 
 /**
- * @returns what the schema makes of `value`, where no text of it holds a NUL: PostgreSQL takes
- *   none, and fails with it whatever shares the statement
+ * @returns what the schema makes of `value`; a text with a NUL is refused, because PostgreSQL takes
+ *   none and would fail all that shares the statement
  * @throws {InvalidError} in the words of the schema
  */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown) {
@@ -26,7 +26,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
 }
 
 /**
- * What the schema makes of a request's query.
+ * Parses a request's query.
  *
  * @throws {InvalidError} as {@link parseInput}, and for escapes that are not UTF-8: the framework
  *   would take them as they stand
@@ -42,7 +42,7 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
   return parseInput(schema, request.query);
 }
 
-/** As deep as the schema of what was parsed. */
+/** Recurses as deep as the schema that was parsed. */
 function nulsIn(value: unknown, path: Issue["path"]): Issue[] {
   if (typeof value === "string") {
     if (!value.includes("\0")) return [];

@@ -22,7 +22,7 @@ export const listInput = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
   limit: integerInput(1, 100).default(20),
   cursor: z.string().max(100).transform(parseCursor).optional(),
-  /** As last seen; an address without money is `expired` from its expiry by this clock. */
+  /** The state last seen; an address without money is `expired` from its expiry by this clock. */
   state: z.enum(addressStates).optional(),
   token: z.string().max(100).transform(parseToken).optional(),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),

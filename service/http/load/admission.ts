@@ -22,7 +22,7 @@ const bodyMsMin = 1_000;
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** Of creates, whose refusals are counted. */
+/** Opens the admission of creates and counts its refusals. */
 export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metrics">): Admission {
   const refused = metrics.shed.labels("create");
   const admission = openAdmission(limits.createsInFlightMax, () => {
@@ -38,7 +38,7 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
  */
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
-  /** Of requests whose bodies are on their way, oldest first. */
+  /** The requests whose bodies are on their way, oldest first. */
   const waiting = new Set<Place>();
   let underWay = 0;
   let working = 0;
@@ -74,7 +74,7 @@ export function openAdmission(most: number, onShed: () => void) {
   return {
     limit: () => Math.floor(limit.current()),
     isFull,
-    /** To be called by a caller of {@link isFull} that refused a request. */
+    /** Call it after {@link isFull} when the request was refused. */
     refused: onShed,
     /** An onRequest hook. */
     enter(request: FastifyRequest, reply: FastifyReply, done: () => void) {

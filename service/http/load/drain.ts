@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 
 /**
- * To be called before the server listens.
+ * Call it before the server listens.
  * @returns what drains it: stops listening, closes what is idle, and cuts off what is still under
  *   way after `seconds`
  */

@@ -52,7 +52,7 @@ const isCreate = ({ method, url }: IncomingMessage) =>
 /** ASCII, as its text and its headers are: Node joins them, and writes that faster than UTF-8. */
 const encoding = "latin1";
 
-/** With the headers, counts and closed connections of a drain that the framework's hooks add. */
+/** Adds what the framework's hooks add: headers, counts, and the close of a drain. */
 function refuseCreate({ creates, newRequestId, metrics, draining }: ServerParts): RequestListener {
   const count = metrics.countResponses(createPath);
   const headers = Object.entries({

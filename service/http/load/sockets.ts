@@ -1,12 +1,12 @@
 // Keeps room for new connections. A process may open a limited number of files, and clients that
 // connect and send nothing could take them all. Above the bound the connection that has waited
-// longest for its client is closed, first among those of a client that holds many.
+// longest for its client is closed, first among those of a client that has many.
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../../accounts/attempts.ts";
 
-/** A client that holds a larger share of all connections loses its own waiting ones first. */
+/** A client with a larger share of all connections loses its own waiting ones first. */
 const share = 1 / 8;
 
 /**
@@ -39,7 +39,7 @@ const isWaiting = ({ underWay }: State) =>
 
 /**
  * Serves the requests of a connection one after the other: who takes no answer has one under way.
- * What waits is looked for only above the bound, and then one in a hundred goes at once.
+ * Only above the bound it looks for waiting connections, and then closes one in a hundred at once.
  *
  * @param max connections, those with a request under way included
  */

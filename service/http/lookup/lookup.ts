@@ -27,10 +27,10 @@ export function lookup(parts: Parts): Route {
   };
 }
 
-/** Of an entry beside its text: key and links. An estimate. */
+/** An estimate of an entry's key and links. */
 const entryBytes = 300;
 
-/** Answers that were verified, the least recently used of which leave first. */
+/** Verified answers; the least recently used leave first. */
 const recentTexts = (bytesMax: number) =>
   bytesMax > 0
     ? new LRUCache<string, string>({
@@ -43,7 +43,7 @@ const recentTexts = (bytesMax: number) =>
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 
-/** What stands in the path for `:address`. */
+/** The text of the path at `:address`. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
 
 /** The 40 digits in lower case: any letter case names the same address. */

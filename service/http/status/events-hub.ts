@@ -34,7 +34,7 @@ type Watch = {
   lingering: NodeJS.Timeout | undefined;
 };
 
-/** What all streams share. */
+/** State that all streams share. */
 type Followed = {
   readonly statuses: Reads;
   readonly watches: Map<Hex, Watch>;
@@ -42,7 +42,7 @@ type Followed = {
   isClosed: boolean;
 };
 
-/** Of a chain with a block every quarter of a second, four seconds. */
+/** Four seconds of a chain with a block every quarter of a second. */
 const blocksBetweenMax = 16;
 /** A stream whose reader took nothing for so many heartbeats is closed. */
 const missedBeatsMax = 3;
@@ -138,7 +138,7 @@ async function follow(all: Followed, chainId: number, pollMs: number) {
   chains.delete(chainId);
 }
 
-/** How many streams each client holds. */
+/** Counts the streams of each client. */
 function countClients() {
   const counts = new Map<string, number>();
   return {

@@ -1,11 +1,11 @@
-// The frames of an event stream: one for each state of an address, and what follows one that a
-// client names.
+// An event stream is made of frames, one for each state of an address. A client that comes back
+// names its last frame and gets those behind it.
 
 import { hash } from "node:crypto";
 import type { BlockReference, ServiceStatus } from "executable-address/status";
 import { toAnswer } from "../errors.ts";
 
-/** `id` is the block's number and a digest of all but the block: what a change is. */
+/** `id` is the block's number and a digest of all but the block; another digest is a change. */
 export type Frame = { id: string; bytes: Buffer };
 
 const framesMax = 16;
@@ -22,7 +22,7 @@ export function isChange(frames: readonly Frame[], frame: Frame): boolean {
   return digestOf(frame.id) !== digestOf(frames.at(-1)?.id);
 }
 
-/** What follows the frame `lastId`, or the present where that frame is not known any more. */
+/** The frames behind `lastId`, or the present one if `lastId` is not known any more. */
 export function framesAfter(frames: readonly Frame[], lastId: string | undefined): Frame[] {
   const place = frames.findIndex((frame) => frame.id === lastId);
   if (place >= 0) return frames.slice(place + 1);
@@ -40,12 +40,12 @@ export function frameOf(status: ServiceStatus): Frame {
 
 const digestOf = (id: string | undefined) => id?.split(".")[1];
 
-/** Without an id, so that a client that comes back resumes from the last state it was told. */
+/** It has no id, so that a client that comes back resumes from the last state it was told. */
 export function pingOf(head: BlockReference | undefined): Buffer {
   const block = head ? { number: head.number, timestamp: head.timestamp } : null;
   return Buffer.from(`event: ping\ndata: ${JSON.stringify({ block })}\n\n`);
 }
 
-/** Without an id, so that a client that comes back resumes from the last state it was told. */
+/** It has no id, so that a client that comes back resumes from the last state it was told. */
 export const failureOf = (error: unknown): Buffer =>
   Buffer.from(`event: unavailable\ndata: ${toAnswer(error).body}\n\n`);

@@ -1,5 +1,5 @@
-// Statuses as the service answers them: of which record, from which chain, with what the executor
-// has in flight.
+// Makes the statuses that the service answers: it finds the record, asks its chain, and adds what
+// the executor has in flight.
 
 import { formatAddress } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
@@ -19,11 +19,11 @@ export type Statuses = {
    */
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
-   * At the newest block; what money it shows, the executor is told of.
+   * Reads at the newest block, and tells the executor of the money that it finds.
    * @throws {Refusal} `chain_unavailable`
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
-  /** At a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
+  /** Reads at a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
   readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
   /** The newest block of a chain. @throws {Refusal} `chain_unavailable` */
   head(chainId: number): Promise<BlockReference>;
@@ -59,7 +59,7 @@ export function openStatuses(parts: Parts): Statuses {
         .readAt(subject, number)
         .catch((error) => refuseUnread(chainId, error));
       const settledAt = await settledAtOf(status);
-      // What the executor keeps is of now, not of that block.
+      // The executor knows its state of now, and none of that block.
       return { ...status, executor: null, settledAt, explorer: explorerOf(chainId) };
     },
     async head(chainId) {
@@ -75,7 +75,7 @@ export function refuseUnread(chainId: number, error: unknown): never {
   throw error;
 }
 
-/** What the node said is the operator's to read, in the log; it may name the node. */
+/** The node's words may name the node, so they go to the log and into no answer. */
 function unavailable(chainId: number, cause: unknown): Refusal {
   const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
   const refusal = new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
@@ -84,7 +84,7 @@ function unavailable(chainId: number, cause: unknown): Refusal {
 }
 
 /**
- * What `open` makes of a chain, made when it is first asked for.
+ * Calls `open` for a chain when that is first asked for, and keeps what it made.
  * @throws {Refusal} `chain_unavailable`
  */
 export function perChain<Opened>(

@@ -58,7 +58,7 @@ function addressIn(file: string, chainId: string, address: string): string {
   }
 }
 
-/** Those of the contracts that an intent calls. */
+/** The labels of the contracts that an intent calls. */
 export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<string, string> {
   const names = labels.get(chainId) ?? {};
   const found: Record<string, string> = {};
@@ -73,7 +73,7 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
 const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
 
 /**
- * The label of whoever asks for the money, where all of it goes to one labelled contract: every
+ * The label of the party that asks for money, where all of it goes to one labelled contract: every
  * call is of that contract, or has the token give to it. Otherwise any intent that also calls a
  * known contract would ask in its name.
  */
