@@ -67,7 +67,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/events",
     "service/webhooks",
   ],
-  "service/events": ["address", "service/flow", "service/store", "service/chain"],
+  "service/events": ["address", "service/flow", "service/store", "service/chain", "service/follow"],
   "service/records": ["address", "contracts", "service/store", "service/accounts"],
   "service/webhooks": [
     "address",
@@ -93,6 +93,7 @@ const mayImport: Record<string, readonly string[]> = {
     "service/trace",
     "service/store",
     "service/chain",
+    "service/follow",
     "service/accounts",
     "service/events",
     "service/webhooks",

@@ -14,6 +14,7 @@ import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { seldom } from "./flow/seldom.ts";
+import { openHeads } from "./follow/heads.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
@@ -123,10 +124,20 @@ async function serve(config: Config, opened: Opened, draining: AbortSignal): Pro
 async function startExecutorRole(config: Config, opened: Opened): Promise<void> {
   const { log, stops, metrics, keccak, store, chains } = opened;
   const { registry } = metrics;
+  const heads = openHeads(() => performance.now());
   const factory = factoryAddress;
-  const executor = startExecutor({ store, chains: chains.known, factory, config, registry, log });
+  const executor = startExecutor({
+    store,
+    chains: chains.known,
+    factory,
+    config,
+    registry,
+    log,
+    heads,
+  });
   stops.push(() => executor.stop());
   const observer = startObserver({
+    heads,
     store,
     chains,
     factory,

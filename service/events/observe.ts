@@ -30,7 +30,9 @@ export type ObserveParts = {
 /** A chain to read from: its blocks, and statuses at one of them. */
 export type ObservedChain = {
   chainId: number;
-  head(): Promise<BlockReference>;
+  /** The head at which all anchors were last found to stand, or made due. */
+  checked?: Hex;
+  head(): Promise<BlockReference & { parentHash?: Hex }>;
   blockAt(number: number): Promise<BlockReference | undefined>;
   read(block: BlockReference, subjects: StatusSubject[]): Promise<(AddressStatus | Error)[]>;
 };
@@ -45,7 +47,12 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   const { db } = parts.store;
   const { chainId } = chain;
   const head = await chain.head();
-  await checkAnchors(db, chainId, async (number) => (await chain.blockAt(number))?.hash);
+  // On the head that was checked last, or right above it, no anchor can have fallen.
+  const isChecked = chain.checked !== undefined;
+  if (!isChecked || (head.hash !== chain.checked && head.parentHash !== chain.checked)) {
+    await checkAnchors(db, chainId, async (number) => (await chain.blockAt(number))?.hash);
+  }
+  chain.checked = head.hash;
   const due = await findDue(db, chainId, head.number, parts.now(), watchesMax);
   if (due.length === 0) return [];
   const read = await readDue(parts, chain, head, due);

@@ -4,9 +4,11 @@
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
+import type { Block } from "../chain/rpc/json-rpc.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
+import type { Pace } from "../follow/pace.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Created } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
@@ -148,6 +150,10 @@ export type Parts = {
   random: () => number;
   sleep: (ms: number) => Promise<void>;
   report: (event: ExecutorEvent) => void;
+  /** New blocks end its sleep: it need not expect them. */
+  isTold: boolean;
+  /** Each head that a pass works with. */
+  onHead: (head: Block) => void;
   tuning: Tuning;
 };
 
@@ -156,7 +162,10 @@ export type Memory = {
   network: Network;
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
-  head: { hash: Hex; sinceMs: number } | undefined;
+  head: { hash: Hex; timestamp: number; sinceMs: number } | undefined;
+  pace: Pace;
+  /** The last pass left nothing to do until the next block. */
+  isQuiet: boolean;
   follow: FollowMemory;
   /** Whose turn it is to be asked first. */
   examineTurn: number;

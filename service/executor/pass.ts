@@ -4,6 +4,7 @@
 
 import { openNetwork } from "../chain/rpc/network.ts";
 import { holdersMax } from "../chain/status/probe.ts";
+import { openPace } from "../follow/pace.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { holdLease } from "./hold-lease.ts";
@@ -24,6 +25,8 @@ export function freshMemory(parts: Parts): Memory {
     fence: undefined,
     watched: undefined,
     head: undefined,
+    pace: openPace(parts.tuning.pollMs),
+    isQuiet: false,
     follow: freshFollowMemory(),
     examineTurn: 0,
     estimateTurn: 0,
@@ -49,8 +52,11 @@ export function freshMemory(parts: Parts): Memory {
  */
 export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
-  if (!fence) return;
+  if (!fence || (await mayRest(parts, memory))) return;
+  memory.isQuiet = false;
   const view = await memory.network.openView();
+  parts.onHead(view.head);
+  memory.pace.note(view.head, parts.clock());
   const nowSeconds = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, nowSeconds };
 
@@ -86,7 +92,16 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
     scores,
   });
   // Last, so that a failure here holds up no payment that is known.
-  await lookAtNew(pass);
+  const isLooked = await lookAtNew(pass);
+  memory.isQuiet = !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
+}
+
+/** Whether neither a block nor a job is expected before the next poll. Asks no endpoint. */
+async function mayRest({ ledger, chain, clock, isTold }: Parts, memory: Memory): Promise<boolean> {
+  const { head, isQuiet, pace } = memory;
+  if (isTold || !isQuiet || !head || clock() >= pace.expectedMs()) return false;
+  const nowSeconds = chainNow(memory, head, clock());
+  return (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length === 0;
 }
 
 /** While nothing is pending, the nonce is read this seldom. */
@@ -143,7 +158,7 @@ function budgetsOf(
  */
 function chainNow(memory: Memory, head: { hash: `0x${string}`; timestamp: number }, ms: number) {
   if (memory.head?.hash !== head.hash) {
-    memory.head = { hash: head.hash, sinceMs: ms };
+    memory.head = { hash: head.hash, timestamp: head.timestamp, sinceMs: ms };
   }
   return head.timestamp + Math.floor((ms - memory.head.sinceMs) / 1000);
 }

@@ -71,6 +71,8 @@ export type FollowMemory = {
   heavyBlock: number;
   /** By endpoint: the block up to which it has shown all logs since the cursor. */
   shown: Map<string, Anchor>;
+  /** Hashes of the head and of blocks below it, as heads that follow each other name them. */
+  links: Map<number, Hex>;
   /** What was marked already, by block hash, of the blocks that are read again. */
   marked: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
 };
@@ -85,5 +87,6 @@ export const freshFollowMemory = (): FollowMemory => ({
   refused: undefined,
   heavyBlock: -1,
   shown: new Map(),
+  links: new Map(),
   marked: new Map(),
 });

@@ -2,7 +2,6 @@
 // above it is taken back first.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
-import type { View } from "../chain/rpc/view.ts";
 import type { Anchor, Turn } from "./parts.ts";
 
 /** No payment is older than the oldest record; the margin allows for clocks that differ. */
@@ -19,7 +18,7 @@ export async function firstBlock(turn: Turn, target: number): Promise<number> {
     return later ? Math.max(0, target - deepReorgBlocks) : startBlock(turn, target);
   }
   let isLost = false;
-  while (anchor && !(await stands(view, anchor))) {
+  while (anchor && !(await stands(turn, anchor))) {
     isLost = true;
     const before: Anchor | undefined = await store.findAnchor(anchor.number);
     if (!before) {
@@ -42,11 +41,23 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
   report({ kind: "reorg", fromBlock: number + 1 });
 }
 
+const linksMax = 64;
+
+/** Notes what the head says of the block below it; what does not lead up to it is forgotten. */
+export function noteLinks({ view, memory: { links } }: Turn): void {
+  const { number, hash, parentHash } = view.head;
+  if (links.get(number - 1) !== parentHash) links.clear();
+  for (const each of links.keys()) {
+    if (each > number || each < number - linksMax) links.delete(each);
+  }
+  links.set(number, hash).set(number - 1, parentHash);
+}
+
 /** Whether the block is in the chain of the view's head. */
-export async function stands(view: View, { number, hash }: Anchor): Promise<boolean> {
-  if (number === view.head.number) return hash === view.head.hash;
-  if (number === view.head.number - 1) return hash === view.head.parentHash;
+export async function stands({ view, memory }: Turn, { number, hash }: Anchor): Promise<boolean> {
   if (number > view.head.number) return false;
+  const known = memory.links.get(number);
+  if (known) return known === hash;
   const [answer] = await view.read([blockCall(number)]);
   return blockOf(resultOf(answer)).hash === hash;
 }

@@ -11,7 +11,7 @@ import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/jso
 import type { Asker } from "../chain/rpc/view.ts";
 import { askRange, type Range, type Transfer } from "./logs.ts";
 import type { Anchor, Turn } from "./parts.ts";
-import { firstBlock, stands } from "./reorg.ts";
+import { firstBlock, noteLinks, stands } from "./reorg.ts";
 
 /** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
 const uncorroboratedBlocksMax = 256;
@@ -32,6 +32,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   const { chain, memory, view, store, tuning } = turn;
   const target = view.head.number - chain.paymentConfirmations;
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
+  noteLinks(turn);
   const newest = await store.findAnchor();
   // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
   // then: anchors above it may not stand any more, and the newest kept one would hide that.
@@ -143,12 +144,13 @@ function extend({ memory }: Turn, name: string, { from }: Range, end: Anchor, cu
 }
 
 /** The newest block up to which enough endpoints have shown all, if it is above the cursor. */
-async function corroborated({ memory, view }: Turn, cursor: number): Promise<Anchor | undefined> {
+async function corroborated(turn: Turn, cursor: number): Promise<Anchor | undefined> {
+  const { memory, view } = turn;
   const newestFirst = [...memory.shown].toSorted(([, a], [, b]) => b.number - a.number);
   let count = 0;
   for (const [name, end] of newestFirst) {
     if (end.number <= cursor) return undefined;
-    if (!(await stands(view, end))) memory.shown.delete(name);
+    if (!(await stands(turn, end))) memory.shown.delete(name);
     else if (++count === view.quorum) return end;
   }
   return undefined;

@@ -38,11 +38,14 @@ export const freshLooks = (): Looks => ({
   stepMax: holdersMax,
 });
 
-/** One step: at most `tuning.looksPerPass` records, new ones before those asked about again. */
-export async function lookAtNew(pass: Pass): Promise<void> {
+/**
+ * One step: at most `tuning.looksPerPass` records, new ones before those asked about again.
+ * @returns whether those were all new ones
+ */
+export async function lookAtNew(pass: Pass): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
-  if (tuning.looksPerPass === 0) return;
+  if (tuning.looksPerPass === 0) return true;
   const { looks } = memory;
   looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
   const max = Math.min(looks.stepMax, tuning.looksPerPass);
@@ -51,9 +54,9 @@ export async function lookAtNew(pass: Pass): Promise<void> {
   const next = fresh.length === max ? fresh.at(-1) : read.at(-1);
   const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, max);
   const swept = await ledger.findAnchor(chain.chainId);
-  if (swept && swept.number > view.head.number) return;
+  if (swept && swept.number > view.head.number) return false;
   const probed = await probe(pass, await holdersOf(pass, step));
-  if (!probed) return;
+  if (!probed) return false;
   if (probed.paid.length > 0) {
     const woken = await ledger.saveLook(pass.fence, probed.paid, undefined);
     const blockNumber = view.head.number;
@@ -63,6 +66,7 @@ export async function lookAtNew(pass: Pass): Promise<void> {
   remember(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
+  return fresh.length < max && read.length < rowsMax;
 }
 
 /** Puts what has to be asked about again behind the others. */

@@ -31,6 +31,7 @@ export function keepRunning(
   danger: Danger,
   report: (instance: string, event: ExecutorEvent) => void,
   tuning: Partial<Tuning>,
+  onHead: Parts["onHead"] = () => {},
 ): void {
   let life = 0;
   const start = () => {
@@ -77,6 +78,8 @@ export function keepRunning(
       clock: scheduler.now,
       random,
       sleep: scheduler.sleep,
+      isTold: false,
+      onHead,
       report: (event) => report(instance, event),
       tuning: {
         ...defaultTuning,

@@ -69,7 +69,7 @@ export async function createWorld(
 }
 
 /** Statements are kept: preparing each anew was a third of the time of a whole history. */
-function openMemory(): Kysely<Tables> {
+export function openMemory(): Kysely<Tables> {
   const database = new Database(":memory:");
   const prepared = new Map<string, Database.Statement>();
   const prepare = (text: string) => {
