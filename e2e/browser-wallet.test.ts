@@ -172,8 +172,11 @@ describe("a payment to its end", () => {
 });
 
 describe("what arrived is not what is asked for", () => {
-  test("another token, then the coin: said by name, with what becomes of it", async () => {
-    await start();
+  test("without a wallet: another token, then the coin, by name and with its fate", async () => {
+    record = await createOrder(service);
+    page = await openFresh(browser);
+    faults = listenForFaults(page);
+    await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
     await mint(service, record.address, 1_500_000_000_000_000_000n, demoTokens[1]!.address);
     const { symbol } = demoTokens[1]!;
     await says(`1.5 ${symbol} arrived, but 25 ${token.symbol} is asked for`);

@@ -140,6 +140,7 @@ const status = object({
   ),
   settledAt: orNull(count),
   explorer: orNull(matching(/^https?:\/\//)),
+  strays: orNull(list(object({ token: address, amount }))),
 } satisfies Record<keyof ServiceStatus, Shape>);
 
 const simulation = object({

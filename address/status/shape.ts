@@ -83,4 +83,9 @@ export type ServiceStatus = AddressStatus & {
   settledAt: number | null;
   /** The block explorer that the operator names: an EIP-3091 base URL, or null. */
   explorer: string | null;
+  /**
+   * What the address holds of the chain's coin and of other listed tokens while it is open, which
+   * pays for nothing and goes to `recovery` later; null where the chain did not tell.
+   */
+  strays: TokenAmount[] | null;
 };

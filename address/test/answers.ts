@@ -37,6 +37,7 @@ export const statusOf = (address: Hex, state: AddressState): ServiceStatus => ({
   },
   settledAt: 1_795_255_786,
   explorer: "https://explorer.example",
+  strays: [],
 });
 
 export const simulationOf = (address: Hex): Simulation => ({
@@ -92,7 +93,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
 });
 
 export function eventPageOf(address: Hex): EventPage {
-  const { executor, explorer, settledAt, ...status } = statusOf(address, "executed");
+  const { executor, explorer, settledAt, strays, ...status } = statusOf(address, "executed");
   const data = {
     address,
     reference: "order 7",

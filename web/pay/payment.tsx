@@ -61,7 +61,7 @@ export function Payment() {
         <div className="ask-head">
           <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
         </div>
-        {!isFinal && owed !== "0" && <Strays wallets={payment.wallets} owed={owed} />}
+        {!isFinal && owed !== "0" && <Strays strays={news.status?.strays} owed={owed} />}
         {payment.kept ? (
           <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
         ) : !isKnown && isPatient ? (

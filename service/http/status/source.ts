@@ -6,6 +6,7 @@ import type { BlockReference, ServiceStatus, StatusSubject } from "executable-ad
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { SimulatedChain } from "../../chain/simulation/simulation.ts";
 import { openStatusReader } from "../../chain/status/reader.ts";
+import { openStrayReader } from "../../chain/status/strays.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits } from "../lookup/lookup.ts";
@@ -32,6 +33,7 @@ export type Statuses = {
 export function openStatuses(parts: Parts): Statuses {
   const { store, chains, keccak, desk } = parts;
   const readerOf = perChain(parts, openStatusReader);
+  const straysOf = perChain(parts, openStrayReader);
   const settledAtOf = openBlockTimes(chains);
   const explorerOf = (chainId: number) => chains.find(chainId)?.explorer ?? null;
 
@@ -49,9 +51,12 @@ export function openStatuses(parts: Parts): Statuses {
       const status = await readerOf(chainId)
         .read(subject)
         .catch((error) => refuseUnread(chainId, error));
-      const executor = await desk.progressOf(status);
-      const settledAt = await settledAtOf(status);
-      return { ...status, executor, settledAt, explorer: explorerOf(chainId) };
+      const [executor, settledAt, strays] = await Promise.all([
+        desk.progressOf(status),
+        settledAtOf(status),
+        straysOf(chainId)(status),
+      ]);
+      return { ...status, executor, settledAt, explorer: explorerOf(chainId), strays };
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
@@ -59,8 +64,9 @@ export function openStatuses(parts: Parts): Statuses {
         .readAt(subject, number)
         .catch((error) => refuseUnread(chainId, error));
       const settledAt = await settledAtOf(status);
+      const strays = await straysOf(chainId)(status);
       // The executor knows its state of now, and none of that block.
-      return { ...status, executor: null, settledAt, explorer: explorerOf(chainId) };
+      return { ...status, executor: null, settledAt, explorer: explorerOf(chainId), strays };
     },
     async head(chainId) {
       const head = readerOf(chainId).head();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { readStatus } from "executable-address/status";
 import { headMsMax } from "../../chain/status/shared-head.ts";
 import { startApp } from "../../testing/app.ts";
@@ -57,11 +58,35 @@ describe("GET /v1/address/{address}/status", () => {
     const record = await keepRecord(server, await world.newRecord());
     await world.pay(record.address, 40n);
     const answer = await get(`${record.address}/status`);
-    const { executor, explorer, settledAt, ...status } = answer.json();
+    const { executor, explorer, settledAt, strays, ...status } = answer.json();
     assert.equal(answer.statusCode, 200);
     assert.equal(status.state, "partially_funded");
-    assert.deepEqual([executor, explorer, settledAt], [null, null, null]);
+    assert.deepEqual([executor, explorer, settledAt, strays], [null, null, null, []]);
     assert.deepEqual(status, await readStatus(record, { rpc: world.rpcUrl }));
+  });
+
+  test("coin and another listed token that came to an open address; none once over", async () => {
+    const record = await world.newRecord();
+    const other = await world.newToken();
+    const chains = chainsAt(world);
+    const known = chains.find(record.intent.chainId)!;
+    const tokens = [...known.tokens, { symbol: "OTH", address: other, decimals: 6 }];
+    const lists = await startApp({ chains: { ...chains, find: () => ({ ...known, tokens }) } });
+    await keepRecord(lists, record);
+    const straysOf = async () => (await get(`${record.address}/status`, lists)).json().strays;
+    assert.deepEqual(await straysOf(), []);
+    await world.payNative(record.address, 5n);
+    await world.pay(record.address, 7n, other);
+    await sleep(headMsMax);
+    assert.deepEqual(await straysOf(), [
+      { token: `0x${"0".repeat(40)}`, amount: "5" },
+      { token: other, amount: "7" },
+    ]);
+    await world.pay(record.address, BigInt(record.intent.amount));
+    await world.execute(record);
+    await sleep(headMsMax);
+    assert.deepEqual(await straysOf(), []);
+    await lists.close();
   });
 
   test("where people look at the chain, if its operator says so", async () => {
@@ -131,7 +156,8 @@ describe("GET /v1/address/{address}/status", () => {
     const blockMethod = "eth_getBlockByNumber";
     assert.deepEqual(
       calls.filter((method) => method !== blockMethod),
-      ["eth_call"],
+      // The status, and the money of other tokens.
+      ["eth_call", "eth_call"],
     );
     // Once more to confirm the block that was read.
     const blocks = calls.filter((method) => method === blockMethod).length;

@@ -1,0 +1,87 @@
+// Money that came to an open address and is not of its token: the chain's coin, or another listed
+// token. It is no part of a status, which the record and one block decide; the service lists it
+// beside the status.
+
+import type { Hex } from "executable-address";
+import type { AddressStatus, TokenAmount } from "executable-address/status";
+import { LRUCache } from "lru-cache";
+import { zeroAddress } from "viem";
+import { together } from "../../flow/together.ts";
+import type { ChainAccess } from "./logs.ts";
+import { countOnce } from "./native-token.ts";
+import { probeHoldings } from "./probe.ts";
+
+/** An address and a block; those dropped are read again when asked for again. */
+const answersMax = 20_000;
+/** Addresses of one reading. */
+const groupMax = 1_000;
+
+const openStates: readonly string[] = ["unfunded", "partially_funded", "funded"];
+
+/**
+ * @returns how to find them at the block of a status: none once the address is over, since
+ *   `recoverable` tells of money then, and null where the chain does not answer
+ */
+export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
+  const nativeTokens = new Map<Hex, boolean>();
+  const answers = new LRUCache<string, Promise<TokenAmount[] | null>>({ max: answersMax });
+
+  const readOne = async ({ address, token, block }: AddressStatus) => {
+    const others = tokens.filter((each) => each.address.toLowerCase() !== token.toLowerCase());
+    const holders = [token, ...others.map((each) => each.address)].map((held) => ({
+      vault: address,
+      token: held,
+    }));
+    const found = await ask({ block, holders });
+    // Coin that is a token seen another way is counted as the token, here too.
+    const holdings = await countOnce(rpc, nativeTokens, block, holders, found);
+    const coin = holdings.reduce(
+      (least, { native }) => (native < least ? native : least),
+      2n ** 256n,
+    );
+    const held = holdings.slice(1).map(({ balance = 0n }, at) => ({
+      token: others[at]!.address,
+      amount: balance,
+    }));
+    return [{ token: zeroAddress as Hex, amount: coin }, ...held]
+      .filter(({ amount }) => amount > 0n)
+      .map(({ token, amount }) => ({ token, amount: String(amount) }));
+  };
+
+  /** Those of one block share the calls. */
+  const ask = together<Asked, Holdings>(
+    async (asked) => {
+      const groups = Map.groupBy(asked, ({ block }) => block.hash);
+      const found = new Map<Asked, Holdings | Error>();
+      await Promise.all(
+        [...groups.values()].map(async (group) => {
+          const holders = group.flatMap((each) => each.holders);
+          const read = probeHoldings({ chainId, rpc }, group[0]!.block, holders);
+          const all = await read.catch((error: Error) => error);
+          let from = 0;
+          for (const each of group) {
+            const to = from + each.holders.length;
+            found.set(each, all instanceof Error ? all : all.slice(from, to));
+            from = to;
+          }
+        }),
+      );
+      return asked.map((each) => found.get(each)!);
+    },
+    { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
+  );
+
+  return async (status: AddressStatus): Promise<TokenAmount[] | null> => {
+    if (!openStates.includes(status.state)) return [];
+    const key = `${status.address} ${status.block.hash}`;
+    const answer = answers.get(key) ?? readOne(status).catch(() => null);
+    answers.set(key, answer);
+    const strays = await answer;
+    if (!strays) answers.delete(key);
+    return strays;
+  };
+}
+
+type ListedChain = Pick<ChainAccess, "chainId" | "rpc"> & { tokens: readonly { address: Hex }[] };
+type Holdings = Awaited<ReturnType<typeof probeHoldings>>;
+type Asked = { block: AddressStatus["block"]; holders: Parameters<typeof probeHoldings>[2] };
