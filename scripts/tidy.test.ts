@@ -16,7 +16,14 @@ const mayImport: Record<string, readonly string[]> = {
   "address/function": ["address", "address/keccak", "address/abi"],
   "address/intent": ["address", "address/keccak", "address/abi", "address/function"],
   "address/status": ["address", "address/abi", "address/intent"],
-  "address/proof": ["address", "address/keccak", "address/abi", "address/intent", "address/status"],
+  "address/proof": [
+    "address",
+    "address/keccak",
+    "address/abi",
+    "address/intent",
+    "address/status",
+    "address/calldata",
+  ],
   "address/client": [
     "address",
     "address/keccak",

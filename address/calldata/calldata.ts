@@ -47,6 +47,31 @@ export function recoverCalldata(terms: Bytes, tokens: readonly Hex[]): Uint8Arra
 }
 
 /**
+ * Calldata of `PaymentFactory.rescue`.
+ *
+ * @param call any one, which the vault makes: `value` in wei
+ * @throws {InvalidError} on malformed hex
+ */
+export function rescueCalldata(
+  terms: Bytes,
+  call: { readonly target: Hex; readonly value: bigint; readonly data: Bytes },
+): Uint8Array {
+  const tuple = parseBytes(terms, ["terms"]).subarray(32);
+  const data = parseBytes(call.data, ["data"]);
+  return joined([
+    fromHex(rescueSelector),
+    word(128),
+    word(fromHex(call.target, ["target"])),
+    word(fromHex(`0x${call.value.toString(16).padStart(64, "0")}`)),
+    word(128 + tuple.length),
+    tuple,
+    word(data.length),
+    data,
+    new Uint8Array(padded(data.length) - data.length),
+  ]);
+}
+
+/**
  * Calldata of `PaymentFactory.batch`.
  *
  * @param items calldata of `execute` or `recover`

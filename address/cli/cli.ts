@@ -11,6 +11,7 @@ declare const process: {
   exitCode: number | undefined;
   stdin: AsyncIterable<Uint8Array>;
   exit(code: number): never;
+  getBuiltinModule(name: "fs"): { readFileSync(path: string, encoding: "utf8"): string };
   stdout: Output;
   stderr: Output;
   getBuiltinModule(name: "http"): { createServer(listener: Listener): Server };
@@ -65,6 +66,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   readInput: () => readText(process.stdin),
   serve,
+  readFile: (path) => process.getBuiltinModule("fs").readFileSync(path, "utf8"),
   print: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),
 });

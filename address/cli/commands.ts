@@ -1,5 +1,6 @@
 // The commands of `executable-address`. JSON comes in as an argument or on stdin and goes out on
-// stdout; what one command gives another takes. All work offline but those that ask a service.
+// stdout; what one command gives another takes. All work offline but those that ask a service or
+// nodes.
 
 import { decodeExecutions } from "../calldata/execution.ts";
 import {
@@ -19,6 +20,18 @@ import { findCautions } from "../intent/parse.ts";
 import { saltFor, verifyReference } from "../intent/reference.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
+import { type Actor, act } from "./act.ts";
+import { Misuse, type Options, parseArguments } from "./arguments.ts";
+import {
+  compareBlocks,
+  isReceipt,
+  type OnChain,
+  prove,
+  readNow,
+  rebuildRecords,
+  recordOf,
+  verifyKept,
+} from "./chain.ts";
 import { inertJson, inertLine } from "./inert.ts";
 import { type Serve, tryReceiver } from "./try/try-receiver.ts";
 import { version } from "./version.ts";
@@ -28,6 +41,7 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
   derive INTENT                   the record of an intent
   verify RECORD [--address A]     the record, if it proves itself (and is of the address A)
                                   --reference R: and was made for your reference R
+  verify RECEIPT [--rpc NODE]…    what a receipt proves, by blocks that the nodes agree on
   decode TERMS                    the intent that terms spell
   execution CALLDATA              the records behind calldata of execute, recover or batch
   create INTENT --url BASE        creates an address; credential in EXECUTABLE_ADDRESS_API_KEY
@@ -48,9 +62,24 @@ const usage = `usage: executable-address COMMAND [INPUT] [--factory ADDRESS]
                                   --order U --form F: where and how its shop takes an order
                                   --goods U: says how many goods left for {address}
 
-INPUT is JSON or hex, from stdin where it is left out or "-". A record is taken wherever its intent,
-its terms or its address is wanted, and verify takes a list of records. BASE is as in
-https://pay.example/v1. --help says this, --version the version.
+By nodes of the chain alone, more than half of which must agree (or --quorum N), at a block under
+--confirmations N others. SUBJECT is a record, a receipt, an intent, terms, the hash of a
+transaction to the factory, or an address with --url:
+
+  prove SUBJECT --rpc NODE…       the receipt: record, proof of what became of it, and who paid
+  status SUBJECT --rpc NODE…      its state and what it holds
+  rebuild --tx HASH --rpc NODE…   the records of a transaction to the factory, a batch's included
+  execute SUBJECT --rpc NODE…     runs its calls
+  recover SUBJECT --rpc NODE…     returns what is there to its recovery; --token T… for others
+  rescue SUBJECT --rpc NODE…      any call from it, by its recovery: --target T --value WEI --data X
+
+The last three say first what they will do. They send by --keystore FILE, with its password in
+EXECUTABLE_ADDRESS_PASSWORD, or by --from ADDRESS of a node that has the key; --dry-run sends
+nothing.
+
+INPUT is JSON or hex, the name of a .json file, or from stdin where it is left out or "-". A record
+is taken wherever its intent, its terms or its address is wanted, and verify takes a list of
+records. BASE is as in https://pay.example/v1. --help says this, --version the version.
 Exit status: 0 done, 1 refused or not proved, 2 misused.
 `;
 
@@ -58,20 +87,18 @@ Exit status: 0 done, 1 refused or not proved, 2 misused.
 type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;
+  readonly readFile: (path: string) => string;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
   readonly serve: Serve;
 };
 
-type Given = {
-  /** What JSON gave, or text that is none. */
-  readonly input: unknown;
-  readonly factory: Hex;
+/** `input`: what JSON gave, or text that is none. */
+type Given = OnChain & {
+  readonly actor: Actor;
   readonly address: Hex | undefined;
   readonly reference: string | undefined;
-  readonly client: () => Client;
   readonly referenceKey: () => string;
-  readonly options: Options;
   readonly outside: Surroundings;
 };
 
@@ -81,12 +108,19 @@ type Answer = {
   readonly intents?: readonly Intent[];
   /** Of parts that are told beside the rest. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
+  /** What to know of it though it is done. */
+  readonly notes?: readonly Error[];
 };
 
 const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answer>>> = {
   derive: ({ input, factory }) =>
     ofRecord(makeRecord(partOf(input, "intent") as Intent, { factory })),
-  verify({ input, factory, address, reference, referenceKey }) {
+  async verify(given) {
+    const { input, factory, address, reference, referenceKey } = given;
+    if (isReceipt(input)) {
+      const errors = given.options.many.rpc.length === 0 ? [compareBlocks] : [];
+      return { value: await verifyKept(given), notes: errors };
+    }
     const options = address ? { factory, address } : { factory };
     if (reference !== undefined) verifyReference(input, reference, referenceKey(), { factory });
     if (!Array.isArray(input)) return ofRecord(verifyRecord(input, options));
@@ -119,7 +153,8 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
   events: async ({ input, client }) => ({
     value: await client().events({ cursor: input as string }),
   }),
-  async "try-receiver"({ input, options: { order, form = "", goods, port }, outside }) {
+  async "try-receiver"({ input, options, outside }) {
+    const { order, form = "", goods, port } = options.one;
     const say = (line: string) => outside.complain(`${line}\n`);
     const where = { url: urlOf(input), port: portOf(port), serve: outside.serve };
     const score = await tryReceiver({ ...where, order, form, goods, say });
@@ -127,6 +162,12 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const errors = failed > 0 ? [new Doubtful(`${failed} of ${score.tried} failed`)] : [];
     return { value: { ...score, percent: Math.round((100 * score.passed) / score.tried) }, errors };
   },
+  prove: async (given) => ({ value: await prove(given) }),
+  rebuild: async (given) => ofRecords(await rebuildRecords(given)),
+  status: async (given) => ({ value: await readNow(given, await recordOf(given)) }),
+  execute: async (given) => ({ value: await act("execute", given, given.actor) }),
+  recover: async (given) => ({ value: await act("recover", given, given.actor) }),
+  rescue: async (given) => ({ value: await act("rescue", given, given.actor) }),
   async lookup({ input, client }) {
     const record = await client().lookup(partOf(input, "address") as Hex);
     if (record) return ofRecord(record);
@@ -167,23 +208,21 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
   }
   try {
     const { words, options } = parseArguments(args);
-    const [name = "", argument = "-", ...rest] = words;
+    const [name = "", argument = options.one.tx ?? "-", ...rest] = words;
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) throw new Misuse(name ? `no command is called ${name}` : "a command is needed");
     if (rest.length > 0) throw new Misuse(`expected one input, found ${rest.length + 1}`);
-    const input = parseInput(argument === "-" ? await outside.readInput() : argument);
-    const factory = (options.factory ?? factoryAddress) as Hex;
-    const address = options.address as Hex | undefined;
-    const client = () => clientOf(options.url, factory, outside.env);
-    const { reference } = options;
-    const referenceKey = () => referenceKeyOf(outside.env);
-    const parts = { input, factory, address, reference, client, referenceKey };
-    const given: Given = { ...parts, options, outside };
-    const { value, intents = [], errors = [] } = await command(given);
+    const text = await textOf(argument, outside);
+    const {
+      value,
+      intents = [],
+      errors = [],
+      notes = [],
+    } = await command(givenOf(parseInput(text), options, outside));
     outside.print(`${inertJson(value)}\n`);
-    for (const caution of intents.flatMap((intent) => findCautions(intent, { factory })))
+    for (const caution of intents.flatMap((intent) => findCautions(intent, factoryOf(options))))
       outside.complain(`caution: ${faultLine(caution)}\n`);
-    for (const error of errors) outside.complain(`${complaint(error)}\n`);
+    for (const error of [...notes, ...errors]) outside.complain(`${complaint(error)}\n`);
     return errors.length > 0 ? 1 : 0;
   } catch (error) {
     outside.complain(`${complaint(error)}\n`);
@@ -192,31 +231,31 @@ export async function run(args: readonly string[], outside: Surroundings): Promi
   }
 }
 
-class Misuse extends Error {}
+async function textOf(argument: string, { readInput, readFile }: Surroundings) {
+  if (argument === "-") return readInput();
+  return /^[^{["\n]+\.json$/.test(argument) ? readFile(argument) : argument;
+}
 
-const optionNames = [
-  ...(["factory", "address", "url", "reference"] as const),
-  ...(["order", "form", "goods", "port"] as const),
-] as const;
-type Options = { [Name in (typeof optionNames)[number]]?: string };
+const factoryOf = ({ one }: Options) => ({ factory: (one.factory ?? factoryAddress) as Hex });
 
-function parseArguments(args: readonly string[]): { words: string[]; options: Options } {
-  const words: string[] = [];
-  const options: Options = {};
-  for (let i = 0; i < args.length; i++) {
-    const word = args[i]!;
-    if (!word.startsWith("--")) {
-      words.push(word);
-      continue;
-    }
-    const name = optionNames.find((each) => word === `--${each}`);
-    if (name === undefined) throw new Misuse(`no option is called ${word}`);
-    if (options[name] !== undefined) throw new Misuse(`${word} is given twice`);
-    const value = args[++i];
-    if (value === undefined) throw new Misuse(`${word} needs a value`);
-    options[name] = value;
-  }
-  return { words, options };
+function givenOf(input: unknown, options: Options, outside: Surroundings): Given {
+  const { env, readFile, complain } = outside;
+  const { factory } = factoryOf(options);
+  return {
+    input,
+    factory,
+    options,
+    outside,
+    address: options.one.address as Hex | undefined,
+    reference: options.one.reference,
+    client: () => clientOf(options.one.url, factory, env),
+    referenceKey: () => referenceKeyOf(env),
+    actor: {
+      readFile,
+      password: env.EXECUTABLE_ADDRESS_PASSWORD,
+      complain: (text) => complain(text.split("\n").map(inertLine).join("\n")),
+    },
+  };
 }
 
 /** JSON where it begins like JSON, else the text itself: hex. */

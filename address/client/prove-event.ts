@@ -3,14 +3,14 @@
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { agree, callOf, parseAgreement } from "../proof/agree.ts";
+import { agree, parseAgreement } from "../proof/agree.ts";
+import { readAgreed } from "../proof/agreed-status.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
 import { findEvents, findExecution, fromAny, type GatherOptions } from "../proof/gather.ts";
 import { type AgreedBlock, blockHashOf, ProofError } from "../proof/proof.ts";
 import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
-import { readStatus } from "../status/status.ts";
 import { UnprovenError, WebhookError } from "./errors.ts";
 import { proveEventShape, type ServiceEvent } from "./lists.ts";
 
@@ -182,23 +182,4 @@ async function outcomeAt({ record, agreed, options }: Asked) {
   return found.outcome;
 }
 
-/** A quorum of nodes reads it alike at the agreed block: a balance has no other proof. */
-async function heldAt({ record, agreed, options }: Asked) {
-  const { rpcs, ...rest } = options;
-  const { quorum } = parseAgreement(rpcs, rest);
-  const readings = await Promise.all(
-    rpcs.map((rpc) =>
-      readStatus(record, { rpc: callOf(rpc), blockHash: agreed.hash }).then(
-        ({ state, balance, recoverable }) => ({ state, balance, recoverable }),
-        () => undefined,
-      ),
-    ),
-  );
-  const texts = readings.map((reading) => JSON.stringify(reading));
-  const found = readings.find(
-    (reading, index) => reading && texts.filter((text) => text === texts[index]).length >= quorum,
-  );
-  if (found) return found;
-  const message = `${quorum} of ${rpcs.length} endpoints read nothing alike of ${record.address}`;
-  throw new ProofError("no_quorum", message);
-}
+const heldAt = ({ record, agreed, options }: Asked) => readAgreed(record, agreed, options);

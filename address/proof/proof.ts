@@ -3,6 +3,7 @@
 
 export { type AddressProof, type ProvedAddress, verifyAddressProof } from "./address-proof.ts";
 export { type AgreedBlock, type AgreementOptions, blockHashOf, type Rpcs } from "./agree.ts";
+export { readAgreed } from "./agreed-status.ts";
 export { askEvents, askOutcome } from "./build/ask.ts";
 export { ProofError, type ProofErrorCode } from "./error.ts";
 export {
@@ -23,6 +24,7 @@ export {
   type TrustedBlock,
 } from "./outcome.ts";
 export type { PaymentProof } from "./payments.ts";
+export { rebuild } from "./rebuild.ts";
 export {
   agreeOnReceipt,
   makeReceipt,

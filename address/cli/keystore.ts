@@ -1,0 +1,77 @@
+// A key from a keystore file (version 3), and transactions signed by it. Signing is viem's: it is
+// asked for only here, and has to be installed beside this package.
+
+import { pbkdf2Async } from "@noble/hashes/pbkdf2.js";
+import { scryptAsync } from "@noble/hashes/scrypt.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { concatBytes } from "@noble/hashes/utils.js";
+import { fromHex, toHex } from "../abi/hex.ts";
+import type { Hex } from "../intent/intent.ts";
+import { keccakOf } from "../keccak/keccak.ts";
+import { sameBytes } from "../proof/rlp.ts";
+
+export type Signer = {
+  readonly address: Hex;
+  sign(transaction: Readonly<Record<string, unknown>>): Promise<{ hash: Hex; signed: Hex }>;
+};
+
+type Account = { address: Hex; signTransaction(transaction: object): Promise<Hex> };
+type Keystore = {
+  readonly crypto: {
+    readonly cipher: string;
+    readonly ciphertext: string;
+    readonly cipherparams: { readonly iv: string };
+    readonly kdf: string;
+    readonly kdfparams: Readonly<Record<"n" | "r" | "p" | "c" | "dklen", number>> & {
+      readonly salt: string;
+    };
+    readonly mac: string;
+  };
+};
+
+/** @throws {Error} for a wrong password, or a file of another kind */
+export async function openKeystore(text: string, password: string | undefined): Promise<Signer> {
+  if (password === undefined) throw new Error("EXECUTABLE_ADDRESS_PASSWORD: needed for --keystore");
+  const { crypto: box } = JSON.parse(text) as Keystore;
+  if (box?.cipher !== "aes-128-ctr") throw new Error("keystore: expected version 3, aes-128-ctr");
+  const keccak = keccakOf({});
+  const bytes = (hex: string) => fromHex(`0x${hex.replace(/^0x/, "")}`);
+  const { kdfparams } = box;
+  const [salt, dkLen] = [bytes(kdfparams.salt), kdfparams.dklen];
+  const derived =
+    box.kdf === "scrypt"
+      ? await scryptAsync(password, salt, { N: kdfparams.n, r: kdfparams.r, p: kdfparams.p, dkLen })
+      : await pbkdf2Async(sha256, password, salt, { c: kdfparams.c, dkLen });
+  const encrypted = bytes(box.ciphertext);
+  if (!sameBytes(keccak(concatBytes(derived.slice(16, 32), encrypted)), bytes(box.mac)))
+    throw new Error("keystore: another password");
+  const aes = {
+    name: "AES-CTR",
+    counter: Uint8Array.from(bytes(box.cipherparams.iv)),
+    length: 128,
+  };
+  const key = await crypto.subtle.importKey(
+    "raw",
+    Uint8Array.from(derived.slice(0, 16)),
+    aes.name,
+    false,
+    ["decrypt"],
+  );
+  const secret = new Uint8Array(await crypto.subtle.decrypt(aes, key, Uint8Array.from(encrypted)));
+  const account = (await signing()).privateKeyToAccount(toHex(secret));
+  return {
+    address: account.address,
+    async sign(transaction) {
+      const signed = await account.signTransaction({ type: "eip1559", value: 0n, ...transaction });
+      return { signed, hash: toHex(keccak(fromHex(signed))) };
+    },
+  };
+}
+
+async function signing(): Promise<{ privateKeyToAccount(key: Hex): Account }> {
+  // Not in the package's dependencies: whoever signs elsewhere needs none of it.
+  const name = "viem/accounts";
+  return import(name).catch((cause) => {
+    throw new Error("--keystore needs viem: npm install viem", { cause });
+  });
+}

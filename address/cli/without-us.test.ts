@@ -1,0 +1,242 @@
+// Everything that anybody needs to do without the service, by the program and three nodes of which
+// one lies: 16 tasks, and no word of the liar in what comes out. docs/without-us.md lists them.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { encodeFunctionData, erc20Abi } from "viem";
+import { startWorld, type World } from "../../service/testing/chain/world.ts";
+import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
+import { toHex } from "../abi/hex.ts";
+import { batchCalldata, executeCalldata, recoverCalldata } from "../calldata/calldata.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+
+const cli = new URL("./cli.ts", import.meta.url).pathname;
+const folder = mkdtempSync(join(tmpdir(), "without-us-"));
+const payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+const recovery = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const tasks: string[] = [];
+
+async function run(args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [cli, ...args], { env: { ...process.env, ...env } });
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (chunk) => (out += chunk));
+  child.stderr.on("data", (chunk) => (err += chunk));
+  child.stdin.end();
+  const status = await new Promise<number>((resolve) => child.on("close", resolve));
+  return { status, out, err };
+}
+
+/** What a liar makes of a true answer: of the same form, and wrong. */
+const lies: Record<string, (result: never) => unknown> = {
+  eth_getCode: () => "0x336f18602857",
+  eth_getBalance: () => "0xffffffff",
+  eth_call: () => `0x${"00".repeat(30)}ffff`,
+  eth_getLogs: () => [],
+  eth_getProof: () => ({ accountProof: ["0xc0"] }),
+  eth_getBlockByNumber: (block: object) => ({ ...block, hash: `0x${"ab".repeat(32)}` }),
+  eth_getBlockByHash: (block: object) => ({ ...block, stateRoot: `0x${"ab".repeat(32)}` }),
+  eth_getTransactionByHash: (found: { input: string }) => ({
+    ...found,
+    input: found.input.replace(/.$/, "1"),
+  }),
+  eth_getTransactionReceipt: (found: object | null) => ({ ...found, status: "0x0" }),
+  eth_blockNumber: () => "0xffffff",
+  eth_getTransactionCount: () => "0x7777",
+  eth_gasPrice: () => "0xffffffffffff",
+  eth_estimateGas: () => "0x5208",
+  eth_sendTransaction: () => `0x${"ab".repeat(32)}`,
+  eth_sendRawTransaction: () => `0x${"ab".repeat(32)}`,
+};
+
+describe("without the service, one node of three lying", () => {
+  let world: World;
+  let liar: Awaited<ReturnType<typeof startProxy>>;
+  let others: Awaited<ReturnType<typeof startProxy>>[];
+  const records: Record<string, AddressRecord> = {};
+  const send = async (to: Hex, data: Uint8Array) => {
+    const hash = await world.client.sendTransaction({ to, data: toHex(data), gas: 3_000_000n });
+    return world.client.waitForTransactionReceipt({ hash });
+  };
+  let [executed, batch, recovered]: Hex[] = [];
+
+  before(async () => {
+    world = await startWorld();
+    liar = await startProxy(world.rpcUrl, ({ method }, answer) => {
+      const lie = lies[method];
+      return lie ? { ...answer, result: lie(answer.result as never) } : answer;
+    });
+    others = await Promise.all([1, 2].map(() => startProxy(world.rpcUrl)));
+    for (const name of ["open", "paid", "signed", "done", "two", "three"])
+      records[name] = await world.newRecord();
+    const late = { expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 900 };
+    records.late = await world.newRecord(late);
+    for (const name of ["paid", "signed", "done", "two", "three", "late"])
+      await world.pay(records[name]!.address, 130n);
+    executed = (await world.execute(records.done!)).transactionHash;
+    const items = ["two", "three"].map((name) => executeCalldata(records[name]!.terms));
+    const factory = records.done!.factory;
+    batch = (await send(factory, batchCalldata(items))).transactionHash;
+    const recoveryCall = recoverCalldata(records.two!.terms, [records.two!.intent.token]);
+    recovered = (await send(factory, recoveryCall)).transactionHash;
+    await world.mine(2);
+  });
+  after(async () => {
+    liar.stop();
+    for (const other of others) other.stop();
+    await world.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** The three, the liar first, in the middle or last. */
+  const nodes = (place: number) => {
+    const urls = others.map(({ url }) => url);
+    urls.splice(place, 0, liar.url);
+    return urls.flatMap((url) => ["--rpc", url]);
+  };
+  const text = (name: string) => JSON.stringify(records[name]);
+  const task = (name: string, run: () => Promise<void>) => {
+    tasks.push(name);
+    test(name, run);
+  };
+  const good = async (args: string[], env?: Record<string, string>) => {
+    const { status, out, err } = await run(args, env);
+    assert.equal(status, 0, err);
+    return JSON.parse(out);
+  };
+  const everywhere = async (args: string[], check: (found: never) => void) => {
+    for (const place of [0, 1, 2]) check((await good([...args, ...nodes(place)])) as never);
+  };
+  const addressesIn = (found: AddressRecord[]) => found.map(({ address }) => address);
+  const sameAs = (...names: string[]) => {
+    const wanted = names.map((name) => records[name]!.address);
+    return (found: AddressRecord[]) => assert.deepEqual(addressesIn(found), wanted);
+  };
+
+  task("the record of an intent", async () => {
+    const { intent } = records.done!;
+    assert.deepEqual(await good(["derive", JSON.stringify(intent)]), records.done);
+  });
+  task("a record verified", async () => {
+    assert.deepEqual(await good(["verify", text("done")]), records.done);
+    const { status } = await run(["verify", text("done").replace('"100"', '"101"')]);
+    assert.equal(status, 1);
+  });
+  task("the intent of terms", async () => {
+    assert.deepEqual(await good(["decode", records.done!.terms]), records.done!.intent);
+  });
+  task("the records in calldata", async () => {
+    const items = ["two", "three"].map((name) => executeCalldata(records[name]!.terms));
+    sameAs("two", "three")(await good(["execution", toHex(batchCalldata(items))]));
+  });
+  task("the record of an execution's transaction", () =>
+    everywhere(["rebuild", "--tx", executed!], sameAs("done")),
+  );
+  task("the records of a batch's transaction", () =>
+    everywhere(["rebuild", "--tx", batch!], sameAs("two", "three")),
+  );
+  task("the record of a recovery's transaction", () =>
+    everywhere(["rebuild", "--tx", recovered!], sameAs("two")),
+  );
+  task("the status of a record", async () => {
+    const states = { open: "unfunded", paid: "funded", done: "executed", two: "executed" };
+    for (const [name, wanted] of Object.entries(states))
+      await everywhere(["status", text(name)], ({ state }: { state: string }) =>
+        assert.equal(state, wanted),
+      );
+  });
+  task("the status of one item of a batch, by its transaction", () =>
+    everywhere(
+      ["status", batch!, "--address", records.three!.address],
+      ({ state, recoverable }: { state: string; recoverable: object[] }) =>
+        assert.deepEqual([state, recoverable.length], ["executed", 1]),
+    ),
+  );
+  task("a proof, as a receipt", async () => {
+    await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
+      assert.equal(receipt.proof.outcome, "executed");
+      writeFileSync(join(folder, "receipt.json"), JSON.stringify(receipt));
+    });
+  });
+  task("a receipt verified by nodes, and a tampered one refused with the reason", async () => {
+    const file = join(folder, "receipt.json");
+    await everywhere(["verify", file], ({ outcome }: { outcome: string }) =>
+      assert.equal(outcome, "executed"),
+    );
+    const tampered = readFileSync(file, "utf8").replace('"held":"130"', '"held":"131"');
+    const { status, err } = await run(["verify", tampered, ...nodes(0)]);
+    assert.equal(status, 1);
+    assert.match(err, /execution\.held: the proof shows another/);
+  });
+  task("a receipt verified by nobody, with the blocks to compare", async () => {
+    const { status, out, err } = await run(["verify", join(folder, "receipt.json")]);
+    const { compare } = JSON.parse(out);
+    assert.deepEqual([status, compare.length], [0, 3]);
+    assert.match(err, /it is proved if each block under compare is of the/);
+  });
+  task("an execution by a node that has the key, shown first", async () => {
+    const from = ["--from", payer];
+    const dry = await run(["execute", text("paid"), "--dry-run", ...nodes(0)]);
+    assert.equal(JSON.parse(dry.out).sent, false);
+    assert.match(dry.err, /^execute 0x\w+ on chain 31337: funded, holds 130 of /);
+    assert.equal((await run(["execute", text("open"), ...from, ...nodes(0)])).status, 1);
+    const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
+    assert.equal(state, "executed");
+  });
+  task("an execution signed by a keystore", async () => {
+    const file = join(folder, "key.json");
+    writeFileSync(file, JSON.stringify(keystore));
+    const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
+    const args = ["execute", records.signed!.terms, "--keystore", file, ...nodes(1)];
+    const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
+    assert.match(wrong.err, /keystore: another password/);
+    await world.payNative("0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b", 10n ** 18n);
+    assert.equal((await good(args, env)).state, "executed");
+  });
+  task("a recovery of what is left", async () => {
+    const { status } = await good(["recover", executed!, "--from", payer, ...nodes(2)]);
+    assert.deepEqual(status.recoverable, []);
+    assert.equal(status.recoveries.length, 1);
+  });
+  task("a rescue by the recovery, of what only a call can move", async () => {
+    const { token, chainId } = records.two!.intent;
+    await world.pay(records.two!.address, 50n);
+    assert.equal(chainId, 31_337);
+    const data = encodeFunctionData({
+      abi: erc20Abi,
+      functionName: "transfer",
+      args: [payer, 20n],
+    });
+    const call = ["--target", token, "--data", data, "--from", recovery];
+    const { status } = await good(["rescue", text("two"), ...call, ...nodes(2)]);
+    assert.equal(status.balance, "30");
+  });
+
+  test("docs/without-us.md lists the same 16", () => {
+    const page = readFileSync(new URL("../../docs/without-us.md", import.meta.url), "utf8");
+    const rows = [...page.matchAll(/^\| ([0-9]+) \| (.*?) \|/gm)].map(([, , name]) => name);
+    assert.deepEqual(rows, tasks);
+    assert.equal(rows.length, 16);
+  });
+});
+
+/** The test vector of the format's own description: password `testpassword`. */
+const keystore = {
+  crypto: {
+    cipher: "aes-128-ctr",
+    cipherparams: { iv: "6087dab2f9fdbbfaddc31a909735c1e6" },
+    ciphertext: "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46",
+    kdf: "pbkdf2",
+    kdfparams: {
+      c: 262144,
+      dklen: 32,
+      prf: "hmac-sha256",
+      salt: "ae3cd4e7013836a3df6bd7241b12db061dbe2c6785853cce422d148a624ce0bd",
+    },
+    mac: "517ead924a9d0dc3124507e3393d175ce3ff7c1e96529c6c555ce9e51205e9b2",
+  },
+  version: 3,
+};
