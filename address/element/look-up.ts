@@ -1,15 +1,16 @@
-// What an element shows, fetched and proved: the record is the address's own or it is none.
+// Fetches and proves what an element shows: the record is the address's own or there is none.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
+import { type Chain, findChains, type Token } from "./chains.ts";
 
 export type LookedUp =
   | { kind: "loading" | "wrong" | "missing" | "unreachable" }
   | {
       kind: "record";
       record: AddressRecord;
-      /** By the server's word; undefined where it does not list them. */
+      /** The server's word; undefined where it does not list them. */
       chainName: string | undefined;
       token: { symbol: string; decimals: number } | undefined;
     };
@@ -20,43 +21,22 @@ export async function lookUp(
   address: Hex,
   signal: AbortSignal,
 ): Promise<LookedUp> {
-  const get = (path: string) => fetch(`${baseUrl}${path}`, { signal }).catch(() => undefined);
-  const [answer, list] = await Promise.all([get(`/address/${address}`), get("/chains")]);
+  const [answer, chains] = await Promise.all([
+    fetch(`${baseUrl}/address/${address}`, { signal }).catch(() => undefined),
+    findChains(baseUrl, signal),
+  ]);
   if (answer?.status === 404) return { kind: "missing" };
   if (!answer?.ok) return { kind: "unreachable" };
   try {
     const record = verifyRecord(await answer.json(), { factory: factoryAddress, address });
-    const chains = list?.ok ? await list.json().catch(() => undefined) : undefined;
     return { kind: "record", record, ...named(record, chains) };
   } catch {
     return { kind: "wrong" };
   }
 }
 
-const decimalsMax = 77;
-const isName = (text: unknown): text is string =>
-  typeof text === "string" && /^[\p{L}\p{N}\p{P}\p{S} ]{1,40}$/u.test(text);
-
-/** Names are shown beside an amount of money, so only plain ones are. */
-function named({ intent }: AddressRecord, list: unknown) {
-  type Listed = { chainId?: unknown; name?: unknown; tokens?: unknown };
-  const { chains } = (list ?? {}) as { chains?: unknown };
-  const chain: Listed | undefined = Array.isArray(chains)
-    ? chains.find((each: Listed | null) => each?.chainId === intent.chainId)
-    : undefined;
-  const tokens: unknown[] = Array.isArray(chain?.tokens) ? chain.tokens : [];
-  type Token = { address?: unknown; symbol?: unknown; decimals?: unknown };
-  const token = (tokens as (Token | null)[]).find(
-    (each) => String(each?.address).toLowerCase() === intent.token.toLowerCase(),
-  );
-  const { symbol, decimals } = token ?? {};
-  const isWhole =
-    isName(symbol) &&
-    Number.isInteger(decimals) &&
-    Number(decimals) >= 0 &&
-    Number(decimals) <= decimalsMax;
-  return {
-    chainName: isName(chain?.name) ? chain.name : undefined,
-    token: isWhole ? { symbol, decimals: Number(decimals) } : undefined,
-  };
+function named({ intent }: AddressRecord, chains: Chain[]) {
+  const chain = chains.find(({ chainId }) => chainId === intent.chainId);
+  const isPaid = ({ address }: Token) => address.toLowerCase() === intent.token.toLowerCase();
+  return { chainName: chain?.name, token: chain?.tokens.find(isPaid) };
 }

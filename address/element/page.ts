@@ -1,5 +1,6 @@
 // `executable-address/page`: what a page about an address is drawn by, here and embedded in others.
 
+export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export {
   type FollowOptions,
   followStatus,

@@ -1,6 +1,6 @@
 import type { AddressRecord, Intent } from "executable-address";
+import type { Chain, Token } from "executable-address/page";
 import { createContext, useContext } from "react";
-import type { Chain, Token } from "./intent/chains.ts";
 import type { Facts } from "./intent/facts.ts";
 import { findToken, sayAmount, sayParty } from "./intent/reading.ts";
 import { useSpeech } from "./words/say.tsx";

@@ -1,12 +1,12 @@
 // /a/{address} and #terms=0x…: what paying an address does, for whoever is about to pay it.
 
+import { type Chain, findChains } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { AboutContext } from "./about.tsx";
-import { type Chain, findChains } from "./intent/chains.ts";
 import { readFacts } from "./intent/facts.ts";
 import { type Found, findRecord, sourceOf } from "./intent/record.ts";
 import { Payment } from "./payment.tsx";
@@ -25,7 +25,7 @@ export function Page() {
       void findRecord(sourceOf(window.location), stopping.signal).then((found) => {
         if (!stopping.signal.aborted) setFound(found);
       });
-      void findChains(stopping.signal).then(setChains);
+      void findChains("/v1", stopping.signal).then(setChains);
     };
     read();
     window.addEventListener("hashchange", read);

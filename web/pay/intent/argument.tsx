@@ -1,7 +1,7 @@
+import type { Token } from "executable-address/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../about.tsx";
 import { Party } from "./address-text.tsx";
-import type { Token } from "./chains.ts";
 import { InertText } from "./inert-text.tsx";
 import { fieldsOf, itemsOf } from "./value.ts";
 

@@ -13,9 +13,15 @@ import {
   tipAddress,
   tipOf,
 } from "executable-address";
-import { hazardsOf, isSame, partsOf, signatureOf } from "executable-address/page";
+import {
+  type Chain,
+  hazardsOf,
+  isSame,
+  partsOf,
+  readChains,
+  signatureOf,
+} from "executable-address/page";
 import { en, sayWith } from "../words/languages.ts";
-import { type Chain, readChains } from "./chains.ts";
 import { readFacts } from "./facts.ts";
 import {
   findToken,

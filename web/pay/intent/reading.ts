@@ -13,9 +13,16 @@ import {
   tipAddress,
   zeroAddress,
 } from "executable-address";
-import { formatUnits, isSame, partsOf, signatureOf, unlimitedFrom } from "executable-address/page";
+import {
+  type Chain,
+  formatUnits,
+  isSame,
+  partsOf,
+  signatureOf,
+  type Token,
+  unlimitedFrom,
+} from "executable-address/page";
 import type { Key, Say } from "../words/languages.ts";
-import type { Chain, Token } from "./chains.ts";
 
 export function findToken(
   intent: Intent,

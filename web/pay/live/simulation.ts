@@ -2,10 +2,15 @@
 // changes, and shown as the server's word, for nothing of it can be proved here.
 
 import type { AddressRecord, Hex } from "executable-address";
-import { type FoundSimulation, findSimulation, formatUnits, isSame } from "executable-address/page";
+import {
+  type FoundSimulation,
+  findSimulation,
+  formatUnits,
+  isSame,
+  type Token,
+} from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useRef, useState } from "react";
-import type { Token } from "../intent/chains.ts";
 import { type Labels, sayParty } from "../intent/reading.ts";
 import type { Say } from "../words/languages.ts";
 

@@ -1,7 +1,8 @@
-// Names, symbols and decimals, for display: the server's word, so only what can be shown as it is.
+// Names of chains, and symbols and decimals of tokens. They are shown beside amounts of money and
+// are the server's word, so only those that can be shown as they are are taken.
 
-import type { Hex } from "executable-address";
-import { hasHidden } from "executable-address/page";
+import type { Hex } from "../intent/intent.ts";
+import { hasHidden } from "./inert.ts";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: Token[] };
@@ -10,8 +11,8 @@ const decimalsMax = 77; // 2^256 has 78 digits
 const textMax = 32;
 
 /** Never throws: without a server there are none, and amounts stay bare base units. */
-export async function findChains(signal: AbortSignal): Promise<Chain[]> {
-  const answer = await fetch("/v1/chains", { signal }).catch(() => undefined);
+export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
+  const answer = await fetch(`${baseUrl}/chains`, { signal }).catch(() => undefined);
   return readChains(answer?.ok ? await answer.json().catch(() => undefined) : undefined);
 }
 
