@@ -1,15 +1,15 @@
 // `npm start` as a newcomer meets it: the lines it prints work when pasted into a shell.
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { freePort } from "executable-address-contracts/anvil";
 import { end } from "../scripts/child-process.ts";
+import { environment, executedAt, start } from "./npm-start.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const run = promisify(execFile);
@@ -20,37 +20,12 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-const environment = async (dataDir: string) => ({
-  ...process.env,
-  PORT: String(await freePort()),
-  CHAIN_PORT: String(await freePort()),
-  DATA_DIR: dataDir,
-});
-
-/** Starts as `npm start` does and waits for what it prints, or for its end. */
-async function start(env: NodeJS.ProcessEnv) {
-  const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
-    env,
-  });
-  let said = "";
-  await new Promise<void>((next) => {
-    child.once("exit", () => next());
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on("data", (chunk) => {
-        said += chunk;
-        if (said.includes("Ctrl-C ends everything")) next();
-      });
-    }
-  });
-  return { child, said };
-}
-
 /** The printed commands, each as pasted. */
 const commandsOf = (said: string) =>
   said
     .replaceAll("\\\n", "")
     .split("\n")
-    .filter((line) => /^(ADDRESS=|DATA_DIR=|npm run|curl)/.test(line));
+    .filter((line) => /^(EXPIRY=|DATA_DIR=|npm run|curl)/.test(line));
 
 describe("npm start", () => {
   test("says in a sentence that a port is taken", async () => {
@@ -107,7 +82,7 @@ describe("npm start", () => {
       name: "Local",
       endpoint: `127.0.0.1:${elsewhere.CHAIN_PORT}`,
       kind: "right",
-      lacks: ["conditions", "guards", "outcomeProof", "tip"],
+      lacks: [],
       differsOn: [],
     });
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
@@ -159,15 +134,3 @@ const pay = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   run(process.execPath, [join(root, "scripts/pay.ts"), ...args], { env }).catch(
     (error: { stdout: string; stderr: string }) => error,
   );
-
-/** Whether a stream of events comes to tell that its address executed. */
-async function executedAt(events: string): Promise<boolean> {
-  const { body } = await fetch(events);
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of body!) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.includes('"state":"executed"')) return true;
-  }
-  return false;
-}

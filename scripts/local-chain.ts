@@ -1,14 +1,9 @@
-// A chain on this machine with the factory, two tokens and a shop on it, for `npm start` and e2e.
+// A chain on this machine with the contracts, two tokens and a shop on it, for `npm start` and e2e.
 // Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
 
 import { demoShop, demoToken } from "executable-address-contracts";
 import { anvilChain } from "executable-address-contracts/anvil";
-import {
-  bringDeployer,
-  create2Address,
-  deployFactory,
-  deployOnce,
-} from "executable-address-contracts/deploy";
+import { create2Address, deployOnce } from "executable-address-contracts/deploy";
 import {
   type Account,
   createWalletClient,
@@ -17,7 +12,8 @@ import {
   publicActions,
   toHex,
 } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
+import { type HDAccount, mnemonicToAccount } from "viem/accounts";
+import { bring } from "../service/chain/bring.ts";
 
 /** anvil's own accounts, known to everybody: worth nothing anywhere else. */
 const mnemonic = "test test test test test test test test test test test junk";
@@ -25,8 +21,9 @@ const deployerAccount = mnemonicToAccount(mnemonic, { addressIndex: 0 });
 export const payerAccount = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 
-/** As {@link mnemonicToAccount} derives it: 0x and 64 hex characters. */
-export const executorKey = toHex(executorAccount.getHdKey().privateKey!);
+/** 0x and 64 hex characters. */
+const keyOf = (account: HDAccount) => toHex(account.getHdKey().privateKey!);
+export const executorKey = keyOf(executorAccount);
 
 export const localChainId: number = anvilChain.id;
 
@@ -58,9 +55,8 @@ export const localWallet = (rpcUrl: string, account: Account) =>
 
 /** Puts on the chain what is not there yet. Repeating it changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
+  await bring(rpcUrl, () => keyOf(deployerAccount));
   const wallet = localWallet(rpcUrl, deployerAccount);
-  await bringDeployer(wallet);
-  await deployFactory(wallet);
   for (const code of [...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }
 

@@ -6,6 +6,7 @@ import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startAnvil } from "executable-address-contracts/anvil";
+import { zeroHash } from "viem";
 import { becomeServerOf, InUseError } from "../service/store/sqlite/server-lock.ts";
 import { end, isAnswering } from "./child-process.ts";
 import { type Credentials, type Demo, demoFile, readDemo } from "./demo.ts";
@@ -142,30 +143,35 @@ async function requireKnownKey({ apiKey }: Credentials): Promise<void> {
 
 function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
   const token = demoTokens[0]!;
+  const amount = "25000000";
+  const recovery = payerAccount.address;
   const calls = [
     {
       target: token.address,
       function: "approve(address spender, uint256 amount)",
-      args: [shopAddress, "25000000"],
+      args: [shopAddress, amount],
     },
     {
       target: shopAddress,
-      function: "pay(uint256 orderId, uint256 amount)",
-      args: ["1", "25000000"],
+      function:
+        "payOrder(uint256 orderId, uint256 amount, uint64 expiry, address recovery, bytes32 salt)",
+      args: ["1", amount, "$EXPIRY", recovery, zeroHash],
     },
   ];
+  const expirationTimestamp = "$EXPIRY";
   const intent = {
     token: token.address,
-    amount: "25000000",
+    amount,
     calls,
-    expirationTimestamp: 0,
-    recovery: payerAccount.address,
+    expirationTimestamp,
+    recovery,
+    salt: zeroHash,
     chainId: localChainId,
   };
-  const body = JSON.stringify(intent).replace(
-    '"expirationTimestamp":0',
-    `"expirationTimestamp":'$(($(date +%s) + 3600))'`,
-  );
+  // The shell fills in the time: a number in the intent, a string among the arguments.
+  const body = JSON.stringify(intent)
+    .replace('"expirationTimestamp":"$EXPIRY"', `"expirationTimestamp":'$EXPIRY'`)
+    .replace('"$EXPIRY"', `"'$EXPIRY'"`);
   // `npm run pay` finds the chain by what lies in DATA_DIR.
   const dataDirAsPasted = process.env.DATA_DIR ? `DATA_DIR='${dataDir}' ` : "";
   return `
@@ -179,7 +185,8 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
 Paste these three in another terminal, in this folder. Create an address that buys an order for
 25 ${token.symbol}:
 
-ADDRESS=$(curl -sS ${baseUrl}/address/create -H 'Authorization: Bearer ${apiKey}' \
+EXPIRY=$(($(date +%s) + 3600)); ADDRESS=$(curl -sS ${baseUrl}/address/create \
+-H 'Authorization: Bearer ${apiKey}' \
 -H 'Content-Type: application/json' -d '${body}' \\
 | grep -o '0x[0-9a-fA-F]*' | head -1); echo $ADDRESS
 

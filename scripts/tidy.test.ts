@@ -112,7 +112,7 @@ const mayImport: Record<string, readonly string[]> = {
   "web/dashboard": ["address", "web/ui"],
   "web/pay": ["address", "web/ui"],
   web: [],
-  scripts: ["address", "contracts", "service", "service/store"],
+  scripts: ["address", "contracts", "service", "service/store", "service/chain"],
   e2e: ["address", "contracts", "service", "scripts"],
 };
 

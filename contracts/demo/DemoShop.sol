@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {ExecutableCaller} from "../periphery/ExecutableCaller.sol";
+import {Call, Intent} from "../src/IPaymentFactory.sol";
+
 interface IToken {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
 /// @notice A shop for local chains: takes payments of one token by order, after an `approve`.
-contract DemoShop {
+contract DemoShop is ExecutableCaller {
     address public immutable token;
 
     event Paid(uint256 indexed orderId, address indexed payer, uint256 amount);
@@ -17,7 +20,47 @@ contract DemoShop {
         token = token_;
     }
 
+    /// @notice Takes the payment of an order from anybody.
     function pay(uint256 orderId, uint256 amount) external {
+        _take(orderId, amount);
+    }
+
+    /// @notice Takes the payment of an order from the vault of the one intent that was made for it:
+    /// approve, then this call, and no other call before, between or behind.
+    /// @param expiry, recovery and salt are the fields of the intent that an order leaves open
+    function payOrder(
+        uint256 orderId,
+        uint256 amount,
+        uint64 expiry,
+        address recovery,
+        bytes32 salt
+    ) external {
+        _onlyVaultOf(intentOf(orderId, amount, expiry, recovery, salt));
+        _take(orderId, amount);
+    }
+
+    /// @notice The only intent by which these arguments of {payOrder} can be paid, on this chain.
+    function intentOf(
+        uint256 orderId,
+        uint256 amount,
+        uint64 expiry,
+        address recovery,
+        bytes32 salt
+    ) public view returns (Intent memory) {
+        Call[] memory calls = new Call[](2);
+        calls[0] = Call(
+            token, "approve(address,uint256)", "spender,amount", abi.encode(address(this), amount)
+        );
+        calls[1] = Call(
+            address(this),
+            "payOrder(uint256,uint256,uint64,address,bytes32)",
+            "orderId,amount,expiry,recovery,salt",
+            abi.encode(orderId, amount, expiry, recovery, salt)
+        );
+        return Intent(token, amount, calls, expiry, recovery, salt, block.chainid);
+    }
+
+    function _take(uint256 orderId, uint256 amount) private {
         emit Paid(orderId, msg.sender, amount);
         if (!IToken(token).transferFrom(msg.sender, address(this), amount)) {
             revert PaymentFailed(msg.sender, amount);

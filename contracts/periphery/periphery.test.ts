@@ -12,12 +12,14 @@ import {
   type Hex,
   keccak256,
   numberToHex,
+  parseAbi,
   parseAbiParameters,
   size,
   slice,
   toRlp,
   zeroHash,
 } from "viem";
+import { readArtifact, runForge } from "../build.ts";
 import { deployFactory, deployOnce } from "../deploy.ts";
 import { demoToken, factoryAddress, periphery } from "../index.ts";
 import {
@@ -112,6 +114,37 @@ describe("what a call beside the factory adds to an execution", () => {
     );
   });
 });
+
+describe("Outcome.outcomeOf", () => {
+  test("of a cold vault takes what the snapshot says, at most 2,700 gas", async () => {
+    const meter = await deployMeter();
+    const cost = async (vault: Address, fate: number) => {
+      const [found, gas] = await client.readContract({ ...meter, args: [vault] });
+      assert.equal(found, fate);
+      assert.ok(gas > 2_600n && gas <= 2_700n, `${gas}`);
+      return Number(gas);
+    };
+    const { vault } = await paid([transfer]);
+    const found = {
+      never: await cost(vault, 0),
+      executed: await cost(executedVault, 1),
+      closed: await cost(closedVault, 2),
+    };
+    assert.deepEqual(found, committed.outcomeOf, JSON.stringify(found));
+  });
+});
+
+/** A contract that calls the library, compiled as what is deployed. */
+async function deployMeter() {
+  const abi = parseAbi(["function outcomeOf(address) view returns (uint8, uint256)"]);
+  const source = "test/periphery/OutcomeMeter.sol";
+  const args = ["build", "--out", "out/meter", "--cache-path", "cache/meter", source];
+  const { exitCode, output } = runForge("default", args);
+  assert.equal(exitCode, 0, output);
+  const { bytecode } = readArtifact("out/meter", "OutcomeMeter");
+  const address = await chain.deploy(abi, bytecode);
+  return { address, abi, functionName: "outcomeOf" } as const;
+}
 
 /** The header's fields in their order, up to Prague's. */
 const fields = [

@@ -5,7 +5,7 @@ import {Call, Intent, IPaymentFactory} from "../src/IPaymentFactory.sol";
 import {Errors} from "./Errors.sol";
 import {Fixture} from "./Fixture.sol";
 import {Vm, vm} from "./Vm.sol";
-import {ForgivingHookToken, HookToken} from "./tokens/OddTokens.sol";
+import {ForgivingHookToken, HookToken, ObligingHookToken} from "./tokens/OddTokens.sol";
 
 /// @dev Calls back into the factory when called, or when a token it is hooked to moves.
 contract Attacker {
@@ -169,18 +169,28 @@ contract ReentrancyTest is Fixture {
 
     /// @dev The hook recovers, and the transfer in whose middle it did answers false.
     function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersFalse_isToldOnce() public {
-        ForgivingHookToken forgiving = new ForgivingHookToken();
+        equal(toldByAHookThatRecovers(new ForgivingHookToken()), AMOUNT, "the events' sum");
+    }
+
+    /// @dev As the interface says: where that transfer answers true, one movement is told twice.
+    function test_fromTheTokensHook_duringRecovery_ofATokenThatAnswersTrue_isToldTwice() public {
+        equal(toldByAHookThatRecovers(new ObligingHookToken()), 2 * AMOUNT, "the events' sum");
+    }
+
+    /// @dev The sum of the events of a recovery within which the token's hook recovers too.
+    function toldByAHookThatRecovers(HookToken sent) private returns (uint256) {
         Intent memory intent = plainIntent();
         address vault = factory.addressOf(intent);
-        forgiving.mint(vault, AMOUNT);
+        sent.mint(vault, AMOUNT);
         vm.warp(EXPIRY + 1);
-        attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(forgiving)))));
-        forgiving.setHook(address(attacker));
+        attacker.attempt(abi.encodeCall(factory.recover, (intent, list(address(sent)))));
+        sent.setHook(address(attacker));
         vm.recordLogs();
-        factory.recover(intent, list(address(forgiving)));
-        equal(forgiving.balanceOf(RECOVERY), AMOUNT, "recovered");
-        equal(recoveredInEvents(vault), AMOUNT, "the events' sum");
+        factory.recover(intent, list(address(sent)));
         equal(attacker.succeeded(), 1, "by the hook");
+        equal(sent.balanceOf(RECOVERY), AMOUNT, "recovered, once");
+        equal(sent.balanceOf(vault), 0, "left");
+        return recoveredInEvents(vault);
     }
 
     function test_fromRecoveryTakingCoin_isCountedOnce() public {

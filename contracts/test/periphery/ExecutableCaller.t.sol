@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {DemoOrders} from "../../demo/DemoOrders.sol";
+import {DemoShop} from "../../demo/DemoShop.sol";
 import {ExecutableCaller} from "../../periphery/ExecutableCaller.sol";
 import {FACTORY} from "../../periphery/VaultCode.sol";
 import {Intent, IPaymentFactory} from "../../src/IPaymentFactory.sol";
@@ -9,7 +9,7 @@ import {Fixture} from "../Fixture.sol";
 import {vm} from "../Vm.sol";
 
 contract ExecutableCallerTest is Fixture {
-    DemoOrders private orders;
+    DemoShop private demo;
     Gullible private gullible;
 
     uint256 private constant ORDER = 42;
@@ -19,7 +19,7 @@ contract ExecutableCallerTest is Fixture {
 
     function setUp() public override {
         super.setUp();
-        orders = new DemoOrders(address(token));
+        demo = new DemoShop(address(token));
         gullible = new Gullible();
     }
 
@@ -27,7 +27,7 @@ contract ExecutableCallerTest is Fixture {
         for (uint256 i = 0; i < FORGED_PER_RUN; ++i) {
             address forged = address(uint160(uint256(keccak256(abi.encode(seed, i)))));
             vm.prank(forged);
-            (bool ok,) = address(orders).call(payData(ORDER, RECOVERY));
+            (bool ok,) = address(demo).call(payData(ORDER, RECOVERY));
             check(!ok, "a stranger does not pay");
         }
     }
@@ -41,24 +41,24 @@ contract ExecutableCallerTest is Fixture {
             (bool ok,) = address(factory).call(abi.encodeCall(factory.execute, (forged)));
             check(!ok, "its call is refused");
             vm.prank(factory.addressOf(forged));
-            (ok,) = address(orders).call(payData(ORDER, RECOVERY));
+            (ok,) = address(demo).call(payData(ORDER, RECOVERY));
             check(!ok, "whoever speaks for it");
         }
     }
 
     /// @dev The intent that arguments name is the one that those arguments are part of.
     function test_pays_fromTheVaultOfItsOrderAlone() public {
-        Intent memory intent = orders.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
+        Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
-        vm.expectEmit(true, true, true, true, address(orders));
-        emit DemoOrders.Paid(ORDER, vault, AMOUNT);
+        vm.expectEmit(true, true, true, true, address(demo));
+        emit DemoShop.Paid(ORDER, vault, AMOUNT);
         factory.execute(intent);
-        equal(token.balanceOf(address(orders)), AMOUNT, "paid");
+        equal(token.balanceOf(address(demo)), AMOUNT, "paid");
     }
 
     /// @dev The trap. `recovery` of a vault that is over speaks as that vault, outside its calls.
     function test_NotWithinExecution_whereRecoveryImpersonatesTheIntent() public {
-        Intent memory intent = orders.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
+        Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         address vault = funded(intent, AMOUNT);
         vm.warp(EXPIRY + 1);
         factory.recover(intent, new address[](0));
@@ -67,7 +67,7 @@ contract ExecutableCallerTest is Fixture {
         vm.prank(RECOVERY);
         (bool ok, bytes memory found) = address(factory).call(rescueData(intent));
         check(!ok, "refused");
-        sameBytes(found, callFailed(address(orders), reason), "for that reason");
+        sameBytes(found, callFailed(address(demo), reason), "for that reason");
     }
 
     function test_control_withoutTheDemandForNoCode_recoveryFallsIntoIt() public {
@@ -80,7 +80,7 @@ contract ExecutableCallerTest is Fixture {
     }
 
     function test_itTakesAtMost12000Gas_forAnIntentOfTwoCalls() public {
-        Intent memory intent = orders.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
+        Intent memory intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         Meter meter = new Meter();
         address vault = factory.addressOf(intent);
         vm.prank(vault);
@@ -89,7 +89,7 @@ contract ExecutableCallerTest is Fixture {
     }
 
     function another(uint256 kind) private view returns (Intent memory intent) {
-        intent = orders.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
+        intent = demo.intentOf(ORDER, AMOUNT, EXPIRY, RECOVERY, SALT);
         if (kind == 0) intent.salt = bytes32(uint256(8));
         if (kind == 1) intent.recovery = STRANGER;
         if (kind == 2) intent.expirationTimestamp = EXPIRY + 1;
@@ -97,17 +97,16 @@ contract ExecutableCallerTest is Fixture {
         if (kind == 4) intent.chainId = 2;
         if (kind == 5) intent.calls = list(intent.calls[1]);
         if (kind == 6) intent.calls[1].names = "a,b,c,d,e";
-        if (kind == 7) intent.calls[0].args = abi.encode(address(orders), AMOUNT + 1);
+        if (kind == 7) intent.calls[0].args = abi.encode(address(demo), AMOUNT + 1);
         if (kind == 8) (intent.calls[0], intent.calls[1]) = (intent.calls[1], intent.calls[0]);
     }
 
     function payData(uint256 orderId, address recovery) private view returns (bytes memory) {
-        return abi.encodeCall(orders.pay, (orderId, AMOUNT, EXPIRY, recovery, SALT));
+        return abi.encodeCall(demo.payOrder, (orderId, AMOUNT, EXPIRY, recovery, SALT));
     }
 
     function rescueData(Intent memory intent) private view returns (bytes memory) {
-        return
-            abi.encodeCall(factory.rescue, (intent, address(orders), 0, payData(ORDER, RECOVERY)));
+        return abi.encodeCall(factory.rescue, (intent, address(demo), 0, payData(ORDER, RECOVERY)));
     }
 
     function callFailed(address target, bytes memory reason) private pure returns (bytes memory) {

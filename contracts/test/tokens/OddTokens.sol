@@ -149,6 +149,17 @@ contract ForgivingHookToken is HookToken {
     }
 }
 
+/// @notice Tells `hook` before it moves, then moves what there is of `amount` and answers true.
+contract ObligingHookToken is HookToken {
+    function transfer(address to, uint256 amount) public override returns (bool) {
+        if (hook != address(0)) IHook(hook).onMove(msg.sender, to, amount, false);
+        uint256 there = slots[msg.sender] < amount ? slots[msg.sender] : amount;
+        slots[msg.sender] -= there;
+        slots[to] += there;
+        return true;
+    }
+}
+
 /// @notice Burns all the gas it is given: to tell a balance, or to move.
 contract BurningToken is PlainToken {
     bool private immutable WHEN_ASKED;

@@ -3,12 +3,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Hex } from "executable-address";
+import type { Sender } from "executable-address-contracts/deploy";
 import { type Abi, getAddress } from "viem";
+import { deployContract, waitForTransactionReceipt } from "viem/actions";
 import { type Artifact, readArtifact, runForge } from "../../../contracts/build.ts";
-import type { AnvilWorld } from "../executor/anvil-world.ts";
-import type { World } from "./world.ts";
-
-type Chain = Pick<World, "client"> | Pick<AnvilWorld, "client">;
 
 const contracts = join(import.meta.dirname, "../../../contracts");
 /** Of this process alone: test files run at the same time. */
@@ -16,10 +14,14 @@ const out = `out/odd-${process.pid}`;
 let isBuilt = false;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */
-export async function deployOdd({ client }: Chain, name: string, file = name): Promise<Hex> {
+export async function deployOdd(
+  { client }: { client: Sender },
+  name: string,
+  file = name,
+): Promise<Hex> {
   const { abi, bytecode }: Artifact = artifact(name, file);
-  const hash = await client.deployContract({ abi: abi as Abi, bytecode });
-  const { contractAddress } = await client.waitForTransactionReceipt({ hash });
+  const hash = await deployContract(client, { abi: abi as Abi, bytecode });
+  const { contractAddress } = await waitForTransactionReceipt(client, { hash });
   return getAddress(contractAddress!);
 }
 

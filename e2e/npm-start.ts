@@ -1,0 +1,45 @@
+// `npm start` as a process of its own, for the tests of it.
+
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { freePort } from "executable-address-contracts/anvil";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** Free ports, and `dataDir`. */
+export const environment = async (dataDir: string) => ({
+  ...process.env,
+  PORT: String(await freePort()),
+  CHAIN_PORT: String(await freePort()),
+  DATA_DIR: dataDir,
+});
+
+/** Starts as `npm start` does and waits for what it prints, or for its end. */
+export async function start(env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, [join(root, "scripts/run.js"), "scripts/start.ts"], {
+    env,
+  });
+  let said = "";
+  await new Promise<void>((next) => {
+    child.once("exit", () => next());
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        said += chunk;
+        if (said.includes("Ctrl-C ends everything")) next();
+      });
+    }
+  });
+  return { child, said };
+}
+
+/** Whether a stream of events comes to tell that its address executed. */
+export async function executedAt(events: string): Promise<boolean> {
+  const { body } = await fetch(events);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body!) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes('"state":"executed"')) return true;
+  }
+  return false;
+}
