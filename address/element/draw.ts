@@ -1,4 +1,4 @@
-// What the element shows, made of DOM nodes: nothing is inline, and no text becomes markup.
+// Draws the element with DOM nodes: nothing is inline, and no text becomes markup.
 
 import type { Hex } from "../intent/intent.ts";
 import { hazardsOf } from "./hazards.ts";

@@ -35,7 +35,7 @@ export class ExecutableAddressElement extends Base {
   #simulation: Simulation | undefined;
   #told = new Set<string>();
   #wallets: WalletPanel | undefined;
-  /** What the state and balance were when executing was last simulated. */
+  /** The state and balance when executing was last simulated. */
   #simulated = "";
   #own: Partial<ElementWords> = {};
   #spoken: ElementWords = elementWords;
@@ -151,7 +151,7 @@ export class ExecutableAddressElement extends Base {
     }
   }
 
-  /** What a wallet would be asked for now; undefined while nothing is proved. */
+  /** The payment that a wallet would be asked for now; undefined while nothing is proved. */
   #asked(): Asked | undefined {
     const standing = this.#standing();
     if (this.#lookedUp.kind !== "record" || !standing) return undefined;

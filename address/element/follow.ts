@@ -7,7 +7,7 @@ import { type Heard, hear } from "../client/watch.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
 
-/** What is known, and since when. */
+/** The last status, and when it was heard. */
 export type News = {
   /** Undefined while nothing is known. */
   readonly status: ServiceStatus | undefined;
@@ -15,7 +15,7 @@ export type News = {
   readonly heardAtMs: number | undefined;
   /** Nothing was heard for {@link silentAfterMs}, or the server cannot read its chain. */
   readonly isSilent: boolean;
-  /** The server does not hold this address: no status will come. */
+  /** The server does not have this address: no status will come. */
   readonly isUnknown: boolean;
   /** How long nothing was heard; 0 where no status can come. */
   silentSeconds(): number;
@@ -23,7 +23,7 @@ export type News = {
   chainSeconds(): number | undefined;
 };
 
-/** Before anything is known. */
+/** The news before anything is known. */
 export const noNews: News = {
   status: undefined,
   heardAtMs: undefined,
@@ -35,12 +35,12 @@ export const noNews: News = {
 
 export type FollowOptions = {
   readonly address: Hex;
-  /** With the version, as in `https://pay.example/v1`; `/v1` on a page of the service itself. */
+  /** It names the version: `https://pay.example/v1`, or `/v1` on the service's own pages. */
   readonly baseUrl: string;
   readonly tell: (news: News) => void;
 };
 
-/** The server sends a ping every 15 s. Whoever looks learns of silence within 30. */
+/** The server sends a ping every 15 s. A person who looks learns of silence within 30. */
 const silentAfterMs = 25_000;
 const streamSilenceMs = 18_000;
 const pollMs = 5_000;
@@ -72,7 +72,7 @@ export function followStatus({ address, baseUrl, tell }: FollowOptions): () => v
   const take = (heard: Heard) => {
     if (heard.kind === "unavailable") return hush();
     const timestamp = heard.kind === "status" ? heard.status.block.timestamp : heard.timestamp;
-    // Of a server whose chain does not answer there is no block, and nothing is known to be so.
+    // A server whose chain does not answer names no block, so nothing new is known.
     if (timestamp === undefined) return;
     heardTick = performance.now();
     if (timestamp >= (block?.timestamp ?? 0)) block = { timestamp, tick: heardTick };

@@ -19,7 +19,7 @@ export type Hazard = {
   call?: number;
 };
 
-/** From here on an approval is meant to have no limit. */
+/** An approval of this much or more is meant to have no limit. */
 export const unlimitedFrom = 2n ** 255n;
 
 export const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
@@ -31,7 +31,7 @@ export function hazardsOf(intent: Intent, isListed: boolean): Hazard[] {
   return [...found, ...misleadingNames(intent), ...ofCalls];
 }
 
-/** What create refuses though it is valid: an address need not be made by a service that asks. */
+/** Create refuses these though they are valid; an address need not be made by a service. */
 function misleadingNames(intent: Intent): Hazard[] {
   return findCautions(intent).map(({ path, code }) => {
     const call = Number(path[1]) + 1;

@@ -1,5 +1,5 @@
-// How a payment is asked for, as text, as a link, as a QR code and as
-// calldata for a wallet. The page of an address and the element to embed both show by this.
+// Asks for a payment as text, as a link, as a QR code and as calldata for a wallet, on the page of
+// an address and in the element to embed.
 
 import { encode } from "uqr";
 import type { AddressRecord } from "../intent/intent.ts";
@@ -15,7 +15,7 @@ export function paymentLink({ address, intent }: AddressRecord, amount: string):
   return `ethereum:${intent.token}@${intent.chainId}/transfer?address=${address}&uint256=${amount}`;
 }
 
-/** What is still to be paid, in base units: "0" once it is enough. */
+/** The amount still to be paid, in base units: "0" once it is enough. */
 export function owed(amount: string, balance: string): string {
   const left = BigInt(amount) - BigInt(balance);
   return (left > 0n ? left : 0n).toString();

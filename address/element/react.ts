@@ -7,7 +7,7 @@ import "./element.ts";
 export type ExecutableAddressProps = {
   /** 0x and 40 hex characters, any letter case. */
   address: string;
-  /** With the version, as in `https://pay.example/v1`. */
+  /** It names the version, as in `https://pay.example/v1`. */
   baseUrl: string;
   words?: Partial<ElementWords>;
   className?: string;
@@ -20,7 +20,7 @@ export type ExecutableAddressProps = {
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
-      /** For whoever writes the tag itself. */
+      /** Types the tag itself. */
       "executable-address": import("react").HTMLAttributes<HTMLElement> &
         import("react").RefAttributes<HTMLElement> & {
           address: string;

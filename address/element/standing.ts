@@ -1,5 +1,5 @@
-// Where a payer stands, the one decision every page is drawn by.
-// What cannot run is not offered, and what is paid and cannot run is never shown as good.
+// Decides where a payer stands; every page is drawn by this. A payment that cannot run is not
+// offered, and one that was made and cannot run is never shown as good.
 
 import type { Simulation } from "../client/simulation.ts";
 import type { Intent } from "../intent/intent.ts";
@@ -21,19 +21,19 @@ export type Standing = {
     | "expired"
     | "recovered";
   doubts: Doubt[];
-  /** What is still to be paid, in base units. */
+  /** The amount still to be paid, in base units. */
   owed: string;
-  /** Why the calls do not run, in a contract's or a server's words; null where nobody tells. */
+  /** Why the calls do not run, in a contract's or a server's words; null where it is not known. */
   reason: string | null;
   /** The place of the call that fails, from 0. */
   failedCall: number | null;
-  /** Until the calls can no longer run, by the chain's clock if it is known; negative when over. */
+  /** The calls can run for so long, by the chain's clock if it is known; negative afterwards. */
   secondsLeft: number;
 };
 
-/** From here on a payment may well arrive too late. */
+/** A payment may arrive too late when less time than this is left. */
 const soonSeconds = 10 * 60;
-/** From here on what was heard last may no longer be so. */
+/** After so long the last news may no longer be true. */
 const silentSecondsMax = 60;
 
 export function standingOf(
@@ -45,7 +45,7 @@ export function standingOf(
   const secondsLeft = intent.expirationTimestamp - (chainSeconds() ?? deviceSeconds);
   const fails = simulation?.outcome === "fails" ? simulation : undefined;
   const executor = status?.executor;
-  // What failed before and succeeds in a test run now is only waiting for its next attempt.
+  // An execution that failed before and succeeds in a test run now waits for its next attempt.
   const isTried = executor?.phase === "waiting" && executor.attempts > 0;
   const isGivenUp =
     executor?.phase === "given_up" || (isTried && simulation?.outcome !== "succeeds");

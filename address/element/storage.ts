@@ -1,5 +1,5 @@
-// What a page remembers in its browser. Where site data are blocked or full, it remembers as long
-// as it is open, and works all the same.
+// Remembers things for a page in its browser. If site data are blocked or full, it remembers them
+// as long as the page is open.
 
 const fallback = new Map<string, string>();
 

@@ -1,5 +1,5 @@
-// What pages about an address say, in six languages. English comes with the code; another is
-// loaded when it is wanted, and English is said where it cannot be.
+// The words of pages about an address, in six languages. English comes with the code; another is
+// loaded when it is wanted, and English is used if it cannot be.
 
 import en from "./words/en.json" with { type: "json" };
 

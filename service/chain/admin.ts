@@ -23,7 +23,7 @@ export const chainCommands = [
             const rpc = openChainRpc([url]);
             const verdict = await checkChain(chain, rpc, factory);
             const lacks = verdict.kind === "right" ? { lacks: await missingPeriphery(rpc) } : {};
-            // Not the whole URL: it may hold a key.
+            // The whole URL may contain a key.
             const { chainId, name } = chain;
             return {
               chainId,

@@ -78,7 +78,7 @@ export async function bring(
       ) as Periphery,
     };
   } catch (error) {
-    // What viem says at length names the URL, which may hold a key.
+    // Viem's long message names the URL, which may contain a key.
     if (error instanceof BaseError) throw new Error(error.shortMessage.split("\n")[0]);
     throw error;
   }

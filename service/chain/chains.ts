@@ -41,7 +41,7 @@ const chainSchema = z.strictObject({
   /** They only end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),
-  /** For wallets that do not know the chain: an RPC URL for everybody, and the coin's symbol. */
+  /** Wallets that do not know the chain get this public RPC URL and the coin's symbol. */
   wallet: z.strictObject({ rpcUrl: httpUrl, coin: z.string().min(1).max(11) }).optional(),
   tokens: z.array(tokenSchema).min(1),
   /** Blocks on top of an execution or a recovery before it is taken for final. */

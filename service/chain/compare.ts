@@ -1,4 +1,4 @@
-// Holds a chain's endpoints against each other, as an operator asks for it: how far each is, and on
+// Compares a chain's endpoints with each other for an operator: how far each is, and on
 // what it says something else than enough others do.
 
 import { agreed, saidBy, textOf } from "./rpc/alike.ts";
@@ -14,7 +14,7 @@ type Told = {
 };
 
 const timeoutMs = 10_000;
-/** Below the lowest head, so that each has the block. */
+/** The common block lies so far below the lowest head that each endpoint has it. */
 const depth = 5;
 
 /** One for each URL, in order. */
@@ -44,7 +44,7 @@ export async function compareEndpoints(urls: readonly string[]): Promise<Told[]>
     headBlock: blocks[index]?.number ?? null,
     finalizedBlock: blockIn(answers, 1)?.number ?? null,
     answeredMs: answers ? answeredMs : null,
-    // Where two contradict each other, nobody can say which of them is wrong.
+    // If two contradict each other, it is not known which of them is wrong.
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),

@@ -18,7 +18,7 @@ export type ProofBlock = "latest" | "finalized" | number;
  */
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<AddressProof>;
 
-/** Those dropped are made again when they are asked for again. */
+/** A proof that was dropped is made again when it is asked for again. */
 const answersMax = 1_000;
 const runningMax = 4;
 

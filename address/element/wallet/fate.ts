@@ -1,4 +1,4 @@
-// What becomes of a payment, asked through the wallet's own provider until it is certain. A page
+// Asks the wallet's own provider what became of a payment, until it is certain. A page
 // that was loaded again knows no more than what it kept: it has to find a payment that the wallet
 // sent meanwhile, and to tell replaced and dropped from slow.
 

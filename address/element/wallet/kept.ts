@@ -8,12 +8,12 @@ export type Kept = {
   /** Absent while the wallet asks its person, and where the page that asked is gone. */
   hash?: Hex;
   from: Hex;
-  /** Of the sender when it was asked: the wallet may choose a later one. */
+  /** The sender's nonce when it was asked; the wallet may choose a later one. */
   nonce: number;
   chainId: number;
   /** Base units, decimal. */
   amount: string;
-  /** Of the wallet that was asked: EIP-6963. */
+  /** The wallet that was asked, by its EIP-6963 name. */
   rdns: string;
   sinceMs: number;
   /** The newest block when it was asked. */

@@ -9,7 +9,7 @@ import { PaymentRefused, type Refusal } from "./provider.ts";
 import { type Step, sendPayment } from "./send.ts";
 import { followWallets, nameOf, type Wallet } from "./wallets.ts";
 
-/** What is to be paid at this moment, and how it is said. */
+/** The payment of this moment, and its words. */
 export type Asked = {
   record: AddressRecord;
   owed: string;

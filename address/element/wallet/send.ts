@@ -22,9 +22,9 @@ export type Order = {
   /** Base units, decimal. */
   amount: string;
   chainName: string;
-  /** For a wallet that does not know the chain. */
+  /** A wallet that does not know the chain gets this. */
   walletChain: { rpcUrl: string; coin: string } | undefined;
-  /** What is owed at the last moment before the wallet is asked to sign. */
+  /** Gives the amount owed at the last moment before the wallet is asked to sign. */
   owedNow: () => string;
   tell: (step: Step) => void;
 };
@@ -81,7 +81,7 @@ async function connect(provider: WalletProvider): Promise<Hex> {
   return from;
 }
 
-/** Where a browser has no locks, or lets a page have none, the mark alone has to do. */
+/** If a browser has no locks, or lets a page have none, the mark alone has to do. */
 async function alone(address: Hex, act: () => Promise<void>): Promise<void> {
   let hasBegun = false;
   const begin = (lock: unknown) => {

@@ -17,7 +17,7 @@ export type Reply = { succeeded: boolean; data: Hex } | undefined;
 const questionGas = 200_000;
 
 type Replies = {
-  /** In the order of the questions. */
+  /** One for each question, in their order. */
   replies: Reply[];
   /** Each question found the state that those before it left. */
   isSequence: boolean;

@@ -10,7 +10,7 @@ export function textOf(method: string, answer: Answer): string | undefined {
   try {
     if (method === "eth_getBlockByNumber") return JSON.stringify(blockOf(result), plain);
   } catch {
-    // What is no block is compared as it is.
+    // An answer that is no block is compared as it is.
   }
   return JSON.stringify(result).toLowerCase();
 }
@@ -18,8 +18,8 @@ export function textOf(method: string, answer: Answer): string | undefined {
 const plain = (_key: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
 /**
- * What `quorum` of `votes` say, or all where there are fewer of them; votes without a value are not
- * counted. @returns the places of those who say it; undefined where no value has so many
+ * Finds the value that `quorum` of `votes` have, or all of them where there are fewer; votes
+ * without a value are not counted. @returns its places; undefined where no value has so many
  */
 export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   const places = new Map<string, number[]>();
@@ -31,13 +31,13 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
   return most.length >= quorum && most.length > next.length ? most : undefined;
 }
 
-/** The middle of several, the lower of two in the middle: what one alone says decides nothing. */
+/** The middle of several, or the lower of two in the middle: no single one decides. */
 export function middle(values: readonly bigint[]): bigint | undefined {
   return values.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((values.length - 1) / 2)];
 }
 
 /**
- * What each endpoint's answer number `place` says; those that say nothing readable are left out.
+ * Reads each endpoint's answer number `place`; those that cannot be read are left out.
  */
 export function saidBy<Value>(
   lists: readonly (readonly Answer[] | undefined)[],

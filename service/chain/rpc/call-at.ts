@@ -5,11 +5,11 @@ import type { BlockReference } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
 import { CallRefused, hexData, invalidParams, toQuantity } from "./json-rpc.ts";
 
-/** State as a question assumes it, by address: words of storage by slot, and `balance` in wei. */
+/** State that a question assumes, by address: words of storage by slot, and `balance` in wei. */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
 
 /**
- * What `call` answers at `block`, on a chain where `overrides` hold.
+ * Calls a node at `block`, with the state changed by `overrides`.
  * @param call without `to`: `data` is init code, which runs and is not kept
  */
 export async function callAt(
@@ -26,7 +26,7 @@ export async function callAt(
   return hexData(await answer);
 }
 
-/** By hash (EIP-1898); by number on a node that does not know that form. */
+/** Names the block by hash (EIP-1898), or by number if the node does not know that form. */
 export async function askAt(
   rpc: ChainRpc,
   block: BlockReference,

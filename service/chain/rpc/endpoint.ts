@@ -8,7 +8,7 @@ import { type Answer, type Call, ChainUnavailable } from "./json-rpc.ts";
 import { openPace } from "./pace.ts";
 
 export type Endpoint = {
-  /** For logs and metrics; never a URL, which may hold a key. */
+  /** Logs and metrics use it. It is never a URL, which may contain a key. */
   name: string;
   /**
    * One answer per call, in order.
@@ -19,9 +19,9 @@ export type Endpoint = {
 };
 
 type EndpointOptions = {
-  /** Of one HTTP request. */
+  /** The time for one HTTP request. */
   timeoutMs: number;
-  /** Of all requests that one `ask` may take, waiting for the provider included. */
+  /** The time for all requests of one `ask`, waiting for the provider included. */
   patienceMs?: number;
 };
 

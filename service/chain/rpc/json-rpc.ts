@@ -1,11 +1,11 @@
-// JSON-RPC as this service speaks it with a chain's endpoints: a call, its answer, and what an
-// answer must look like before it is believed.
+// JSON-RPC between this service and a chain's endpoints: calls, answers, and the form that an
+// answer must have before it is believed.
 
 import type { Hex } from "executable-address";
 
 export type Call = { method: string; params: unknown[] };
 
-/** What a node answered in place of a result. */
+/** A node's error in place of a result. */
 export type CallError = { code: number; message: string; data?: unknown };
 
 /** The code for parameters that a node refuses. */
@@ -65,7 +65,7 @@ export function isNonceUsed(error: CallError): boolean {
   return /nonce too low|nonce is too low|nonce has already been used/i.test(error.message);
 }
 
-/** The pool holds another transaction at this nonce that pays about as much. */
+/** The pool has another transaction at this nonce that pays about as much. */
 export function isUnderpriced(error: CallError): boolean {
   return /underpriced|fee too low to replace|replacement fee/i.test(error.message);
 }

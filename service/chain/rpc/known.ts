@@ -1,5 +1,5 @@
-// What is known of each endpoint of a chain: whether it answers, its head, for how many passes it
-// is not asked after a failure, and its score: how often it failed, or contradicted what enough
+// Remembers each endpoint of a chain: whether it answers, its head, for how many passes it is not
+// asked after a failure, and its score, which counts failures and contradictions of what enough
 // others show. The worst are asked last.
 
 import type { Endpoint } from "./endpoint.ts";
@@ -16,13 +16,13 @@ export type NetworkEvent =
 const penaltyMax = 16;
 /** Silent for so long, an endpoint is not waited for any more. */
 const outMs = 300_000;
-/** In so long half of a score is forgotten. */
+/** Half of a score is forgotten in this time. */
 const scoreHalfMs = 600_000;
 const points = { failed: 0.5, differs: 1 };
 /** Beyond it, a score grows no more: an endpoint that is mended is back within the hour. */
 const scoreMax = 20;
 
-/** What is known of one endpoint. */
+/** One endpoint, with what was seen of it. */
 export type Known = {
   endpoint: Endpoint;
   penalty: { passes: number; last: number };
@@ -93,7 +93,7 @@ function addPoints({ clock }: NetworkState, known: Known, more: number): void {
 export const scoreOf = ({ score }: Known, nowMs: number): number =>
   score.points * 2 ** (-(nowMs - score.sinceMs) / scoreHalfMs);
 
-/** Those whose penalty has passed; all where there is none. One that hangs costs its timeout. */
+/** The endpoints whose penalty has passed, or all. One that hangs costs its timeout. */
 export function willing({ all }: NetworkState): Known[] {
   for (const { penalty } of all) {
     if (penalty.passes > 0) penalty.passes--;

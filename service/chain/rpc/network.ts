@@ -66,7 +66,7 @@ async function openView(state: NetworkState): Promise<View> {
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
 }
 
-/** Where an endpoint stands; undefined where it failed, or is of another chain. */
+/** Finds an endpoint's head; undefined where it failed, or is of another chain. */
 async function findWhere(state: NetworkState, known: Known): Promise<Found | undefined> {
   const { chainId, clock, report } = state;
   const isChecked = known.chainCheckIn-- > 0;

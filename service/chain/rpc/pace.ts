@@ -1,12 +1,12 @@
-// What a provider allows, as learnt from its refusals: calls and bytes of one request, calls a
-// second, and until when nothing may be sent. Forgotten after ten minutes, as plans change.
+// Learns from a provider's refusals what it allows: calls and bytes of one request, calls a second,
+// and until when nothing may be sent. Plans change, so this is forgotten after ten minutes.
 
 import type { Call } from "./json-rpc.ts";
 
 export type Pace = {
   /** How long to wait before the next request. */
   pauseMs(): number;
-  /** Takes from the front of `open` as many as one request may hold now: one at least. */
+  /** Takes from the front of `open` as many as one request may contain now: one at least. */
   take<Each extends { call: Call }>(open: Each[]): Each[];
   /** It answered 429, and nothing may be sent for so long. */
   limited(retryAfterMs: number | undefined): void;
@@ -16,11 +16,11 @@ export type Pace = {
   callsMax(): number;
 };
 
-/** What public endpoints accept in one batch. */
+/** Public endpoints accept so much in one batch. */
 const callsMaxFirst = 100;
 const bytesMaxFirst = 500_000;
 const perSecondMin = 5;
-/** Where a 429 names no time. */
+/** The pause after a 429 that names no time. */
 const pauseMsDefault = 1000;
 const forgottenAfterMs = 600_000;
 

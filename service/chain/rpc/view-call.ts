@@ -1,4 +1,4 @@
-// What is asked of a contract by one of its functions, in the text form that intents have.
+// Encodes a call of a contract's function, which is named in the text form that intents have.
 
 import { encodeCall, type Hex, toHex } from "executable-address";
 

@@ -1,5 +1,5 @@
-// What one pass works with: the head it believes, reads that enough endpoints answer alike, and
-// answers side by side where each may know something of its own.
+// A view is what one pass works with: the head it believes, reads that enough endpoints answer
+// alike, and answers side by side where each may know something of its own.
 
 import type { Hex } from "executable-address";
 import { agreed, textOf } from "./alike.ts";
@@ -14,24 +14,24 @@ export type View = {
   /** The state after `head`, by its hash, so that another endpoint cannot mix in another block. */
   at: { blockHash: Hex };
   /**
-   * What `quorum` endpoints answer alike, of those whose answers are all usable: results, where
-   * nothing else is said. Where two differ a third is asked. Where only one answers, or no answer
-   * has so many, it is the first.
+   * Gives what `quorum` endpoints answer alike. An endpoint counts if all its answers are usable,
+   * by default if they are results. If two differ, a third is asked. If only one answers, or no
+   * answer has so many, it is the first.
    */
   read(calls: Call[], usable?: Usable): Promise<Answer[]>;
   /**
-   * As `read`, beginning with another endpoint at each turn. Where no answer has so many, it is
+   * Does the same, beginning with another endpoint at each turn. If no answer has so many, it is
    * another endpoint's at each turn, so that one of two can hide nothing for long.
    */
   readInTurn(calls: Call[], turn: number, usable?: Usable): Promise<Answer[]>;
   /**
-   * From `quorum` endpoints where so many have usable answers; one at least. Each may show what
-   * another does not have yet.
+   * Gives the answers of `quorum` endpoints, or of as many as have usable ones, at least one. Each
+   * may show what another does not have yet.
    */
   readSeveral(calls: Call[], turn: number, usable: Usable): Promise<Answer[][]>;
-  /** The endpoints one by one, another first at each turn: for what each may see otherwise. */
+  /** The endpoints one by one, another first at each turn; each may see something else. */
   askers(turn: number): Asker[];
-  /** From every endpoint of this chain; undefined where one failed. */
+  /** The answers of every endpoint of this chain; undefined where one failed. */
   readEach(calls: Call[]): Promise<(Answer[] | undefined)[]>;
   /** The endpoint at that place of {@link readEach} says what enough others contradict. */
   accuse(place: number, method: string): void;
@@ -44,12 +44,12 @@ export type View = {
 };
 
 export type Asker = {
-  /** For logs and metrics. */
+  /** Logs and metrics use it. */
   name: string;
   /** It has shown the head, or a later block. */
   hasHead: boolean;
   /**
-   * For calls that may be too much for any endpoint.
+   * Asks calls that may be too much for any endpoint.
    * @returns "slow" where it is alive and did not answer them within `timeoutMs`
    */
   ask(calls: Call[], timeoutMs?: number): Promise<Answer[] | "slow" | "gone">;
@@ -103,7 +103,7 @@ const askerOf = (state: NetworkState, known: Known, head: Block): Asker => ({
   async ask(calls, timeoutMs) {
     const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);
     if (answers) return answers;
-    // What was asked may be to blame, or the endpoint: a question that costs nothing tells.
+    // The question or the endpoint may be to blame: a question that costs nothing tells.
     const isAlive = await ask(state, known, [{ method: "eth_chainId", params: [] }]);
     return isAlive ? "slow" : "gone";
   },
@@ -112,7 +112,7 @@ const askerOf = (state: NetworkState, known: Known, head: Block): Asker => ({
 
 const isResult: Usable = (answer) => "result" in answer;
 
-/** Those without a point against them, another of them first at each turn; then the others. */
+/** The endpoints with less than a point, another of them first at each turn; then the rest. */
 function inTurn(order: readonly Known[], turn: number, nowMs: number): Known[] {
   const isGood = (known: Known) => scoreOf(known, nowMs) < 1;
   const good = order.filter(isGood);
@@ -158,7 +158,7 @@ async function several(
   throw new ChainUnavailable(`no endpoint answers ${calls[0]?.method}: ${reason}`);
 }
 
-/** For each call, the places of those who agree. */
+/** The places of the endpoints that agree, for each call. */
 function agreements({ calls, found, quorum }: Several): (number[] | undefined)[] {
   return calls.map(({ method }, index) =>
     agreed(

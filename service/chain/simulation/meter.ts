@@ -21,7 +21,7 @@ export type Measured = {
   succeeded: boolean;
   /** The first 512 bytes of what the call returned, or reverted with. */
   answer: Hex;
-  /** In the order of the pairs. */
+  /** One for each pair, in their order. */
   before: Balance[];
   after: Balance[];
 };
@@ -30,7 +30,7 @@ export type Measured = {
 export const pairsMax = 100;
 /** A transaction has at most 2^24 since EIP-7825; nodes give an eth_call 30 million and more. */
 export const callGas = 15_000_000;
-/** As Meter.sol encodes it: {@link Measured}, in that order. */
+/** Meter.sol encodes {@link Measured} so, in that order. */
 const measured = parseAbiParameters([
   "uint256, uint256, uint256, bool, bytes, Balance[], Balance[]",
   "struct Balance { bool known; uint256 amount; }",

@@ -12,13 +12,13 @@ import { sharedHead } from "../status/shared-head.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
 
 /**
- * At the chain's newest block, or one at most `headMsMax` older.
+ * Simulates at the chain's newest block, or one at most `headMsMax` older.
  *
  * @throws {ChainUnavailable} when the chain cannot be read, or not in time
  */
 export type Simulate = (subject: StatusSubject) => Promise<Simulation>;
 
-/** Of one block. Those dropped are simulated again when asked for again. */
+/** Simulations of one block; a dropped one is made again when it is asked for again. */
 const answersMax = 10_000;
 type Answers = LRUCache<Hex, Promise<Simulation>>;
 

@@ -23,7 +23,7 @@ export function failureOf(data: Hex): Failure {
     }
     if (errorName === "NoCode") return { call: Number(args[0]), reason: noContract };
   } catch {
-    // Not the factory's own: said as it came.
+    // It is not the factory's own error, so it is said as it came.
   }
   return { call: null, reason: explainRevert(data) };
 }

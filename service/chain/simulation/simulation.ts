@@ -22,7 +22,7 @@ import { failureOf } from "./revert.ts";
 export type SimulatedChain = ChainAccess & { tokens: readonly Token[] };
 
 /**
- * At most four calls of the node, one more where it does not know a block by its hash.
+ * Takes at most four calls of the node, one more if it does not know a block by its hash.
  *
  * @throws {ChainUnavailable} when the chain cannot be read
  * @throws {StatusError} when it contradicts itself, or the token does not answer `balanceOf`

@@ -8,10 +8,10 @@ import { LRUCache } from "lru-cache";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainView } from "./view.ts";
 
-/** What was read of one vault: every event up to and including the block `upTo`. */
+/** The events of one vault, up to and including the block `upTo`. */
 type Known = { logs: VaultEvent[]; upTo: BlockReference };
 
-/** What one chain's reads keep for the next. Safe to lose at any moment; bounded. */
+/** One chain's reads keep this for the next. It is bounded, and may be lost at any moment. */
 export type PastCache = {
   known: LRUCache<Hex, Known>;
   /** Whether a token is the native coin, as far as it was asked. As many as the chain lists. */
@@ -26,7 +26,7 @@ export const newPastCache = (): PastCache => ({
   spanBlocks: spanBlocksMax,
 });
 
-/** What most nodes that have a bound answer for. */
+/** Most nodes that have a bound answer for so many. */
 const spanBlocksMax = 10_000;
 const knownMax = 20_000;
 /** Only what lies this deep is kept, so that an ordinary reorganisation invalidates nothing. */

@@ -1,5 +1,5 @@
-// What many addresses hold, at one block, in one eth_call: contracts/reading/Probe.sol, sent as a
-// creation that never happens.
+// Reads the balances of many addresses at one block in one eth_call: contracts/reading/Probe.sol is
+// sent as a creation that never happens.
 
 import type { Hex } from "executable-address";
 import type { BlockReference, Holding } from "executable-address/status";
@@ -9,7 +9,7 @@ import { callAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
-/** What is asked for: what `vault` holds of `token`, and of the native coin. */
+/** A question for the balances of `vault` in `token` and in the native coin. */
 export type Holder = { vault: Hex; token: Hex };
 
 /** Chain id, time, and where and how many the holdings are. */
@@ -17,8 +17,8 @@ const headBytes = 128;
 const holdingBytes = 128;
 
 /**
- * What a creation answers is held to the bounds of code, 24,576 bytes at 200 gas each: 191
- * holders. With proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
+ * A creation's answer has the bounds of code, 24,576 bytes at 200 gas each: 191 holders. With
+ * proxied tokens this is 7 million gas, where nodes give a call 25 million and more.
  */
 export const holdersMax = 150;
 

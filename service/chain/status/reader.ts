@@ -25,7 +25,7 @@ export type StatusReader = {
   head(): Promise<BlockReference>;
 };
 
-/** Of one block. Those dropped are read again when asked for again. */
+/** Statuses of one block; a dropped one is read again when it is asked for again. */
 const answersMax = 20_000;
 /** Older blocks of which anybody asked for a status since the newest one came. */
 const earlierMax = 100;

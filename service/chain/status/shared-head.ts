@@ -37,7 +37,7 @@ export function sharedHead(chain: ChainAccess, now: () => number) {
   };
   return {
     read,
-    /** As {@link readAtNewest}. */
+    /** Does {@link readAtNewest} with this head. */
     at: <Found>(readAt: (block: BlockReference) => Promise<Found>) =>
       readAtNewest(newest, ({ hash }) => hash, readAt),
   };
