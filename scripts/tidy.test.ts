@@ -100,7 +100,6 @@ const mayImport: Record<string, readonly string[]> = {
     "service/trace",
     "service/store",
     "service/chain",
-    "service/follow",
     "service/accounts",
     "service/events",
     "service/webhooks",
@@ -259,7 +258,7 @@ const ownerOf = (table: string): string | undefined => {
   if (/^(records|owners|later_owners|migrations)$/.test(table)) return "service/store";
   if (table === "anchors") return "service/follow";
   if (/^executor_/.test(table)) return "service/executor";
-  if (/^(address_references|watches|watch_anchors|events|event_\w+|money_\w+)$/.test(table)) {
+  if (/^(address_references|watches|events|event_\w+|money_\w+)$/.test(table)) {
     return "service/events";
   }
   if (/^webhook_/.test(table)) return "service/webhooks";

@@ -14,7 +14,6 @@ import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { startExecutor } from "./executor/start.ts";
 import { seldom } from "./flow/seldom.ts";
-import { openHeads } from "./follow/heads.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
@@ -124,7 +123,6 @@ async function serve(config: Config, opened: Opened, draining: AbortSignal): Pro
 async function startExecutorRole(config: Config, opened: Opened): Promise<void> {
   const { log, stops, metrics, keccak, store, chains } = opened;
   const { registry } = metrics;
-  const heads = openHeads(() => performance.now());
   const factory = factoryAddress;
   const executor = startExecutor({
     store,
@@ -133,11 +131,9 @@ async function startExecutorRole(config: Config, opened: Opened): Promise<void> 
     config,
     registry,
     log,
-    heads,
   });
   stops.push(() => executor.stop());
   const observer = startObserver({
-    heads,
     store,
     chains,
     factory,

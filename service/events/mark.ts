@@ -1,5 +1,6 @@
-// Marks addresses for observation, in the transaction of the executor's ledger that records why.
-// What became of them is read from the chain later, by observe.ts.
+// Marks addresses for observation: what received money or was settled, in the transaction of the
+// executor's ledger that records why, and what was observed on blocks that a reorganisation
+// replaced. What became of them is read from the chain later, by observe.ts.
 
 import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
@@ -50,6 +51,45 @@ export async function markWatches(
         sql`o.account_id, o.address, o.created_at`,
       );
     }
+  }
+}
+
+/** Rows of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
+const stepRows = 100;
+
+type ObservedAt = { block_number: number | null; account_id: string; address: Uint8Array };
+
+/** After a reorganisation all that was observed above `block` is due, in the order of blocks. */
+export async function markObservedAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  block: number,
+): Promise<void> {
+  const key = sql`(block_number, account_id, address)`;
+  const keySql = (row: ObservedAt) => sql`(${row.block_number}, ${row.account_id}, ${row.address})`;
+  let from: ObservedAt = { block_number: block + 1, account_id: "", address: new Uint8Array() };
+  for (;;) {
+    const some = await db
+      .selectFrom("watches")
+      .select(["block_number", "account_id", "address"])
+      .where("chain_id", "=", chainId)
+      .where(sql<boolean>`${key} > ${keySql(from)}`)
+      .where((is) => is.or([is("due_block", "is", null), is("due_block", "!=", 0)]))
+      .orderBy("block_number")
+      .orderBy("account_id")
+      .orderBy("address")
+      .limit(stepRows)
+      .execute();
+    const last = some.at(-1);
+    if (!last) return;
+    await db
+      .updateTable("watches")
+      .set({ due_block: 0, looks: 0 })
+      .where("chain_id", "=", chainId)
+      .where(sql<boolean>`${key} > ${keySql(from)}`)
+      .where(sql<boolean>`${key} <= ${keySql(last)}`)
+      .execute();
+    from = last;
   }
 }
 

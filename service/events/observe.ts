@@ -1,13 +1,19 @@
 // One pass over one chain: reads what is due at the depth its account asks for, and keeps what is
 // new as events. Several processes may run it at once: of two observations only the first is kept.
+//
+// It reads no block above the newest anchor of the chain's loop. The loop notices when a
+// reorganisation takes an anchor back, and makes due what was observed above the one that stands.
 
 import { formatAddress, type Hex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
+import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { findAnchor } from "../follow/anchors.ts";
+import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
-import { checkAnchors, keepAnchors } from "./anchors.ts";
 import {
   findDue,
+  mayBeDue,
   type NewEvent,
   type OnEvents,
   postponeWatches,
@@ -30,9 +36,7 @@ export type ObserveParts = {
 /** A chain to read from: its blocks, and statuses at one of them. */
 export type ObservedChain = {
   chainId: number;
-  /** The head at which all anchors were last found to stand, or made due. */
-  checked?: Hex;
-  head(): Promise<BlockReference & { parentHash?: Hex }>;
+  head(): Promise<BlockReference>;
   blockAt(number: number): Promise<BlockReference | undefined>;
   read(block: BlockReference, subjects: StatusSubject[]): Promise<(AddressStatus | Error)[]>;
 };
@@ -46,31 +50,27 @@ const readingMsMax = 86_400_000;
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {
   const { db } = parts.store;
   const { chainId } = chain;
+  if (!(await mayBeDue(db, chainId, parts.now()))) return [];
   const head = await chain.head();
-  // On the head that was checked last, or right above it, no anchor can have fallen.
-  const isChecked = chain.checked !== undefined;
-  if (!isChecked || (head.hash !== chain.checked && head.parentHash !== chain.checked)) {
-    await checkAnchors(db, chainId, async (number) => (await chain.blockAt(number))?.hash);
-  }
-  chain.checked = head.hash;
+  const anchor = await findAnchor(db, chainId, head.number + 1);
   const due = await findDue(db, chainId, head.number, parts.now(), watchesMax);
-  if (due.length === 0) return [];
-  const read = await readDue(parts, chain, head, due);
+  if (!anchor || due.length === 0) return [];
+  if ((await chain.blockAt(anchor.number))?.hash !== anchor.hash) {
+    throw new ChainUnavailable(`chain ${chainId} has another block ${anchor.number} than was read`);
+  }
+  const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
   const faults = read.flatMap(({ watch, status }) => (status instanceof Error ? [watch] : []));
   const observed = read.flatMap(({ watch, status }) =>
     status instanceof Error ? [] : [{ watch, status }],
   );
-  const blocks = new Map(observed.map(({ status }) => [status.block.number, status.block]));
-  // Before the observations: an anchor without them costs one needless reading.
-  await keepAnchors(db, chainId, [...blocks.values()]);
   const events = await saveObservations(
     db,
     observed.map((each) => ({
       ...each,
       readAgainAtMs: nextReading(each.watch, each.status, nowMs),
     })),
-    { publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
+    { chainId, anchor, publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
   );
   await postponeWatches(
     db,
@@ -86,11 +86,12 @@ async function readDue(
   parts: ObserveParts,
   chain: ObservedChain,
   head: BlockReference,
+  anchor: Anchor,
   due: Watch[],
 ): Promise<Read[]> {
   const found: Read[] = [];
   for (const [depth, watches] of byDepth(due)) {
-    const block = await chain.blockAt(Math.max(0, head.number - depth));
+    const block = await chain.blockAt(Math.max(0, Math.min(head.number - depth, anchor.number)));
     if (!block) throw new Error(`chain ${chain.chainId} lost a block below its head`);
     const subjects: StatusSubject[] = [];
     const asked: Watch[] = [];

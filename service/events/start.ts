@@ -8,7 +8,6 @@ import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
 import { findBlockAt, readHead } from "../chain/status/view.ts";
 import { kindOf, seldom } from "../flow/seldom.ts";
-import type { Heads } from "../follow/heads.ts";
 import type { Store } from "../store/store.ts";
 import { eventsKeptMs } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
@@ -20,8 +19,6 @@ const pruneMs = 60_000;
 type ObserverParts = Omit<ObserveParts, "store" | "onFault"> & {
   store: Pick<Store, "db">;
   chains: Pick<Chains, "known" | "rpcOf">;
-  /** Heads that are known already. */
-  heads?: Pick<Heads, "recent">;
   pollMs: number;
   log: Logger;
 };
@@ -75,14 +72,14 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
 }
 
 export function openChain(
-  { factory, chains, heads }: Pick<ObserverParts, "factory" | "chains" | "heads">,
+  { factory, chains }: Pick<ObserverParts, "factory" | "chains">,
   chainId: number,
 ): ObservedChain {
   const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
   const cache = newPastCache();
   return {
     chainId,
-    head: async () => heads?.recent(chainId) ?? readHead(access),
+    head: () => readHead(access),
     blockAt: (number) => findBlockAt(access, number),
     read: (block, subjects) => readStatuses(access, cache, block, subjects),
   };

@@ -4,7 +4,10 @@
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inTurn } from "../flow/in-turn.ts";
+import { lockAnchor } from "../follow/anchors.ts";
+import type { Anchor } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
@@ -46,6 +49,24 @@ export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) =>
 const keysMax = 1_000;
 /** Read by one statement, which others wait for: terms have up to 24,576 bytes. */
 const stepRows = 50;
+
+/** Whether anything is due by the clock, or will be at some block. */
+export async function mayBeDue(
+  db: Kysely<Tables>,
+  chainId: number,
+  nowMs: number,
+): Promise<boolean> {
+  const anyUntil = (column: "due_block" | "look_at", until: number) =>
+    db
+      .selectFrom("watches")
+      .select("chain_id")
+      .where("chain_id", "=", chainId)
+      .where(column, "<=", until)
+      .limit(1)
+      .executeTakeFirst();
+  const due = await anyUntil("due_block", Number.MAX_SAFE_INTEGER);
+  return (due ?? (await anyUntil("look_at", nowMs))) !== undefined;
+}
 
 /**
  * At most `limit`, the longest due first and each account in turn, so that one account's many do
@@ -123,7 +144,14 @@ type Observation = { watch: Watch; status: AddressStatus; readAgainAtMs: number 
 /** Of one commit, for which creates wait: some 20 ms. */
 const observationsMax = 50;
 
-type Saving = { publicUrl: string; nowMs: number; onEvents: OnEvents };
+/** `anchor`: nothing is kept once a reorganisation took this block back. */
+type Saving = {
+  chainId: number;
+  anchor: Anchor;
+  publicUrl: string;
+  nowMs: number;
+  onEvents: OnEvents;
+};
 
 /**
  * Keeps what was observed, each together with the events that follow. A watch that another observer
@@ -146,9 +174,12 @@ export async function saveObservations(
 function saveSome(
   db: Kysely<Tables>,
   inOrder: Observation[],
-  { publicUrl, nowMs, onEvents }: Saving,
+  { chainId, anchor, publicUrl, nowMs, onEvents }: Saving,
 ): Promise<NewEvent[]> {
   return db.transaction().execute(async (transaction) => {
+    if (!(await lockAnchor(transaction, chainId, anchor))) {
+      throw new ChainUnavailable(`block ${anchor.number} ${anchor.hash} was taken back`);
+    }
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
     for (const { watch, status, readAgainAtMs } of inOrder) {

@@ -4,7 +4,6 @@
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
-import type { Block } from "../chain/rpc/json-rpc.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { View } from "../chain/rpc/view.ts";
@@ -152,8 +151,6 @@ export type Parts = {
   report: (event: ExecutorEvent) => void;
   /** New blocks end its sleep: it need not expect them. */
   isTold: boolean;
-  /** Each head that a pass works with. */
-  onHead: (head: Block) => void;
   tuning: Tuning;
 };
 

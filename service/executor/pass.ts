@@ -55,7 +55,6 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   if (!fence || (await mayRest(parts, memory))) return;
   memory.isQuiet = false;
   const view = await memory.network.openView();
-  parts.onHead(view.head);
   memory.pace.note(view.head, parts.clock());
   const nowSeconds = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, nowSeconds };

@@ -9,7 +9,6 @@ import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
-import type { Heads } from "../follow/heads.ts";
 import type { Store } from "../store/store.ts";
 import { type TipPrices, weiOf } from "./jobs/tips.ts";
 import { openLedger } from "./ledger/ledger.ts";
@@ -54,8 +53,6 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
-  /** Told of each head that is worked with. */
-  heads?: Pick<Heads, "note">;
 };
 
 /** @throws an error of one sentence where there is no usable key */
@@ -104,7 +101,6 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       random: Math.random,
       sleep: heads.wait,
       isTold: chain.wsUrls.length > 0,
-      onHead: (head) => parts.heads?.note(chain.chainId, head),
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
         tell(event);

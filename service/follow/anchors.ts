@@ -2,7 +2,7 @@
 // reorganisation reading goes on from the newest that still stands.
 
 import type { Hex } from "executable-address";
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import type { Anchor } from "./parts.ts";
 
@@ -29,14 +29,12 @@ export async function findAnchor(
 export async function keepAnchor(
   db: Kysely<Tables>,
   chainId: number,
-  anchor: Anchor,
+  { number, hash }: Anchor,
 ): Promise<void> {
   await db
     .insertInto("anchors")
-    .values({ chain_id: chainId, ...anchor })
-    .onConflict((conflict) =>
-      conflict.columns(["chain_id", "number"]).doUpdateSet({ hash: anchor.hash }),
-    )
+    .values({ chain_id: chainId, number, hash })
+    .onConflict((conflict) => conflict.columns(["chain_id", "number"]).doUpdateSet({ hash }))
     .execute();
   const kept = await db
     .selectFrom("anchors")
@@ -52,6 +50,25 @@ export async function keepAnchor(
     .where("chain_id", "=", chainId)
     .where("number", "<=", kept.number)
     .execute();
+}
+
+/**
+ * Whether the anchor is still kept. Until the end of the transaction no reorganisation takes it
+ * back: the row is written, which locks it on both databases.
+ */
+export async function lockAnchor(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  { number, hash }: Anchor,
+): Promise<boolean> {
+  const { numUpdatedRows } = await transaction
+    .updateTable("anchors")
+    .set({ hash })
+    .where("chain_id", "=", chainId)
+    .where("number", "=", number)
+    .where("hash", "=", hash)
+    .executeTakeFirst();
+  return Boolean(numUpdatedRows);
 }
 
 export async function forgetAnchorsAbove(

@@ -2,6 +2,7 @@
 // that moves the cursor, so that it never passes a payment that was not kept.
 
 import type { Kysely } from "kysely";
+import { markObservedAbove } from "../../events/mark.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
 import type { Anchor, Touched } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -39,7 +40,14 @@ export async function saveTouched(
   });
 }
 
-/** Anchors above `number` no longer stand. */
-export function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
-  return fenced(db, fence, (transaction) => forgetAnchorsAbove(transaction, fence.chainId, number));
+/**
+ * Anchors above `number` no longer stand, and what was observed above it is to be observed again.
+ * The few observations kept meanwhile, which lock an anchor, are marked in the last commit.
+ */
+export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: number): Promise<void> {
+  await markObservedAbove(db, fence.chainId, number);
+  await fenced(db, fence, async (transaction) => {
+    await forgetAnchorsAbove(transaction, fence.chainId, number);
+    await markObservedAbove(transaction, fence.chainId, number);
+  });
 }

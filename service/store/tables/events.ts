@@ -44,8 +44,6 @@ export type EventTables = {
     /** JSON: see events/changes.ts. */
     known: string | null;
   };
-  /** Newest blocks at which anything was observed: whether they still stand tells a reorg. */
-  watch_anchors: { chain_id: number; number: number; hash: string };
   /** Of each chain the default, as its file has it. */
   event_chains: { chain_id: number; confirmations: number };
   /** Where an account chose otherwise. */
@@ -105,8 +103,6 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
     sql`create index watches_state on watches (account_id, state, created_at, address)`,
     sql`create index watches_settled on watches (account_id, settled_at, address)`,
-    sql`create table watch_anchors (chain_id bigint not null, number bigint not null,
-        hash text not null, primary key (chain_id, number))`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
     sql`create table event_confirmations (account_id text not null, chain_id bigint not null,

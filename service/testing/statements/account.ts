@@ -180,11 +180,6 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       256,
-      ({ numbers }) => sql`insert into watch_anchors (chain_id, number, hash)
-        select 1, 10 + i, 'h' || i from ${numbers}`,
-    ],
-    [
-      256,
       ({ numbers }) => sql`insert into anchors (chain_id, number, hash)
         select 1, 10 + i, '0x' || i from ${numbers}`,
     ],

@@ -19,7 +19,6 @@ import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-
 import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
-import { checkAnchors, keepAnchors } from "../../events/anchors.ts";
 import { nothingKnown } from "../../events/changes.ts";
 import {
   eventsKeptMs,
@@ -28,16 +27,23 @@ import {
   setConfirmations,
 } from "../../events/list.ts";
 import { type AddressQuery, findListed, listAddresses } from "../../events/list-addresses.ts";
-import { markWatches } from "../../events/mark.ts";
+import { markObservedAbove, markWatches } from "../../events/mark.ts";
 import { countAsked, listMoney } from "../../events/money.ts";
 import { prune } from "../../events/prune.ts";
 import { findHolder, findReferences, isOwned, referenceWriter } from "../../events/references.ts";
 import { startObserver } from "../../events/start.ts";
-import { findDue, postponeWatches, saveObservations, type Watch } from "../../events/watches.ts";
+import {
+  findDue,
+  mayBeDue,
+  postponeWatches,
+  saveObservations,
+  type Watch,
+} from "../../events/watches.ts";
 import { openDesk } from "../../executor/desk/desk.ts";
 import { dropJob } from "../../executor/ledger/jobs.ts";
 import type { Fence } from "../../executor/ledger/lease.ts";
 import { openLedger } from "../../executor/ledger/ledger.ts";
+import { findAnchor } from "../../follow/anchors.ts";
 import { findCreated, findNewestSeq } from "../../store/created.ts";
 import type { Store } from "../../store/store.ts";
 import { claim, findDueEndpoints } from "../../webhooks/deliveries/claim.ts";
@@ -224,7 +230,10 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     }));
     const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
       enqueue(tx, events, nowMs);
-    await saveObservations(db, observations, { publicUrl: "https://x.example", nowMs, onEvents });
+    const anchor = (await findAnchor(db, chains.many))!;
+    await saveObservations(db, observations, {
+      ...{ chainId: chains.many, anchor, publicUrl: "https://x.example", nowMs, onEvents },
+    });
   };
   return {
     "observer: what is due": due(chains.many),
@@ -238,12 +247,11 @@ function happenings({ store, nowMs, crowd }: World): Operations {
       );
     },
     "observer: very many paid": () => mark(hexes, 20),
-    "observer: anchors kept": () => keepAnchors(db, chains.many, [{ number: 266, hash: "h256" }]),
-    "observer: all anchors fell": async () => {
-      await checkAnchors(db, chains.many, async (number) =>
-        number < 200 ? `h${number - 10}` : "",
-      );
+    "observer: whether anything may be due": async () => {
+      await mayBeDue(db, chains.many, nowMs);
+      await mayBeDue(db, 9, nowMs);
     },
+    "observer: all above a block is due": () => markObservedAbove(db, chains.many, 199),
     "observer: confirmations": async () => {
       await setConfirmations(db, accounts.many, 1, 3);
       await listConfirmations(db, accounts.many);
@@ -281,7 +289,13 @@ function happenings({ store, nowMs, crowd }: World): Operations {
 
 /** One turn of the loop, whose chain does not answer. */
 async function observerPass(store: Store): Promise<void> {
-  const chain = { chainId: 9, name: "", rpcUrls: [], tokens: [], confirmations: 1 } as never;
+  const chain = {
+    chainId: chains.many,
+    name: "",
+    rpcUrls: [],
+    tokens: [],
+    confirmations: 1,
+  } as never;
   let asked = () => {};
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve;

@@ -34,7 +34,7 @@ const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
 /** Of which an account, chain or endpoint has few. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
-    "watch_anchors|webhook_endpoints|anchors|executor_(account_)?spending)$",
+    "webhook_endpoints|anchors|executor_(account_)?spending)$",
 );
 
 /** Results of steps before, bounded where they are made. */

@@ -7,7 +7,6 @@ import { fromHex, type Hex, keccak256, makeRecord } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
-import { openHeads } from "../../../follow/heads.ts";
 import { migrate } from "../../../store/migrate.ts";
 import { createChainModel } from "./chain-model.ts";
 import { keepRunning } from "./instance.ts";
@@ -75,20 +74,9 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
       },
     }),
   );
-  const heads = openHeads(scheduler.now);
   const world = { db, chain, vaults: [], close: () => db.destroy() };
   const tuning = { pollMs: 1000, leaseMs: 15_000, looksPerPass: 450 };
-  keepRunning(
-    "a",
-    world,
-    rpcs,
-    scheduler,
-    random,
-    safe,
-    () => {},
-    tuning,
-    (head) => heads.note(chainId, head),
-  );
+  keepRunning("a", world, rpcs, scheduler, random, safe, () => {}, tuning);
   const blockAt = async (number: number | "latest") => {
     const params = [number === "latest" ? number : `0x${number.toString(16)}`, false];
     const [told] = ask([{ method: "eth_getBlockByNumber", params }]);
@@ -97,7 +85,7 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
   };
   const observed = {
     chainId,
-    head: async () => heads.recent(chainId) ?? (await blockAt("latest")),
+    head: () => blockAt("latest"),
     blockAt,
     read: async () => [],
   };

@@ -31,7 +31,6 @@ export function keepRunning(
   danger: Danger,
   report: (instance: string, event: ExecutorEvent) => void,
   tuning: Partial<Tuning>,
-  onHead: Parts["onHead"] = () => {},
 ): void {
   let life = 0;
   const start = () => {
@@ -79,7 +78,6 @@ export function keepRunning(
       random,
       sleep: scheduler.sleep,
       isTold: false,
-      onHead,
       report: (event) => report(instance, event),
       tuning: {
         ...defaultTuning,
