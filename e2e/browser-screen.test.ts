@@ -15,6 +15,7 @@ import {
   openFresh,
   readCode,
   token,
+  transferTo,
 } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 import { announceWallet } from "./test-wallet.ts";
@@ -100,13 +101,14 @@ describe("everything to pay by stands on one screen", () => {
 
 describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details", { hasText: "What paying does" }).first();
+  const narrow = { viewport: { width: 360, height: 740 } };
 
   test("are folded after three, counted, and all there in their order", async () => {
-    const page = await openFresh(browser);
+    const page = await openFresh(browser, narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
     await calls.locator("summary").first().click();
-    const items = calls.locator("ol > li");
+    const items = calls.locator("li:has(dl)");
     assert.equal(await items.filter({ visible: true }).count(), 3);
     const rest = page.getByText("29 more calls");
     await rest.focus();
@@ -117,7 +119,7 @@ describe("32 calls", () => {
       const said = text.replaceAll(/\s/g, "").toLowerCase();
       assert.ok(said.includes(receiverOf(at + 1).toLowerCase()), `call ${at + 1}: ${text}`);
     });
-    assert.equal(await calls.locator("ol").last().getAttribute("start"), "4");
+    assert.equal(await calls.locator("ol:has(dl)").last().getAttribute("start"), "4");
     await assertSound(page, "32 calls");
     await page.context().close();
   });
@@ -128,15 +130,59 @@ describe("32 calls", () => {
     const page = await openFresh(browser);
     await page.goto(urlOf(record));
     await page.getByText("Call 32", { exact: false }).first().waitFor();
-    assert.equal(await callsOf(page).locator("ol > li").filter({ visible: true }).count(), 32);
+    assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
     await page.context().close();
   });
 
   test("of which none is hazardous stay folded", async () => {
-    const page = await openFresh(browser);
+    const page = await openFresh(browser, narrow);
     await page.goto(urlOf(many));
     await page.getByText("29 more calls").waitFor({ state: "attached" });
-    assert.equal(await callsOf(page).locator("ol > li").filter({ visible: true }).count(), 0);
+    assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 0);
+    await page.context().close();
+  });
+});
+
+describe("a narrow screen with text of twice the size", () => {
+  for (const language of ["en", "de", "ar"]) {
+    test(`does not scroll sideways, ${language}`, async () => {
+      const page = await openFresh(browser, { viewport: { width: 360, height: 740 } });
+      await announceWallet(page, service.anvil.rpcUrl, payer);
+      for (const record of [order, executed]) {
+        await page.goto(urlOf(record, `lang=${language}`));
+        await page.locator(".pay-card .button").first().waitFor();
+        await page.evaluate("document.documentElement.style.fontSize = '200%'");
+        await page.locator(".details > summary").click();
+        await assertSound(page, `200 %, ${language}`);
+      }
+      await page.context().close();
+    });
+  }
+});
+
+describe("where the money goes", () => {
+  const split = () =>
+    create(service, [
+      { ...transferTo(receiverOf(1) as Hex), args: [receiverOf(1), "15000000"] },
+      { ...transferTo(receiverOf(2) as Hex), args: [receiverOf(2), "10000000"] },
+    ]);
+
+  test("is drawn and listed: what each receives before, what came back after", async () => {
+    const page = await openFresh(browser);
+    const record = await split();
+    await page.goto(urlOf(record));
+    const flow = page.getByRole("figure", { name: "Where the money goes" });
+    const said = async () => (await flow.locator("li b").allInnerTexts()).sort();
+    await flow.waitFor();
+    assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "25 DUSD"]);
+    assert.equal(await flow.locator("path").count(), 3);
+    await mint(service, record.address, 30_000_000n);
+    await execute(service, record);
+    await flow.getByText("5 DUSD", { exact: true }).waitFor();
+    assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "30 DUSD", "5 DUSD"]);
+    const times = await page.locator(".timeline li b").allInnerTexts();
+    assert.deepEqual(times, ["Done", "Now", "Expires"]);
+    assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Done");
     await page.context().close();
   });
 });

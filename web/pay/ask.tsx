@@ -28,6 +28,22 @@ export function Ask({ owed, wallets }: AskProps) {
   ] as const;
   return (
     <>
+      <div className="ask-pay">
+        <p className="must-show">
+          <Said
+            as="walletMustShow"
+            amount={<b>{sayAmount(owed)}</b>}
+            address={
+              <b>
+                <code dir="ltr">{shortAddress(address)}</code>
+              </b>
+            }
+            chain={<b>{chainName}</b>}
+          />
+        </p>
+        <GoesElse />
+        {way !== "exchange" && wallets}
+      </div>
       <div className="ask-code">
         <div className="qr-frame">
           {way === "link" ? (
@@ -67,22 +83,7 @@ export function Ask({ owed, wallets }: AskProps) {
           <GroupedAddress address={address} />
           <CopyButton look="bare" text={address} what={say("address")} />
         </div>
-        <p className="must-show">
-          <Said
-            as="walletMustShow"
-            amount={<b>{sayAmount(owed)}</b>}
-            address={
-              <b>
-                <code dir="ltr" className="whitespace-nowrap">
-                  {shortAddress(address)}
-                </code>
-              </b>
-            }
-            chain={<b>{chainName}</b>}
-          />
-        </p>
-        <GoesElse />
-        {way === "exchange" ? <FromAnExchange owed={owed} /> : wallets}
+        {way === "exchange" && <FromAnExchange owed={owed} />}
       </div>
     </>
   );

@@ -32,18 +32,20 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
     <div className="min-w-0">
       {payee && <p className="payee">{payee}</p>}
       <p className="text-soft">{say(isOver ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</p>
-      <div className="flex items-center gap-2">
-        <h1 className="amount">
+      <h1 className="amount">
+        {isOver ? (
           <bdi dir="ltr">{amount}</bdi>
-        </h1>
-        {!isOver && (
+        ) : (
           <CopyButton
             look="bare"
+            className="amount-button"
             text={plainUnits(standing.owed, token?.decimals ?? 0)}
-            what={say("amount")}
-          />
+            what={amount}
+          >
+            <bdi dir="ltr">{amount}</bdi>
+          </CopyButton>
         )}
-      </div>
+      </h1>
       <p className="font-medium">
         <Said as="onChain" chain={chainName} />
         {isPartly && (

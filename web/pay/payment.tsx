@@ -1,18 +1,16 @@
-import type { News } from "executable-address/page";
-import { type Hazard, hazardsOf, type Standing, standingOf } from "executable-address/page";
+import { hazardsOf, type Standing, standingOf } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
-import { Badge, Notice } from "../ui/notice.tsx";
+import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { useAbout } from "./about.tsx";
 import { Ask } from "./ask.tsx";
+import { Details } from "./details.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
-import { Calls } from "./intent/calls.tsx";
-import { Evidence, Otherwise } from "./intent/small-print.tsx";
 import { useNews, useTick } from "./live/news.ts";
+import { Rail } from "./live/rail.tsx";
 import { sayMoment } from "./live/say-when.ts";
-import { type Simulated, useSimulation } from "./live/simulation.ts";
-import { WouldHappen } from "./live/simulation-card.tsx";
+import { useSimulation } from "./live/simulation.ts";
 import { Strays } from "./live/strays.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
@@ -37,11 +35,12 @@ export function Payment() {
   const isPatient = usePatience();
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
   const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
-  const isFinal = ["executed", "expired", "recovered"].includes(standing.state);
+  const isFinal = isOver(standing);
   const { owed } = standing;
   const payment = usePayment({ record, owed, chainName, facts });
   const pairing = usePairing();
   const hazards = hazardsOf(intent, token !== undefined);
+  const isReturned = isFinal && standing.state !== "executed";
   const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
 
   const ask = pairing ? (
@@ -51,87 +50,43 @@ export function Payment() {
   );
 
   return (
-    <div className="space-y-3">
-      {hazards.map(({ tone, title, call }) => (
-        <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
-          <p>{say(`${title}Text`)}</p>
-        </Notice>
-      ))}
-      <section className="card pay-card">
-        <div className="ask-head">
-          <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
-        </div>
-        {!isFinal && owed !== "0" && <Strays strays={news.status?.strays} owed={owed} />}
-        {payment.kept ? (
-          <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
-        ) : !isKnown && isPatient ? (
-          <div className="ask-all ask-waiting">
-            <p className="sr-only">{say("checkingRun")}</p>
-            <Loading lines={5} />
+    <div className="pay-columns">
+      <div className="space-y-3">
+        {hazards.map(({ tone, title, call }) => (
+          <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
+            <p>{say(`${title}Text`)}</p>
+          </Notice>
+        ))}
+        <section className="card pay-card">
+          <div className="ask-head">
+            <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
+            <Rail standing={standing} isSent={payment.kept?.hash !== undefined} />
           </div>
-        ) : (
-          <Body standing={standing} receipt={isFinal && <Receipt {...{ standing, news }} />}>
-            {ask}
-          </Body>
+          {!isFinal && owed !== "0" && <Strays strays={news.status?.strays} owed={owed} />}
+          {payment.kept ? (
+            <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
+          ) : !isKnown && isPatient ? (
+            <div className="ask-all ask-waiting">
+              <p className="sr-only">{say("checkingRun")}</p>
+              <Loading lines={5} />
+            </div>
+          ) : (
+            <Body standing={standing} receipt={isFinal && <Receipt {...{ standing, news }} />}>
+              {ask}
+            </Body>
+          )}
+          {payment.kept && isFinal && <Receipt {...{ standing, news }} />}
+        </section>
+        <ReturnTo isFinal={isFinal} />
+        {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
+          <section className="card folded">
+            <h2 className="mb-2">{say(isReturned ? "returnedMoney" : "otherMoney")}</h2>
+            <OtherMoney status={news.status} />
+          </section>
         )}
-        {payment.kept && isFinal && <Receipt {...{ standing, news }} />}
-      </section>
-      <ReturnTo isFinal={isFinal} />
-      <Below {...{ standing, news, simulated, isFinal, hazards, ask }} onRetry={again} />
+      </div>
+      <Details {...{ standing, news, simulated, hazards, isFinal, ask }} onRetry={again} />
     </div>
-  );
-}
-
-type BelowProps = {
-  standing: Standing;
-  news: News;
-  simulated: Simulated;
-  isFinal: boolean;
-  hazards: readonly Hazard[];
-  ask: ReactNode;
-  onRetry: () => void;
-};
-
-/** What stands below the card, each part opened where it is what the reader came for. */
-function Below({ standing, news, simulated, isFinal, hazards, ask, onRetry }: BelowProps) {
-  const { say } = useSpeech();
-  const isOver = standing.state === "expired" || standing.state === "recovered";
-  const fails = simulated.kind === "done" && simulated.simulation.outcome === "fails";
-  return (
-    <>
-      {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (
-        <Folded title={say(isOver ? "returnedMoney" : "otherMoney")} isOpen>
-          <OtherMoney status={news.status} />
-        </Folded>
-      )}
-      <Folded
-        title={say("doesTitle")}
-        isOpen={hazards.length > 0}
-        aside={<Badge>{say("termsMatch")}</Badge>}
-      >
-        <p className="mb-4 text-soft">{say("doesText")}</p>
-        <Calls />
-      </Folded>
-      {!isFinal && simulated.kind !== "not_held" && (
-        <Folded title={say("wouldTitle")} isOpen={fails}>
-          <WouldHappen simulated={simulated} onRetry={onRetry} />
-        </Folded>
-      )}
-      <Folded title={say("otherwiseTitle")}>
-        <Otherwise />
-      </Folded>
-      <Folded title={say("lateTitle")} isOpen={standing.state === "executed"}>
-        <p>{say("lateText")}</p>
-        {standing.state === "executed" && (
-          <div className="pay-card !px-0">
-            <Doubts standing={standing}>{ask}</Doubts>
-          </div>
-        )}
-      </Folded>
-      <Folded title={say("checkedTitle")}>
-        <Evidence />
-      </Folded>
-    </>
   );
 }
 
@@ -165,20 +120,8 @@ function Body({ standing, receipt, children }: BodyProps) {
   );
 }
 
-type FoldedProps = { title: string; isOpen?: boolean; aside?: ReactNode; children: ReactNode };
-
-/** Opens by itself when what is in it becomes something to be seen. */
-function Folded({ title, isOpen = false, aside, children }: FoldedProps) {
-  return (
-    <details className="card folded" open={isOpen}>
-      <summary>
-        <h2>{title}</h2>
-        {aside}
-      </summary>
-      <div className="pt-3">{children}</div>
-    </details>
-  );
-}
+const isOver = ({ state }: Standing): boolean =>
+  state === "executed" || state === "expired" || state === "recovered";
 
 function usePatience(): boolean {
   const [isPatient, setPatient] = useState(true);

@@ -37,7 +37,7 @@ export function ShortParty({ address }: { address: string }) {
   const who = useAbout().sayParty(address);
   if (who) return <span title={address}>{who}</span>;
   return (
-    <code dir="ltr" className="whitespace-nowrap" title={address}>
+    <code dir="ltr" title={address}>
       {shortAddress(address)}
     </code>
   );

@@ -32,20 +32,22 @@ export function WalletPanel({ payment, owed }: PanelProps) {
           <RefusalText refusal={asking.refusal} owed={owed} />
         </Notice>
       )}
-      {wallets.map((wallet) => (
-        <Button
-          key={wallet.info.uuid}
-          look="primary"
-          className="w-full"
-          busy={isAsking}
-          onClick={() => pay(wallet)}
-        >
-          {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
-          <span className="truncate">
-            <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
-          </span>
-        </Button>
-      ))}
+      <div className="tiles">
+        {wallets.map((wallet) => (
+          <Button
+            key={wallet.info.uuid}
+            look="primary"
+            className="w-full"
+            busy={isAsking}
+            onClick={() => pay(wallet)}
+          >
+            {iconOf(wallet) && <img src={iconOf(wallet)} alt="" width="20" height="20" />}
+            <span className="truncate">
+              <Said as="payWith" wallet={nameOf(wallet, say("injectedWallet"))} />
+            </span>
+          </Button>
+        ))}
+      </div>
       {wallets.length === 0 && <WalletApps />}
       {remote && (
         <p className="text-sm">

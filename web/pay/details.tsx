@@ -1,0 +1,80 @@
+import type { Hazard, News, Standing } from "executable-address/page";
+import type { ReactNode } from "react";
+import { Badge } from "../ui/notice.tsx";
+import { Doubts } from "./doubts.tsx";
+import { Calls } from "./intent/calls.tsx";
+import { Evidence, Otherwise } from "./intent/small-print.tsx";
+import { MoneyFlow } from "./live/money-flow.tsx";
+import type { Simulated } from "./live/simulation.ts";
+import { WouldHappen } from "./live/simulation-card.tsx";
+import { useSpeech } from "./words/say.tsx";
+
+type DetailsProps = {
+  standing: Standing;
+  news: News;
+  simulated: Simulated;
+  hazards: readonly Hazard[];
+  isFinal: boolean;
+  ask: ReactNode;
+  onRetry: () => void;
+};
+
+/** Beside the card where there is room, and folded below it where there is none. */
+const besideFrom = "(width >= 72rem)";
+
+/** Everything but the payment, opened where something of it is what the reader came for. */
+export function Details(props: DetailsProps) {
+  const { say } = useSpeech();
+  const { standing, news, simulated, hazards, isFinal, ask, onRetry } = props;
+  const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
+  const isNeeded =
+    hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
+  return (
+    <details
+      className="card folded details print:hidden"
+      open={isNeeded || window.matchMedia(besideFrom).matches}
+    >
+      <summary>
+        <h2>{say("details")}</h2>
+        <Badge>{say("termsMatch")}</Badge>
+      </summary>
+      <Section title={say("flowTitle")}>
+        <MoneyFlow
+          status={news.status}
+          simulation={simulation}
+          nowSeconds={Math.floor(news.chainSeconds() ?? Date.now() / 1000)}
+        />
+      </Section>
+      <Section title={say("doesTitle")}>
+        <p className="mb-4 text-soft">{say("doesText")}</p>
+        <Calls />
+      </Section>
+      {!isFinal && simulated.kind !== "not_held" && (
+        <Section title={say("wouldTitle")}>
+          <WouldHappen simulated={simulated} onRetry={onRetry} />
+        </Section>
+      )}
+      <Section title={say("otherwiseTitle")}>
+        <Otherwise />
+      </Section>
+      <Section title={say("lateTitle")}>
+        <p>{say("lateText")}</p>
+        {standing.state === "executed" && (
+          <div className="pay-card !px-0">
+            <Doubts standing={standing}>{ask}</Doubts>
+          </div>
+        )}
+      </Section>
+      <Section title={say("checkedTitle")}>
+        <Evidence />
+      </Section>
+    </details>
+  );
+}
+
+const Section = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section className="pt-4">
+    <h3 className="mb-2">{title}</h3>
+    {children}
+  </section>
+);
