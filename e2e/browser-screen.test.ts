@@ -211,8 +211,8 @@ describe("the receipt", () => {
     assert.match(text, /Paid\s+25 DUSD/);
     assert.match(text, /\d{4} at \d+:\d\d:\d\d [AP]M UTC, block \d+/);
     assert.doesNotMatch(text, /Expires|would/);
-    const proof = page.getByRole("link", { name: "The terms, checked without a server" });
-    assert.equal(await proof.getAttribute("href"), `/a/#terms=${executed.terms}`);
+    const proof = page.getByRole("link", { name: "A receipt, checked in your browser, to keep" });
+    assert.equal(await proof.getAttribute("href"), `/receipt/${executed.address}`);
     await page.context().close();
   });
 

@@ -46,8 +46,14 @@ describe("the web build", () => {
     for (const path of scripts) assert.doesNotMatch(textOf(path), /\/dashboard\/api/, path);
   });
 
+  test("the receipt's script is one file without imports, small enough to be kept in each", () => {
+    const script = textOf("receipt.js");
+    assert.ok(script.length > 20_000 && script.length < 60_000, `${script.length} characters`);
+    assert.doesNotMatch(script, /\bimport\b|\beval\(|new Function\(/);
+  });
+
   test("nothing inline, nothing evaluated, nothing from elsewhere: a strict policy holds", () => {
-    for (const page of ["index.html", "pay.html"]) {
+    for (const page of ["index.html", "pay.html", "receipt.html"]) {
       const html = textOf(page);
       assert.doesNotMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/, page);
       for (const [, url] of html.matchAll(/(?:src|href)="([^"]+)"/g)) assert.match(url!, /^\//);

@@ -1,4 +1,4 @@
-// npm run build -w web: the two pages into dist/, or the folder it is given. They share only ui/: a
+// npm run build -w web: the pages into dist/, or the folder it is given. They share only ui/: a
 // payer never downloads the dashboard.
 
 import { join, resolve } from "node:path";
@@ -6,6 +6,7 @@ import tailwindcss from "@tailwindcss/vite";
 import { build } from "vite";
 
 const root = import.meta.dirname;
+const outDir = resolve(process.argv[2] ?? join(root, "dist"));
 
 await build({
   root,
@@ -22,7 +23,7 @@ await build({
     },
   },
   build: {
-    outDir: resolve(process.argv[2] ?? join(root, "dist")),
+    outDir,
     emptyOutDir: true,
     target: "es2024",
     // A page names all its scripts: on a phone one that names the next costs a round trip.
@@ -33,6 +34,25 @@ await build({
       input: ["index.html", "pay.html"],
       // "use client" means nothing here.
       checks: { moduleLevelDirective: false },
+    },
+  },
+});
+
+// One classic script without imports: a receipt that is kept has a copy of it within.
+await build({
+  root,
+  configFile: false,
+  logLevel: "error",
+  publicDir: false,
+  build: {
+    outDir,
+    emptyOutDir: false,
+    target: "es2024",
+    lib: {
+      entry: "pay/receipt/main.ts",
+      formats: ["iife"],
+      name: "receipt",
+      fileName: () => "receipt.js",
     },
   },
 });

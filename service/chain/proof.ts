@@ -2,7 +2,15 @@
 // one, and only a few are made at once, since each may read a whole block.
 
 import { type AddressRecord, type Hex, type Keccak, makeRecord } from "executable-address";
-import { type AddressProof, ProofError, proveAt } from "executable-address/proof";
+import {
+  type AddressProof,
+  type AgreedBlock,
+  findPayments,
+  type GatherOptions,
+  ProofError,
+  proveAt,
+  type SavedReceipt,
+} from "executable-address/proof";
 import { findBlock, type Rpc, RpcError, type StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { openGate } from "../flow/gate.ts";
@@ -16,7 +24,10 @@ export type ProofBlock = "latest" | "finalized" | number;
  * @throws {ProofError} `unproved` where the node gives no proof that verifies
  * @throws {ChainUnavailable} where the chain cannot be read
  */
-export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<AddressProof>;
+export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
+
+/** A proof, and who paid. */
+type ServedProof = AddressProof & Pick<SavedReceipt, "payments">;
 
 /** A proof that was dropped is made again when it is asked for again. */
 const answersMax = 1_000;
@@ -31,7 +42,7 @@ type ProvedChain = {
 
 export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prove {
   const inTurn = openGate(runningMax);
-  const answers = new LRUCache<string, Promise<AddressProof>>({ max: answersMax });
+  const answers = new LRUCache<string, Promise<ServedProof>>({ max: answersMax });
   const ask: Rpc = async (method, params) => {
     try {
       return await rpc.request(method, [...params]);
@@ -51,13 +62,28 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     if (known) return known;
     const options = { rpcs: [ask], factory, keccak };
     const block = { ...found, chainId, head: found.number };
-    const made = inTurn(() => proveAt(recordOf(subject), block, options)).catch((error) => {
+    const made = inTurn(() => prove(recordOf(subject), block, options)).catch((error) => {
       answers.delete(key);
       throw chainFault(error) ?? error;
     });
     answers.set(key, made);
     return made;
   };
+}
+
+/** With who paid, as far as the node tells: nothing is left out of a proof for want of it. */
+async function prove(
+  record: AddressRecord,
+  block: AgreedBlock,
+  options: GatherOptions,
+): Promise<ServedProof> {
+  const proof = await proveAt(record, block, options);
+  if (proof.outcome === "open") return { ...proof, payments: [] };
+  const payments = await findPayments(record, block, options).catch((error) => {
+    if (error instanceof ProofError && !chainFault(error)) return [];
+    throw error;
+  });
+  return { ...proof, payments };
 }
 
 /** That the chain could not be read is no fault of the proof. */

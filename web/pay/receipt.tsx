@@ -68,7 +68,7 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
             : []),
           [
             say("proof"),
-            <a key="proof" className="link" href={`/a/#terms=${record.terms}`}>
+            <a key="proof" className="link" href={`/receipt/${record.address}`}>
               {say("proofText")}
             </a>,
           ],

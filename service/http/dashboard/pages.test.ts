@@ -12,6 +12,7 @@ const directory = mkdtempSync(join(tmpdir(), "pages-"));
 mkdirSync(join(directory, "assets"));
 writeFileSync(join(directory, "index.html"), "the dashboard");
 writeFileSync(join(directory, "pay.html"), "the public page<title>of nobody</title>");
+writeFileSync(join(directory, "receipt.html"), "the receipt");
 writeFileSync(join(directory, "mark.svg"), "<svg/>");
 const script = "compress me ".repeat(100);
 writeFileSync(join(directory, "assets/main-BX3k_9aQ.js"), script);
@@ -116,6 +117,17 @@ describe("the pages", () => {
     assert.ok(policy.includes("script-src 'self'") && policy.includes("default-src 'none'"));
     assert.doesNotMatch((await policyAt("/")).join(), /example/, "the dashboard reaches nobody");
     await wanted.close();
+  });
+
+  test("a receipt may ask nodes that its reader names, and runs our scripts alone", async () => {
+    for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
+      const { body, headers } = await app.inject({ url });
+      assert.equal(body, "the receipt");
+      const policy = String(headers["content-security-policy"]).split("; ");
+      const connect = "connect-src 'self' https: http://127.0.0.1:* http://localhost:*";
+      for (const part of [connect, "script-src 'self'", "default-src 'none'"])
+        assert.ok(policy.includes(part), policy.join());
+    }
   });
 
   test("files with a hash in their name are kept for good, all others asked for anew", async () => {

@@ -30,6 +30,7 @@ const dashboardPaths = [
   "/reset",
 ];
 const payPaths = ["/a", "/a/"];
+const receiptPaths = ["/receipt", "/receipt/:address"];
 
 /**
  * The pages run only our scripts, connect only to us, and cannot be framed. The public page also
@@ -45,13 +46,16 @@ function policyOf(path: string, reach: Reach | undefined): string {
     "style-src 'self'",
     isPublic ? "img-src 'self' data:" : "img-src 'self'",
     "font-src 'self'",
-    ["connect-src 'self'", ...connect].join(" "),
+    ["connect-src 'self'", ...(path === "receipt.html" ? readersNodes : connect)].join(" "),
     ...(frame.length > 0 ? [["frame-src", ...frame].join(" ")] : []),
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
 }
+
+/** A receipt is checked by nodes that its reader names: anybody's, or this machine's. */
+const readersNodes = ["https:", "http://127.0.0.1:*", "http://localhost:*"];
 
 /** The part of the public page that talks to wallets on other devices. */
 const remoteWallets = /^assets\/walletconnect-/;
@@ -96,6 +100,7 @@ export function mountPages(
   for (const path of files.keys()) app.get(path, page(path));
   for (const path of dashboardPaths) app.get(path, page("/index.html"));
   for (const path of payPaths) app.get(path, page("/pay.html"));
+  for (const path of receiptPaths) app.get(path, page("/receipt.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
     if (!file || !wantsPage(request)) throw unknownPath();

@@ -1,0 +1,152 @@
+// The receipt that a person keeps: made on the service's page, checked by nodes and a wallet of the
+// reader's, and as one file that asks nobody.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { AddressRecord, Hex } from "executable-address";
+import { verifyReceipt } from "executable-address/proof";
+import type { Browser, Page } from "playwright-core";
+import { assertSound, launchBrowser } from "./browser.ts";
+import { createOrder, execute, mint, openFresh } from "./pay-page.ts";
+import { type Running, startService } from "./service.ts";
+import { announceWallet } from "./test-wallet.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+const account: Hex = "0x1234567812345678123456781234567812345678";
+let service: Running;
+let browser: Browser;
+let record: AddressRecord;
+let hash: Hex;
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  record = await createOrder(service);
+  await mint(service, record.address, 30_000_000n);
+  hash = await execute(service, record);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const urlOf = (path: string) => `${new URL(service.baseUrl).origin}${path}`;
+
+async function keep(page: Page, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: button, exact: true }).click(),
+  ]);
+  const path = join(folder, download.suggestedFilename());
+  await download.saveAs(path);
+  return path;
+}
+
+const receiptOf = async (page: Page) =>
+  JSON.parse(readFileSync(await keep(page, "Save as JSON"), "utf8"));
+
+const openReceipt = async (page: Page) => {
+  await page.goto(urlOf(`/receipt/${record.address}`));
+  await page.getByText("Its calls have run: all of them, once.").waitFor();
+};
+
+describe("the receipt", () => {
+  test("is refused, and nothing of it shown, where the service proves another", async () => {
+    const page = await openFresh(browser);
+    await page.route("**/proof", async (route) => {
+      const answer = await (await route.fetch()).json();
+      answer.execution.held = "99000000";
+      await route.fulfill({ json: answer });
+    });
+    await page.goto(urlOf(`/receipt/${record.address}`));
+    const alert = await page.getByRole("alert").innerText();
+    assert.match(alert, /^Refused: execution\.held: the proof shows another/);
+    assert.doesNotMatch(await page.locator("main").innerText(), /30 DUSD|Held before/);
+    await page.context().close();
+  });
+
+  test("has payer, amounts, calls, both transactions and the blocks it rests on", async () => {
+    const page = await openFresh(browser);
+    await openReceipt(page);
+    const text = await page.locator("main").innerText();
+    for (const part of [hash, record.address, "25 DUSD", "30 DUSD from", "pay(uint256 orderId"])
+      assert.ok(text.includes(part), part);
+    const { blocks } = verifyReceipt(await receiptOf(page), "its own");
+    for (const { number, hash } of blocks) assert.ok(text.includes(`Block ${number}: ${hash}`));
+    await assertSound(page, "receipt");
+    await page.context().close();
+  });
+
+  test("endpoints that the reader names have its blocks, or say why not", async () => {
+    const page = await openFresh(browser);
+    await openReceipt(page);
+    const { rpcUrl } = service.anvil;
+    await page.getByLabel("Endpoints of yours").fill(`${rpcUrl}\nhttp://127.0.0.1:9`);
+    await page.getByRole("button", { name: "Ask these endpoints" }).click();
+    const status = page.getByRole("status");
+    await status.getByText(`${rpcUrl}: has each of these blocks`).waitFor();
+    await status.getByText("http://127.0.0.1:9: Failed to fetch").waitFor();
+    await page.context().close();
+  });
+
+  test("the reader's wallet is a witness, without being connected", async () => {
+    const page = await openFresh(browser);
+    const wallet = await announceWallet(page, service.anvil.rpcUrl, account);
+    await openReceipt(page);
+    await page.getByRole("button", { name: "Ask my wallet" }).click();
+    await page.getByRole("status").getByText("has each of these blocks").waitFor();
+    assert.ok(!wallet.asked.includes("eth_requestAccounts"));
+    wallet.chainId = 1;
+    await page.getByRole("button", { name: "Ask my wallet" }).click();
+    await page.getByRole("status").getByText("it is on chain 1").waitFor();
+    await page.context().close();
+  });
+
+  test("one file checks itself without a request, and is refused when tampered with", async () => {
+    const page = await openFresh(browser, { acceptDownloads: true });
+    await openReceipt(page);
+    const path = await keep(page, "Save");
+    assert.ok(statSync(path).size <= 150_000, `${statSync(path).size} bytes`);
+    const { blocks } = verifyReceipt(await receiptOf(page), "its own");
+    await page.context().close();
+
+    const alone = await openFresh(browser, { offline: true });
+    const asked: string[] = [];
+    alone.on("request", (request) => asked.push(request.url()));
+    await alone.goto(pathToFileURL(path).href);
+    await alone.getByText("Its calls have run").waitFor();
+    const text = await alone.locator("main").innerText();
+    for (const { hash } of blocks) assert.ok(text.includes(hash));
+    assert.deepEqual(asked, [pathToFileURL(path).href]);
+
+    const tampered = join(folder, "tampered.html");
+    writeFileSync(tampered, readFileSync(path, "utf8").replace('"held":"3', '"held":"4'));
+    await alone.goto(pathToFileURL(tampered).href);
+    await alone.getByText("Refused: execution.held: the proof shows another").waitFor();
+    await alone.context().close();
+  });
+
+  test("a file of either kind is checked as well, and refused with the reason", async () => {
+    const page = await openFresh(browser);
+    await page.goto(urlOf("/receipt"));
+    const path = join(folder, `receipt-${record.address}.json`);
+    await page.getByLabel("Check a receipt from a file").setInputFiles(path);
+    await page.getByText("Its calls have run").waitFor();
+    const json = JSON.parse(readFileSync(path, "utf8"));
+    json.record.intent.amount = "1";
+    writeFileSync(path, JSON.stringify(json));
+    await page.getByLabel("Check a receipt from a file").setInputFiles(path);
+    await page.getByText(/^Refused: terms: /).waitFor();
+    await page
+      .getByLabel("Check a receipt from a file")
+      .setInputFiles(join(folder, "tampered.html"));
+    await page.getByText("Refused: execution.held").waitFor();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,179 @@
+// A receipt that checks itself: on the service's page, where it is made, and in the file that a
+// person keeps, which asks nobody. Both run this script.
+
+import { type AddressRecord, InvalidError } from "executable-address";
+import { readChains } from "executable-address/page";
+import {
+  type AddressProof,
+  type PaymentProof,
+  type ProvedReceipt,
+  receiptFormat,
+  type SavedReceipt,
+  verifyReceipt,
+} from "executable-address/proof";
+import { drawReceipt, element, type Shown } from "./draw.ts";
+import { askEndpoints, askWallets, followWallets, type Testimony, type Wallet } from "./witness.ts";
+
+type Kept = { readonly receipt: SavedReceipt; readonly shown: Shown };
+
+const main = document.querySelector("main")!;
+/** A kept file has its receipt in it, and a policy that lets it ask nobody. */
+const kept = document.querySelector("#kept")?.textContent;
+
+start().catch((error) => refuse(error));
+
+async function start() {
+  if (kept) return show(JSON.parse(kept));
+  const address = location.pathname.split("/")[2];
+  if (address) return show(await fetchReceipt(address));
+  main.replaceChildren(element("h1", "Check a receipt"), chooser());
+}
+
+async function fetchReceipt(address: string): Promise<Kept> {
+  const get = async (path: string) => {
+    const answer = await fetch(`/v1${path}`);
+    const body = await answer.json();
+    if (!answer.ok) throw new Error(body?.error?.message ?? `HTTP ${answer.status}`);
+    return body;
+  };
+  const at = `/address/${encodeURIComponent(address)}`;
+  const [record, answer, chains] = await Promise.all([
+    get(at) as Promise<AddressRecord>,
+    get(`${at}/proof`) as Promise<AddressProof & { payments: PaymentProof[] }>,
+    get("/chains").catch(() => undefined),
+  ]);
+  const { payments, ...proof } = answer;
+  const { chainId, token } = record.intent;
+  const chain = readChains(chains).find((each) => each.chainId === chainId);
+  const listed = chain?.tokens.find((each) => each.address.toLowerCase() === token.toLowerCase());
+  const { symbol, decimals } = listed ?? {};
+  return {
+    receipt: { format: receiptFormat, record, proof, payments },
+    shown: { chain: chain?.name, symbol, decimals },
+  };
+}
+
+function show({ receipt, shown }: Kept): void {
+  const proved = verifyReceipt(receipt, "its own");
+  main.replaceChildren(
+    element("h1", "Receipt"),
+    ...drawReceipt(proved, shown),
+    element("h2", "What it rests on"),
+    element(
+      "p",
+      "Checked in this browser: all of this is so if these blocks are of the chain. Compare them ",
+      "with an explorer, a node or a person that you trust.",
+    ),
+    element(
+      "ol",
+      ...proved.blocks.map(({ number, hash }) =>
+        element("li", `Block ${number}: `, element("code", hash)),
+      ),
+    ),
+    ...(kept ? [] : [witnesses(proved)]),
+    buttons({ receipt, shown }),
+    ...(kept ? [] : [chooser()]),
+  );
+}
+
+/** Never a part of a receipt that is refused: only why. */
+function refuse(error: unknown): void {
+  const issues = error instanceof InvalidError ? error.issues : [];
+  const reason = issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  const alert = element("p", `Refused: ${reason || (error as Error).message}`);
+  alert.setAttribute("role", "alert");
+  main.replaceChildren(element("h1", "Receipt"), alert, ...(kept ? [] : [chooser()]));
+}
+
+/** Endpoints that the reader names, and the wallets of this browser. */
+function witnesses({ blocks, record }: ProvedReceipt): HTMLElement {
+  const { chainId } = record.intent;
+  const field = document.createElement("textarea");
+  field.placeholder = "https://node.example";
+  const label = element("label", "Endpoints of yours, one a line", field);
+  const answers = element("ul");
+  answers.setAttribute("role", "status");
+  let wallets: readonly Wallet[] = [];
+  const tell = (said: readonly Testimony[]) =>
+    answers.replaceChildren(
+      ...said.map(({ name, error }) =>
+        element("li", `${name}: ${error ?? "has each of these blocks"}`),
+      ),
+    );
+  const urls = () => field.value.split(/\s+/).filter((text) => URL.canParse(text));
+  const endpoints = button("Ask these endpoints", async () =>
+    tell(await askEndpoints(urls(), chainId, blocks)),
+  );
+  const wallet = button("Ask my wallet", async () =>
+    tell(await askWallets(wallets, chainId, blocks)),
+  );
+  wallet.hidden = true;
+  followWallets((found) => {
+    wallets = found;
+    wallet.hidden = false;
+  });
+  return element("section", label, element("p", endpoints, " ", wallet), answers);
+}
+
+function buttons({ receipt, shown }: Kept): HTMLElement {
+  const name = `receipt-${receipt.record.address}`;
+  const json = button("Save as JSON", async () =>
+    save(`${name}.json`, "application/json", JSON.stringify(receipt, null, 1)),
+  );
+  const html = button("Save", async () =>
+    save(`${name}.html`, "text/html", await fileOf({ receipt, shown })),
+  );
+  const print = button("Print", async () => window.print());
+  return element("p", ...(kept ? [] : [html, " "]), json, " ", print);
+}
+
+/** One file without a request: this script, its style, and the receipt. */
+async function fileOf(found: Kept): Promise<string> {
+  const [script, style] = await Promise.all(
+    ["/receipt.js", "/receipt.css"].map(async (path) => (await fetch(path)).text()),
+  );
+  const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+  // Within a script no text may end it.
+  const data = JSON.stringify(found).replaceAll("<", "\\u003c");
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Receipt</title>',
+    `<style>${style}</style></head><body><main></main>`,
+    `<script type="application/json" id="kept">${data}</script>`,
+    `<script>${script!.replaceAll("</script", "<\\/script")}</script></body></html>`,
+  ].join("\n");
+}
+
+/** A receipt from a file, as JSON or as the page that was kept. */
+function chooser(): HTMLElement {
+  const input = document.createElement("input");
+  input.type = "file";
+  input.accept = ".json,.html";
+  input.onchange = async () => {
+    try {
+      const text = (await input.files?.[0]?.text()) ?? "";
+      const page = new DOMParser().parseFromString(text, "text/html").querySelector("#kept");
+      show(page ? JSON.parse(page.textContent) : { receipt: JSON.parse(text), shown: {} });
+    } catch (error) {
+      refuse(error);
+    }
+  };
+  return element("p", element("label", "Check a receipt from a file ", input));
+}
+
+function button(text: string, press: () => Promise<void>): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.append(text);
+  made.onclick = () => void press().catch(refuse);
+  return made;
+}
+
+function save(name: string, type: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

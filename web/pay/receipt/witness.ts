@@ -1,0 +1,53 @@
+// Who says that a block is of the chain: endpoints that the reader names, and their wallets.
+
+import type { Hex } from "executable-address";
+import { followWallets, nameOf, type Wallet } from "executable-address/page";
+import { httpRpc } from "executable-address/status";
+
+type Block = { readonly number: number; readonly hash: Hex };
+/** What one witness says of the blocks; `error` where it says nothing. */
+export type Testimony = { readonly name: string; readonly knows: number; readonly error?: string };
+
+/** Asks one witness whether its chain has each of `blocks`, by number. */
+async function testify(
+  name: string,
+  request: (method: string, params: readonly unknown[]) => Promise<unknown>,
+  chainId: number,
+  blocks: readonly Block[],
+): Promise<Testimony> {
+  try {
+    const chain = Number(await request("eth_chainId", []));
+    if (chain !== chainId) return { name, knows: 0, error: `it is on chain ${chain}` };
+    const found = await Promise.all(
+      blocks.map(async ({ number, hash }) => {
+        const byNumber = ["eth_getBlockByNumber", [`0x${number.toString(16)}`, false]] as const;
+        const block = (await request(...byNumber)) as { hash?: string } | null;
+        return block?.hash?.toLowerCase() === hash.toLowerCase();
+      }),
+    );
+    const knows = found.filter((isSame) => isSame).length;
+    if (knows === blocks.length) return { name, knows };
+    return { name, knows, error: `it has ${knows} of ${blocks.length} of these blocks` };
+  } catch (error) {
+    return { name, knows: 0, error: (error as Error).message.slice(0, 120) };
+  }
+}
+
+/** Each of the endpoints' words. */
+export const askEndpoints = (urls: readonly string[], chainId: number, blocks: readonly Block[]) =>
+  Promise.all(urls.map((url) => testify(url, httpRpc(url), chainId, blocks)));
+
+/** Each wallet's word: it asks the nodes that its maker or owner chose. */
+export const askWallets = (wallets: readonly Wallet[], chainId: number, blocks: readonly Block[]) =>
+  Promise.all(
+    wallets.map((wallet) =>
+      testify(
+        nameOf(wallet, "your wallet"),
+        (method, params) => wallet.provider.request({ method, params }),
+        chainId,
+        blocks,
+      ),
+    ),
+  );
+
+export { followWallets, type Wallet };
