@@ -365,6 +365,18 @@ describe("the tree", () => {
     assert.deepEqual(missing, []);
   });
 
+  test("each test that has a long form is run by `npm run test:attacks`", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const listed = [...scripts["test:attacks"].matchAll(/"([^"]+)\/\*\.test\.ts"/g)];
+    const folders = listed.map(([, folder]) => folder);
+    const long = files.filter((path) => /env\.ATTACKS === "long"/.test(textOf.get(path) ?? ""));
+    assert.ok(long.length > 10);
+    assert.deepEqual(
+      long.filter((path) => !folders.includes(dirname(path))),
+      [],
+    );
+  });
+
   test("no file is named for nothing in particular", () => {
     const vague = files.filter((path) =>
       /(^|\/)(utils?|helpers?|common|misc|lib)(\.|\/)/.test(path),

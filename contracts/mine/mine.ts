@@ -10,7 +10,7 @@ import { build, readArtifact } from "../build.ts";
 import { create2Address } from "../deploy.ts";
 import { newSearch, saltOf } from "./search.ts";
 
-const chunk = 1 << 20;
+const chunk = 1 << 16;
 const reportEveryMs = 10_000;
 
 if (isMainThread) await mine();

@@ -43,7 +43,7 @@ contract CreationTest is Fixture {
         sameBytes(answer, abi.encodeCall(Errors.NotMined, (beyond)), "NotMined");
     }
 
-    /// @dev Without MCOPY executions would work and recoveries would not.
+    /// @dev Assumption 7. Without MCOPY executions would work and recoveries would not.
     function test_cannotBeBeforeCancun() public {
         bytes memory creationCode =
             vm.parseJsonBytes(vm.readFile("snapshots/deployment.json"), ".creationCode");

@@ -173,6 +173,16 @@ contract EdgesTest is Fixture {
         }
     }
 
+    /// @dev Assumption 2: a target without the function runs its fallback, as WETH does.
+    function test_aFunctionThatTheTargetLacks_isItsFallback() public {
+        Depositary depositary = new Depositary();
+        Intent memory intent =
+            intentOf(plainCall(address(depositary), "pay(uint256)", abi.encode(1)));
+        funded(intent, AMOUNT);
+        factory.execute(intent);
+        equal(depositary.deposits(), 1, "a deposit of nothing");
+    }
+
     /// @dev Assumption 4: Compound v2's mint answers 13 where it did nothing.
     function test_aFailureToldByANumber_countsAsRun() public {
         Intent memory intent =
@@ -342,5 +352,14 @@ contract LongToken is PlainToken {
             mstore(32, 7)
             return(0, 64)
         }
+    }
+}
+
+/// @dev Takes whatever it does not know for a deposit.
+contract Depositary {
+    uint256 public deposits;
+
+    fallback() external payable {
+        deposits++;
     }
 }

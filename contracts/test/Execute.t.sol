@@ -18,6 +18,7 @@ contract ExecuteTest is Fixture {
         factory.execute(intent);
     }
 
+    /// @dev Assumption 9: the block's time is the clock.
     function test_Expired_oneSecondAfter() public {
         Intent memory intent = plainIntent();
         address vault = funded(intent, AMOUNT);
@@ -338,6 +339,7 @@ contract ExecuteTest is Fixture {
         equal(token.balanceOf(MERCHANT), AMOUNT, "paid");
     }
 
+    /// @dev Assumption 1: a spender keeps what allowance the calls leave.
     function test_leftoverApproval_lateFundsAreTheSpendersUntilRecovered() public {
         Intent memory intent = intentOf(approveCall(address(token), STRANGER, type(uint256).max));
         address vault = funded(intent, AMOUNT);

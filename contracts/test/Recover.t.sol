@@ -82,6 +82,7 @@ contract RecoverTest is Fixture {
         equal(blocking.balanceOf(MERCHANT), 2 * AMOUNT, "paid");
     }
 
+    /// @dev Assumption 10: what `recovery` cannot receive stays, and all else leaves.
     function test_blockedRecovery_expired_waitsAndOthersLeave() public {
         BlockingToken blocking = new BlockingToken();
         blocking.setBlocked(RECOVERY, true);

@@ -130,6 +130,7 @@ contract TokensTest is Fixture {
         factory.recover(intent, list(address(token)));
     }
 
+    /// @dev Assumption 6: a token that keeps a part leaves less than was sent.
     function test_feeOnTransfer_belowTheAmount_isUnderfundedUntilToppedUp() public {
         FeeToken fee = new FeeToken();
         token = fee;
@@ -147,6 +148,7 @@ contract TokensTest is Fixture {
         factory.recover(intent, list(address(fee)));
     }
 
+    /// @dev Assumption 8: it runs at a moment when every call succeeds, if one comes.
     function test_blocking_theVault_waits_untilUnblockedOrExpired() public {
         BlockingToken blocking = new BlockingToken();
         token = blocking;

@@ -9,6 +9,10 @@ export const deployments = ["one server on SQLite", "two servers on one PostgreS
 
 export type Kind = (typeof deployments)[number];
 
+/** Both in the long form (`npm run test:attacks`), and `short` alone in `npm test`. */
+export const longOr = (short: Kind): readonly Kind[] =>
+  process.env.ATTACKS === "long" ? deployments : [short];
+
 export type Deployment<One = TestApp> = {
   servers: One[];
   /** Each of them in turn. */

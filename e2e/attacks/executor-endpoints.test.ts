@@ -107,7 +107,8 @@ describe("calls", () => {
       await until("it has begun", async () => running.events.some(({ kind }) => kind === "pass"));
       await sleep(1500);
       const from = asked.length;
-      const seconds = count(24, 120);
+      // At least two blocks.
+      const seconds = count(Math.max(8, 2 * blockSeconds), 120);
       world.startTicking(blockSeconds * 1000);
       await sleep(seconds * 1000);
       world.stopTicking();

@@ -51,7 +51,7 @@ describe("good payments come through within 10 blocks of what they take without 
     const running = startCore(store, chains, paced);
     context.after(running.stop);
     const waits: number[] = [];
-    for (let round = 0; round < count(2, 6); round++) waits.push(...(await goodPayments(5)));
+    for (let round = 0; round < count(1, 6); round++) waits.push(...(await goodPayments(5)));
     context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
     assert.ok(Math.max(...waits) <= alone + blocksMore, `waited ${waits}`);
     const sent = await store.db.selectFrom("executor_purposes").select("gas").execute();
@@ -164,7 +164,7 @@ describe("good payments come through within 10 blocks of what they take without 
   describe("due addresses by the hundred, of which a pass takes five", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 5, batchItemsMax: 5 } });
-    const many = (accountId: string) => fundedInBlock(count(200, 500), accountId);
+    const many = (accountId: string) => fundedInBlock(count(100, 500), accountId);
 
     test("those of another account come no later", async (context) => {
       await many(attacker);

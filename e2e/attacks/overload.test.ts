@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newIntent, token } from "../../service/testing/app.ts";
 import { heldUpMs } from "../../service/testing/held-up.ts";
-import { type Deployment, deployments, startProcesses } from "./deployments.ts";
+import { type Deployment, longOr, startProcesses } from "./deployments.ts";
 import { at, type Outcome, openLoad } from "./open-loop.ts";
 import { newKeys, type Server } from "./server.ts";
 
@@ -34,7 +34,7 @@ const mean = (values: number[]) => values.reduce((sum, each) => sum + each) / va
 const statusOf = (outcome: Outcome, name: string, status: number) =>
   outcome[name]!.byStatus[status] ?? [];
 
-for (const kind of deployments) {
+for (const kind of longOr("two servers on one PostgreSQL")) {
   describe(`overload of ${kind}`, { skip: process.platform !== "linux" }, () => {
     let load: ReturnType<typeof openLoad>;
     let deployed: Deployment<Server>;

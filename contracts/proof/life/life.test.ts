@@ -1,5 +1,6 @@
 // solc's model checker (CHC with the z3 that is compiled into it) on Life.sol. It answers one of:
 // safe, for any number of steps; violated, with the steps; or neither, which fails here as well.
+// The states of a vault take it most of a minute, so `npm run test:attacks` alone asks for them.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { describe, test } from "node:test";
 
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
 const source = readFileSync(`${import.meta.dirname}/Life.sol`, "utf8");
+const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
 const [safe, assertion] = ["9576", "6328"];
 
 /** What the checker says of the assertions of `contract`. */
@@ -52,7 +54,7 @@ const isViolated = (found: ReturnType<typeof check>, steps: RegExp) => {
   assert.match(violation!.message, steps);
 };
 
-describe("the life of a vault", () => {
+describe("the life of a vault", { skip }, () => {
   test("executes once, in time and in full, or is closed, and stays so", () => {
     isSafe(check("Life", source));
   });

@@ -1,6 +1,7 @@
 // Tokens and targets that are not as they should be: those of the contracts' own tests, compiled.
 
-import { rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Hex } from "executable-address";
 import type { Sender } from "executable-address-contracts/deploy";
@@ -8,10 +9,10 @@ import { type Abi, getAddress } from "viem";
 import { deployContract, waitForTransactionReceipt } from "viem/actions";
 import { type Artifact, readArtifact, runForge } from "../../../contracts/build.ts";
 
+const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
-/** Of this process alone: test files run at the same time. */
-const out = `out/odd-${process.pid}`;
-let isBuilt = false;
+/** What the process that came first compiled, for all test files that run on these sources. */
+const out = `out/odd-${digestOfSources()}`;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */
 export async function deployOdd(
@@ -26,12 +27,30 @@ export async function deployOdd(
 }
 
 function artifact(name: string, file: string): Artifact {
-  if (!isBuilt) {
-    const args = ["build", "--no-cache", "--out", out, "test/tokens", "test/targets"];
-    process.once("exit", () => rmSync(join(contracts, out), { recursive: true, force: true }));
-    const { exitCode, output } = runForge("test", args);
-    if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
-    isBuilt = true;
-  }
+  if (!existsSync(join(contracts, out))) build();
   return readArtifact(out, name, file);
+}
+
+/** Whole or not at all: test files run at the same time, and the first that is ready gives all. */
+function build(): void {
+  const own = `${out}-${process.pid}`;
+  const args = ["build", "--no-cache", "--out", own, ...folders];
+  const { exitCode, output } = runForge("test", args);
+  if (exitCode !== 0) throw new Error(`forge build ended with ${exitCode}: ${output}`);
+  try {
+    renameSync(join(contracts, own), join(contracts, out));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
+    rmSync(join(contracts, own), { recursive: true });
+  }
+}
+
+function digestOfSources(): string {
+  const hash = createHash("sha256").update(readFileSync(join(contracts, "foundry.toml")));
+  for (const folder of folders) {
+    for (const name of readdirSync(join(contracts, folder)).sort()) {
+      hash.update(name).update(readFileSync(join(contracts, folder, name)));
+    }
+  }
+  return hash.digest("hex").slice(0, 16);
 }

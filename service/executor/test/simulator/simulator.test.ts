@@ -5,11 +5,13 @@ import type { Asked } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * SEEDS=1000 for the long form, SEED=n SEEDS=m for m from n on, SEED=n alone to repeat one history.
- * A history takes a third of a second.
+ * Ten seeds, forty in `npm run test:attacks`, and SEEDS=1000 for the longest form; SEED=n SEEDS=m
+ * for m from n on, SEED=n alone to repeat one history. A history takes a third of a second.
  */
 const first = Number(process.env.SEED ?? 1);
-const count = Number(process.env.SEEDS ?? (process.env.SEED ? 1 : 40));
+const count = Number(
+  process.env.SEEDS ?? (process.env.SEED ? 1 : process.env.ATTACKS === "long" ? 40 : 10),
+);
 const seeds = Array.from({ length: count }, (_, index) => first + index);
 const isLong = count > 100;
 
