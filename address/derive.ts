@@ -6,7 +6,7 @@ import { type Bytes, fromHex, parseBytes } from "./abi/hex.ts";
 import { termsBytesMax } from "./abi/type.ts";
 import { factoryAddress, initCodePrefix } from "./deployment.ts";
 import { InvalidError } from "./errors.ts";
-import type { Hex } from "./intent/intent.ts";
+import type { Hex } from "./hex.ts";
 import { type Keccak, keccakOf } from "./keccak/keccak.ts";
 
 const prefix = fromHex(initCodePrefix);

@@ -1,6 +1,7 @@
 // The keyless deterministic deployer (EIP-7997): CREATE2 of the calldata behind a 32 byte salt. It
 // is at one address on nearly every chain, because its deployment was signed by nobody: v, r and s
-// of the transaction below are chosen, so the sender is whoever recovers from them, and has no key.
+// of the transaction below are chosen, so the sender is the address that recovers from them, and
+// it has no key.
 
 const mask = `7f${"ff".repeat(31)}e0`;
 const body = "3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3";
@@ -15,3 +16,9 @@ export const deterministicDeployer = {
   /** Broadcast as it is where the deployer is missing: gas price 100 gwei, gas 100,000, v 27. */
   transaction: `0xf8a58085174876e800830186a08080b853${code}1ba0${twos}a0${twos}`,
 } as const;
+
+/**
+ * The salt that gives the factory its address, found by mine.ts: the lowest one at which the first
+ * four bytes of the address are zero. Another creation code needs another salt.
+ */
+export const factorySalt = "0x0000000000000000000000000000000000000000000000000000000255f8edd8";

@@ -5,8 +5,7 @@ import deployment from "./snapshots/deployment.json" with { type: "json" };
 
 type Hex = `0x${string}`;
 
-export { deterministicDeployer } from "./deployer.ts";
-export { factorySalt } from "./mine/salt.ts";
+export { deterministicDeployer, factorySalt } from "./deployer.ts";
 export { demoShop } from "./snapshots/demo-shop.ts";
 export { demoToken } from "./snapshots/demo-token.ts";
 export { paymentFactoryAbi } from "./snapshots/payment-factory.ts";

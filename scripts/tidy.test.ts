@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, "..");
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],
-  "address/abi": ["address", "address/keccak", "address/intent"],
+  "address/abi": ["address", "address/keccak"],
   "address/function": ["address", "address/keccak", "address/abi"],
   "address/intent": ["address", "address/keccak", "address/abi", "address/function"],
   "address/status": ["address", "address/abi", "address/intent"],
@@ -203,8 +203,7 @@ describe("the direction table", () => {
 
   test("no folder is in a circle with others, but for those that are left to break", () => {
     const left = [
-      "address: abi deployment.ts derive.ts function intent record.ts",
-      "contracts: deploy.ts index.ts mine",
+      "address: intent record.ts",
       "service/executor: jobs ledger parts.ts transactions",
       "web/pay: about.tsx intent live wallet walletconnect",
     ];

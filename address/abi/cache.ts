@@ -8,7 +8,7 @@
 // the bytes that terms carry: decoded 1.33 times as fast (1.12). Medians of interleaved runs, two
 // calls.
 
-import type { Hex } from "../intent/intent.ts";
+import type { Hex } from "../hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import type { AbiFunction } from "./type.ts";
 

@@ -10,7 +10,7 @@ import {
   quoted,
   throwFaults,
 } from "../errors.ts";
-import type { Hex } from "../intent/intent.ts";
+import type { Hex } from "../hex.ts";
 import { type Keccak, keccak256, keccakOf } from "../keccak/keccak.ts";
 import { type Cache, cacheOf, slotOfBytes, slotOfText } from "./cache.ts";
 import { type Bytes, digitsText, newDigits, parseBytes, writeDigits, writeHex } from "./hex.ts";

@@ -3,7 +3,7 @@
 // noble's), by joining strings 0.58 times (0.90). Medians of interleaved runs, two calls.
 
 import { InvalidError, kindOf, type Path } from "../errors.ts";
-import type { Hex } from "../intent/intent.ts";
+import type { Hex } from "../hex.ts";
 import { termsBytesMax } from "./type.ts";
 
 const notHex = 0xff;

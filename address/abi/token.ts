@@ -1,6 +1,6 @@
 // What is asked of a token, and the address that stands where there is none.
 
-import type { Hex } from "../intent/intent.ts";
+import type { Hex } from "../hex.ts";
 
 /** No contract and nobody's account. Beside tokens it stands for the chain's native coin. */
 export const zeroAddress: Hex = "0x0000000000000000000000000000000000000000";

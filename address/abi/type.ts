@@ -1,7 +1,7 @@
 // The types a parameter can have, with what the ABI's layout needs to know of each.
 // Source: https://docs.soliditylang.org/en/latest/abi-spec.html
 
-import type { Hex } from "../intent/intent.ts";
+import type { Hex } from "../hex.ts";
 
 /**
  * `dynamic`: lies in the tail, behind an offset. `headBytes`: its part of its parent's head.

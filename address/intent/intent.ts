@@ -1,6 +1,8 @@
-// What an intent is, as the interface spells it. spec/service.md §2.
+// Intents and records as the interface spells them. spec/service.md §2.
 
-export type Hex = `0x${string}`;
+import type { Hex } from "../hex.ts";
+
+export type { Hex };
 
 /** One contract call. Arguments in signature order, each a string: see spec/terms.md. */
 export type Call = {

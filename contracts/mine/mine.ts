@@ -1,5 +1,5 @@
 // Mines the salt of the factory: `npm run mine -w contracts`, and `-- --from COUNT` to go on where
-// another run was. Some 2^32 tries, in a thread for each processor; they make what `salt.ts` holds.
+// another run was. Some 2^32 tries, in a thread for each processor; they make `factorySalt`.
 
 import { once } from "node:events";
 import { availableParallelism } from "node:os";

@@ -16,14 +16,14 @@ import {
   parseAbiItem,
 } from "viem";
 import { formatAbiItem } from "viem/utils";
-import type { Hex, Intent } from "./intent/intent.ts";
-import type { Keccak } from "./keccak/keccak.ts";
+import type { Hex, Intent } from "../intent/intent.ts";
+import type { Keccak } from "../keccak/keccak.ts";
 
-const dist = (name: string) => import(new URL(`./dist/${name}.js`, import.meta.url).href);
-const { factoryAddress, initCodePrefix, makeRecord }: typeof import("./index.ts") =
+const dist = (name: string) => import(new URL(`../dist/${name}.js`, import.meta.url).href);
+const { factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
   await dist("index");
-const { keccak256 }: typeof import("./keccak/keccak.ts") = await dist("keccak/keccak");
-const { newWasmKeccak }: typeof import("./keccak/wasm.ts") = await dist("keccak/wasm");
+const { keccak256 }: typeof import("../keccak/keccak.ts") = await dist("keccak/keccak");
+const { newWasmKeccak }: typeof import("../keccak/wasm.ts") = await dist("keccak/wasm");
 
 const generations = 9;
 const rounds = 4;
