@@ -49,7 +49,7 @@ export type ShopOptions = ProveEventOptions & {
 
 export type Shop = ReturnType<typeof openShop>;
 
-/** One process works off the events of a store; several may keep them. */
+/** One server works off the events of a store; several may keep them. */
 export function openShop(options: ShopOptions) {
   const { store, secrets = [], reconcileMs = 10_000 } = options;
   const warn = options.warn ?? ((message) => console.error(message));
