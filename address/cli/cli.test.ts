@@ -210,7 +210,8 @@ describe("executable-address", () => {
     const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
     const args = ["check", "--url", `${server.origin}/v1`];
     const doubtful = await run(args, JSON.stringify(sample), env);
-    const line = "doubt: calls.0.args.1: too much; less (allowance_left)\n";
+    const note = "note: token: a proxy (token_may_change)\n";
+    const line = `${note}doubt: calls.0.args.1: too much; less (allowance_left)\n`;
     assert.deepEqual([doubtful.status, doubtful.err], [1, line]);
     assert.deepEqual(JSON.parse(doubtful.out), honest);
     assert.equal((await run(args, JSON.stringify(record), env)).status, 0);

@@ -143,9 +143,12 @@ const commands: Readonly<Record<string, (given: Given) => Answer | Promise<Answe
     const options = reference === undefined ? {} : { reference };
     return ofRecord(await client().create(partOf(input, "intent") as Intent, options));
   },
-  async check({ input, client }) {
+  async check({ input, client, outside }) {
     const value = await client().check(partOf(input, "intent") as Intent);
-    return { value, intents: [value.record.intent], errors: value.findings.map(doubtOf) };
+    const { findings, notes, record } = value;
+    for (const { path, code, message } of notes)
+      outside.complain(`note: ${faultLine({ path, code, message })}\n`);
+    return { value, intents: [record.intent], errors: findings.map(doubtOf) };
   },
   addresses: async ({ input, client }) => ({
     value: await client().addresses(input as AddressQuery),

@@ -6,7 +6,7 @@ import { InvalidError, quoted } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
 import type { AddressStatus, ServiceStatus } from "../status/shape.ts";
-import type { Check, Finding } from "./check.ts";
+import type { Check, Finding, Note } from "./check.ts";
 import { UnprovenError } from "./errors.ts";
 import type { Trust } from "./options.ts";
 import {
@@ -169,15 +169,18 @@ const simulation = object({
 
 const fieldName = matching(/^[A-Za-z]{1,64}$/);
 
+const path = list((value) => fieldName(value) || count(value));
+const code = matching(/^[a-z0-9_]{1,64}$/);
+
+const note = object({ path, code, message: text } satisfies Record<keyof Note, Shape>);
+
 const check = object({
   record: (value) => typeof value === "object",
   simulation,
   findings: list(
     object({
-      path: list((value) => fieldName(value) || count(value)),
-      code: matching(/^[a-z0-9_]{1,64}$/),
-      message: text,
-      cure: text,
+      ...{ path, code, message: text, cure: text },
     } satisfies Record<keyof Finding, Shape>),
   ),
+  notes: list(note),
 } satisfies Record<keyof Check, Shape>);

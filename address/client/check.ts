@@ -26,6 +26,10 @@ export const findingCodes = [
   "token_takes_fee",
   "gas_beyond_ceiling",
   "expires_too_near",
+  "money_lost",
+  "receiver_cannot_move",
+  "fails_at_expiry",
+  "depends_on_executor",
 ] as const;
 
 export type FindingCode = (typeof findingCodes)[number];
@@ -40,10 +44,19 @@ export type Finding = {
   readonly cure: string;
 };
 
+/** What somebody else can change until the address is paid: no fault of the intent. */
+export type Note = {
+  readonly path: Path;
+  /** `token_may_change`, `target_may_change`; the list may grow. */
+  readonly code: string;
+  readonly message: string;
+};
+
 export type Check = {
   /** As create would answer it, with the salt that was drawn where the intent had none. */
   readonly record: AddressRecord;
   readonly simulation: Simulation;
   /** Empty: nothing doubtful was found. */
   readonly findings: readonly Finding[];
+  readonly notes: readonly Note[];
 };

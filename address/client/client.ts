@@ -38,7 +38,7 @@ import { type WatchOptions, watchStatus } from "./watch.ts";
 export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
-export { type Check, type Finding, type FindingCode, findingCodes } from "./check.ts";
+export { type Check, type Finding, type FindingCode, findingCodes, type Note } from "./check.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 export type {
   AddressPage,

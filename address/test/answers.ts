@@ -63,6 +63,7 @@ export const checkOf = (record: AddressRecord): Check => ({
   findings: [
     { path: ["calls", 0, "args", 1], code: "allowance_left", message: "too much", cure: "less" },
   ],
+  notes: [{ path: ["token"], code: "token_may_change", message: "a proxy" }],
 });
 
 export const chainListOf = (factory: Hex) => ({

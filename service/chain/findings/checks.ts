@@ -1,13 +1,13 @@
 // Checks of one chain: each a simulation of its own and what is found besides.
 
-import type { Finding, Simulation } from "executable-address/client";
+import type { Finding, Note, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
 import { unread } from "../rpc/json-rpc.ts";
 import { openSimulations } from "../simulation/reader.ts";
 import { readAtNewest } from "../status/shared-head.ts";
 import { type CheckedChain, findFindings } from "./find.ts";
 
-type Checked = { simulation: Simulation; findings: Finding[] };
+type Checked = { simulation: Simulation; findings: Finding[]; notes: Note[] };
 
 /** @throws {ChainUnavailable} when the chain cannot be read, or went on to other blocks */
 type CheckSubject = (subject: StatusSubject) => Promise<Checked>;
@@ -19,7 +19,7 @@ export function openChecks(chain: CheckedChain): CheckSubject {
       () => simulate(subject),
       ({ block }) => block.hash,
       async (simulation) => {
-        return { simulation, findings: await findFindings(chain, subject, simulation) };
+        return { simulation, ...(await findFindings(chain, subject, simulation)) };
       },
     ).catch(unread);
 }

@@ -2,24 +2,25 @@
 // place in the intent and a cure. spec/service.md, "Check", lists the kinds.
 
 import type { Hex } from "executable-address";
-import type { Finding, Simulation } from "executable-address/client";
+import type { Finding, Note, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
-import { askAt } from "../rpc/call-at.ts";
-import { hexData } from "../rpc/json-rpc.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
 import { fundingOf } from "../status/funding.ts";
-import { probeHoldings } from "../status/probe.ts";
 import { findAllowances } from "./allowances.ts";
 import { findWrongDecimals } from "./amount.ts";
+import { readCodes } from "./codes.ts";
 import { type Depths, findNearExpiry } from "./expiry.ts";
+import { findLater } from "./later.ts";
+import { notesOf } from "./notes.ts";
 import { type Ceiling, findFailure, findGas, findLeftOver, findWallets } from "./outcome.ts";
+import { findLost, receiversOf } from "./receivers.ts";
 import { askToken, findBlocked, findTokenDoubts, type TokenAnswers } from "./token.ts";
 
 export type CheckedChain = SimulatedChain & Depths & Ceiling;
 
 /**
- * Up to seven calls of the node; where it has no eth_simulateV1 up to 25, and no allowance or fee
- * is found.
+ * Up to nine calls of the node and one for each contract that is named; where it has no
+ * eth_simulateV1 up to 27, and no allowance or fee is found.
  *
  * @param simulation of `subject`; everything is asked at its block
  * @throws {ChainUnavailable} when the chain cannot be read
@@ -28,21 +29,27 @@ export async function findFindings(
   chain: CheckedChain,
   subject: StatusSubject,
   simulation: Simulation,
-): Promise<Finding[]> {
+): Promise<{ findings: Finding[]; notes: Note[] }> {
   const { intent } = subject;
   const { block, outcome, state, reason } = simulation;
   if (outcome === "impossible") {
     const message = `the address is ${state}: ${reason}`;
     const cure = "take another salt: an address serves once";
-    return [{ path: ["salt"], code: "address_is_over", message, cure }];
+    return { findings: [{ path: ["salt"], code: "address_is_over", message, cure }], notes: [] };
   }
   const { rpc } = chain;
   const assumed = await assumeFunding(chain, subject, simulation);
-  const [delegating, answers, allowances, nearExpiry] = await Promise.all([
-    readDelegating(chain, subject, simulation),
+  const receivers = receiversOf(subject, simulation);
+  const contracts = [intent.token, ...intent.calls, ...receivers].map((each) =>
+    typeof each === "string" ? each : "target" in each ? each.target : each.account,
+  );
+  const [isRun, paid] = [outcome === "succeeds", assumed?.state ?? {}];
+  const [codes, answers, allowances, nearExpiry, later] = await Promise.all([
+    readCodes(rpc, block, contracts),
     assumed && askToken(rpc, block, subject, assumed),
-    outcome === "succeeds" ? findAllowances(chain, block, subject, assumed?.state ?? {}) : [],
+    isRun ? findAllowances(chain, block, subject, paid) : [],
     findNearExpiry(rpc, block, subject, chain),
+    isRun ? findLater(chain, simulation, subject, paid) : [],
   ]);
   const blocked = await findBlockedPlaces(chain, subject, simulation, answers);
   const doubts = answers ? findTokenDoubts(subject, answers, blocked) : [];
@@ -53,16 +60,19 @@ export async function findFindings(
       (code === "token_blocks_address" && field === "calls"),
   );
   const token = chain.tokens.find(({ address }) => address === intent.token);
-  return [
+  const findings = [
     ...findFailure(simulation, isExplained),
     ...doubts,
     ...(token ? findWrongDecimals(intent.amount, token) : []),
     ...nearExpiry,
-    ...findWallets(subject, delegating),
+    ...later,
+    ...findLost(subject, receivers, chain.factory, codes),
+    ...findWallets(subject, codes),
     ...findLeftOver(simulation, subject),
     ...allowances,
     ...findGas(simulation, chain),
   ];
+  return { findings, notes: notesOf(subject, codes, answers?.isPausable === true) };
 }
 
 /** The state in which the address has one unit more than the amount, or what it has already. */
@@ -76,31 +86,6 @@ async function assumeFunding(
   const wanted = { token: intent.token, owner: address, amount: amount + 1n };
   const assumed = await fundingOf(chain.rpc, block, wanted);
   return assumed && { state: assumed, held: amount + 1n };
-}
-
-/** How the code of an account that delegates to a contract begins (EIP-7702). */
-const delegation = "0xef0100";
-const delegationBytes = 23;
-
-/** The targets that are such accounts. */
-async function readDelegating(
-  chain: CheckedChain,
-  { intent }: StatusSubject,
-  { block }: Simulation,
-): Promise<Set<Hex>> {
-  const targets = [...new Set(intent.calls.map(({ target }) => target))];
-  const asked = targets.map((vault) => ({ vault, token: intent.token }));
-  const holdings = await probeHoldings(chain, block, asked);
-  const found = new Set<Hex>();
-  for (const [index, target] of targets.entries()) {
-    if (holdings[index]!.codeBytes !== delegationBytes) continue;
-    const code = await askAt(chain.rpc, block, (at) => ({
-      method: "eth_getCode",
-      params: [target, at],
-    }));
-    if (hexData(code).startsWith(delegation)) found.add(target);
-  }
-  return found;
 }
 
 /** The most addresses of one call that the token is asked about. */

@@ -230,14 +230,14 @@ const pairs: Pair[] = [
     code: "recovery_refuses_coin",
     at: "recovery",
     trap: () => record({ recovery: world.target }),
-    twin: async () => record({ recovery: await withCode("0x00") }),
+    twin: async () => record({ recovery: await withCode("0x00f4") }),
   },
   {
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
-    // Answers every question with 31 bytes, and takes coin.
-    twin: async () => record({ recovery: await withCode("0x601f5ff3") }),
+    // Answers every question with 31 bytes, takes coin, and could run other code.
+    twin: async () => record({ recovery: await withCode("0x601f5ff3f4") }),
   },
   {
     code: "token_paused",
@@ -283,7 +283,42 @@ const pairs: Pair[] = [
     trap: () => expiring(60),
     twin: () => expiring(90),
   },
+  {
+    code: "money_lost",
+    at: "calls.0.args.0",
+    trap: () => record({ calls: [transfer(world.token, world.token)] }),
+    twin: () => record({ calls: [transfer(world.token, stranger)] }),
+  },
+  {
+    code: "receiver_cannot_move",
+    at: "calls.0.args.0",
+    trap: () => record({ calls: [transfer(world.token, world.target)] }),
+    twin: () => record({ calls: [approve(world.target, amount), payShop()] }),
+  },
+  {
+    code: "fails_at_expiry",
+    at: "expirationTimestamp",
+    trap: () => closing(3000),
+    twin: () => closing(4000),
+  },
+  {
+    code: "depends_on_executor",
+    at: "calls",
+    // ORIGIN, and nothing of what follows unless it is zero, as in a simulation without a sender.
+    trap: async () => visiting(await withCode("0x32600557005b5f5ffd")),
+    twin: async () => visiting(await withCode("0x3250")),
+  },
 ];
+
+const visiting = (target: Hex) => record({ calls: [transfer(world.token), visit(target)] });
+
+/** Calls what works for so many seconds; the intent is open for an hour. */
+async function closing(seconds: number) {
+  const { timestamp } = await world.client.getBlock();
+  // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, and there a revert.
+  const end = toHex(timestamp + BigInt(seconds), { size: 8 });
+  return visiting(await withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
+}
 
 const stocking = (items: string) =>
   record({ calls: [transfer(world.token), world.onShop("stock(uint256 items)", items)] });

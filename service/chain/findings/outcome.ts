@@ -1,9 +1,10 @@
 // Findings that a simulation itself shows: that it fails and where, and what stays at the address.
 
-import { type Hex, zeroAddress } from "executable-address";
+import { zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
 import { noContract } from "../simulation/revert.ts";
+import { type Codes, isDelegating } from "./codes.ts";
 
 /** The most gas that the executor gives one execution. */
 export type Ceiling = { executionGasMax: number };
@@ -74,10 +75,10 @@ export function findGas({ gasUsed }: Simulation, { executionGasMax }: Ceiling): 
   return [{ path: ["calls"], code: "gas_beyond_ceiling", message, cure }];
 }
 
-/** @param delegating targets that are accounts with delegated code */
-export function findWallets({ intent }: StatusSubject, delegating: ReadonlySet<Hex>): Finding[] {
+/** @param codes of the targets */
+export function findWallets({ intent }: StatusSubject, codes: Codes): Finding[] {
   return intent.calls.flatMap(({ target }, index): Finding[] => {
-    if (!delegating.has(target)) return [];
+    if (!isDelegating(codes.get(target) ?? "0x")) return [];
     const message = "a wallet that has delegated its code stands there: its owner may change it";
     const cure = "call a contract; a wallet is paid by a transfer of the token";
     return [{ path: ["calls", index, "target"], code: "target_is_wallet", message, cure }];

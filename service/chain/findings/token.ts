@@ -21,6 +21,8 @@ const wordOf = (reply: Reply) =>
 export type TokenAnswers = {
   supply: bigint | undefined;
   isPaused: boolean;
+  /** It answers whether it is paused. */
+  isPausable: boolean;
   /** Undefined: the node could not say. */
   canMove: boolean | undefined;
   canReturn: boolean | undefined;
@@ -57,6 +59,7 @@ export async function askToken(
   return {
     supply: wordOf(supply),
     isPaused: wordOf(isPaused) === 1n,
+    isPausable: wordOf(isPaused) !== undefined,
     canMove: said(out),
     canReturn: said(back),
     canReturnCoin: coin?.succeeded,

@@ -1,8 +1,12 @@
 // Encodes a call of a contract's function, which is named in the text form that intents have.
 
-import { encodeCall, type Hex, toHex } from "executable-address";
+import { encodeCall, factoryAddress, type Hex, toHex } from "executable-address";
 
-/** @param text such as `allowance(address owner, address spender)`; @param args as an intent's */
+/**
+ * Any address can be asked, also one that an intent could not call.
+ *
+ * @param text such as `allowance(address owner, address spender)`; @param args as an intent's
+ */
 export function viewCall(to: Hex, text: string, args: string[] = []): { to: Hex; data: Hex } {
-  return { to, data: toHex(encodeCall({ target: to, function: text, args })) };
+  return { to, data: toHex(encodeCall({ target: factoryAddress, function: text, args })) };
 }

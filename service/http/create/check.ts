@@ -19,7 +19,7 @@ import { parseNewIntent } from "./new-intent.ts";
 
 /**
  * @param body any JSON value
- * @returns JSON: record, simulation and findings
+ * @returns JSON: record, simulation, findings and notes
  * @throws {InvalidError} with every fault of the intent
  * @throws {Refusal} `rate_limited`, `chain_unavailable`
  */
@@ -41,12 +41,11 @@ export function openCheck(parts: Parts): CheckIntent {
     await spend(accounts.limiter, perAccount, accountId, "too many checks");
     const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
-    const { simulation, findings } = await checkOn(intent.chainId)(subject).catch((error) =>
+    const checked = await checkOn(intent.chainId)(subject).catch((error) =>
       refuseUnread(intent.chainId, error),
     );
     const record = recordJson(address, terms, intent, parts);
-    const [simulated, found] = [JSON.stringify(simulation), JSON.stringify(findings)];
-    return `{"record":${record},"simulation":${simulated},"findings":${found}}`;
+    return `{"record":${record},${JSON.stringify(checked).slice(1)}`;
   };
 }
 

@@ -1,0 +1,70 @@
+// What the code of a contract says of it without being run: whose it is, whether another may be put
+// in its place, and whether it could ever move a token.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import { askAt } from "../rpc/call-at.ts";
+import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import { hexData } from "../rpc/json-rpc.ts";
+
+/** By address as it was asked for; `0x` where there is none. */
+export type Codes = ReadonlyMap<Hex, Hex>;
+
+export async function readCodes(
+  rpc: ChainRpc,
+  block: BlockReference,
+  accounts: Iterable<Hex>,
+): Promise<Codes> {
+  const read = async (account: Hex): Promise<[Hex, Hex]> => {
+    const ask = (at: unknown) => ({ method: "eth_getCode", params: [account, at] });
+    return [account, hexData(await askAt(rpc, block, ask))];
+  };
+  return new Map(await Promise.all([...new Set(accounts)].map(read)));
+}
+
+/** An account that delegates to a contract (EIP-7702). */
+export const isDelegating = (code: Hex): boolean => code.length === 48 && code.startsWith("0xef01");
+
+/** Slots where proxies keep what they run: EIP-1967 (two), and OpenZeppelin's before it. */
+const proxySlots = [
+  "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
+  "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
+  "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
+];
+
+/** Whether the code runs another, which somebody can change. */
+export const isProxy = (code: Hex): boolean => proxySlots.some((slot) => code.includes(slot));
+
+const opcode = { calldatacopy: 0x37, push1: 0x60, push32: 0x7f, call: 0xf1 } as const;
+/** They run foreign code as their own, so that anything may be in it. CALLCODE, DELEGATECALL. */
+const foreign: ReadonlySet<number> = new Set([0xf2, 0xf4]);
+/** `transfer(address,uint256)`, `approve(address,uint256)` */
+const moving: ReadonlySet<string> = new Set(["a9059cbb", "095ea7b3"]);
+
+/**
+ * Whether the code could send tokens on: it calls others, and either names a function that moves
+ * tokens or passes on what its caller says. It may be wrong of a contract that looks so and is not.
+ */
+export function canMoveTokens(code: Hex): boolean {
+  const bytes = withoutMetadata(Buffer.from(code.slice(2), "hex"));
+  let [calls, names] = [false, false];
+  for (let at = 0; at < bytes.length; at++) {
+    const found = bytes[at]!;
+    if (foreign.has(found)) return true;
+    if (found === opcode.call) calls = true;
+    if (found === opcode.calldatacopy) names = true;
+    if (found < opcode.push1 || found > opcode.push32) continue;
+    const length = found - opcode.push1 + 1;
+    const pushed = bytes.subarray(at + 1, at + 1 + length).toString("hex");
+    if (length >= 4 && [...moving].some((selector) => pushed.startsWith(selector))) names = true;
+    at += length;
+  }
+  return calls && names;
+}
+
+/** What solc writes behind the code is CBOR, and its length in the last two bytes. */
+function withoutMetadata(bytes: Buffer): Buffer {
+  if (bytes.length < 2) return bytes;
+  const start = bytes.length - 2 - bytes.readUInt16BE(bytes.length - 2);
+  return start > 0 && [0xa1, 0xa2, 0xa3].includes(bytes[start]!) ? bytes.subarray(0, start) : bytes;
+}

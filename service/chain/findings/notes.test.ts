@@ -1,0 +1,58 @@
+// Notes are of what somebody can change, and no doubts about the intent.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex, Intent } from "executable-address";
+import { canMoveTokens, isProxy } from "./codes.ts";
+import { notesOf } from "./notes.ts";
+
+const [token, target]: [Hex, Hex] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`];
+const slot = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+const proxy: Hex = `0x7f${slot}545af4`;
+const calls = [{ target, function: "visit()", args: [] }];
+const subject = { address: token, intent: { token, calls } as unknown as Intent };
+
+describe("notes", () => {
+  test("none of contracts that stay as they are", () => {
+    assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), false), []);
+  });
+
+  test("token_may_change of a proxy and of one that can pause, target_may_change", () => {
+    const codes = new Map<Hex, Hex>([
+      [token, proxy],
+      [target, proxy],
+    ]);
+    const notes = notesOf(subject, codes, false);
+    assert.deepEqual(
+      notes.map(({ code, path }) => [code, path.join(".")]),
+      [
+        ["token_may_change", "token"],
+        ["target_may_change", "calls.0.target"],
+      ],
+    );
+    assert.match(notesOf(subject, new Map(), true)[0]!.message, /pause/);
+  });
+});
+
+describe("code", () => {
+  test("that calls nobody, or only pulls, cannot send tokens on", () => {
+    assert.equal(canMoveTokens("0x00"), false);
+    // PUSH4 of transferFrom, CALL.
+    assert.equal(canMoveTokens("0x6323b872dd5af1"), false);
+    // CALL as pushed data is no call.
+    assert.equal(canMoveTokens("0x63a9059cbb60f1"), false);
+  });
+
+  test("that names transfer and calls, passes calldata on, or runs foreign code can", () => {
+    assert.equal(canMoveTokens("0x63a9059cbb5af1"), true);
+    assert.equal(canMoveTokens("0x375af1"), true);
+    assert.equal(canMoveTokens("0x5af4"), true);
+    assert.equal(isProxy(proxy), true);
+  });
+
+  test("of solc's metadata is none", () => {
+    const metadata = "a264697066735822f4f1"; // An IPFS hash may have any byte.
+    const length = (metadata.length / 2).toString(16).padStart(4, "0");
+    assert.equal(canMoveTokens(`0x6000${metadata}${length}`), false);
+  });
+});
