@@ -43,6 +43,18 @@ describe("attempts to sign in", () => {
     assert.ok((await tryNext(20)) > 0);
   });
 
+  test("the 61st from one /24 or /48 is refused, whatever the addresses and accounts", async () => {
+    for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
+      const { attempts } = open();
+      let admitted = 0;
+      for (let i = 0; i < 200; i++) {
+        const attempt = { ip: ip(i), email: `${i}@example.com`, deviceCookie: undefined };
+        if ((await attempts.trySignIn(attempt)) === 0) admitted += 1;
+      }
+      assert.equal(admitted, 60);
+    }
+  });
+
   test("beyond 800 at one account it is refused, from however many networks", async () => {
     const { spend } = open();
     let admitted = 0;

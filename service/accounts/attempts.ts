@@ -1,11 +1,11 @@
 // Limits how often a password may be tried, such that no stranger can lock an owner out.
 //
-// A browser that has never signed in to the account is limited by IP address, by IP address and
-// account, and by account. The limit by account stops a guesser with many IP addresses, who could
-// also use it up to lock the owner out. So it has two parts: one for the first three tries a day of
-// each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use up, and one for all others.
-// A browser that has signed in before has a signed cookie that proves it, and has a limit of its
-// own.
+// A browser that has never signed in to the account is limited by IP address, by network, by IP
+// address and account, and by account. The limit by account stops a guesser with many IP
+// addresses, who could also use it up to lock the owner out. So it has two parts: one for the
+// first three tries a day of each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use
+// up, and one for all others. A browser that has signed in before has a signed cookie that proves
+// it, and has a limit of its own.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -15,6 +15,8 @@ import { type Limiter, type LimitVerdict, type Policy, perDay } from "./limits.t
 const minuteMs = 60_000;
 const perAddress: Policy = { name: "sign-in-address", intervalMs: 3_000, burst: 20 };
 const perPair: Policy = { name: "sign-in-pair", intervalMs: minuteMs, burst: 10 };
+/** A network's over all accounts: who names one account after another gets no more. */
+const perNetwork: Policy = { name: "sign-in-network", intervalMs: 3_000, burst: 60 };
 const perFirstTries = perDay("sign-in-first-tries", 3);
 /** These two allow 2,400 guesses a day from everywhere, at passwords of 12 characters or more. */
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
@@ -26,6 +28,8 @@ const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, 
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
 export type Attempts = {
+  /** Whether the browser has signed in to this account before. */
+  isKnown(attempt: Attempt): boolean;
   /** Milliseconds to wait before trying again; 0 when this attempt may go on, and is spent. */
   trySignIn(attempt: Attempt): Promise<number>;
   /** The same for sign-ups, and for links to set a password: per address alone. */
@@ -58,6 +62,7 @@ export function limitAttempts(
   };
 
   return {
+    isKnown: (attempt) => knownDevice(attempt) !== undefined,
     async trySignIn(attempt) {
       const device = knownDevice(attempt);
       if (device) return retryMs(await take(limiter, perDevice, device));
@@ -66,6 +71,7 @@ export function limitAttempts(
       // The narrow limits first: what they refuse is not spent from the account's.
       for (const [policy, key] of [
         [perAddress, network],
+        [perNetwork, wideNetworkOf(attempt.ip)],
         [perPair, `${network} ${email}`],
       ] as const) {
         const wait = retryMs(await take(limiter, policy, key));

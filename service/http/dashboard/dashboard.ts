@@ -5,7 +5,6 @@ import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { SignInError } from "../../accounts/sign-in-errors.ts";
 import { Refusal } from "../errors.ts";
-import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
@@ -24,7 +23,6 @@ import { reachOf } from "./walletconnect.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
-const signInsInFlightMax = 32;
 
 export function mountDashboard(
   app: FastifyInstance,
@@ -32,7 +30,6 @@ export function mountDashboard(
   statuses: Statuses,
   intents: Intents,
 ): void {
-  const { shed } = parts.metrics;
   const metered = (scope: FastifyInstance) =>
     scope.addHook("onRoute", (route) => {
       route.bodyLimit = bodyBytesMax;
@@ -45,12 +42,6 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.addHook("onRequest", ownWritesOnly(parts));
-      // Each may hash a password on one of Node's four threads, so few may be under way at once.
-      // A request counts from when its body is there, or clients that send none would take all.
-      scope.addHook(
-        "preHandler",
-        budget(signInsInFlightMax, () => shed.inc({ route: "sign-in" })),
-      );
       mountSignIn(scope, parts);
     },
     { prefix: "/auth" },

@@ -152,6 +152,20 @@ for (const [name, database] of Object.entries(databases)) {
       await behind.app.close();
     });
 
+    test("a flood from 256 networks keeps no owner's known browser out", async () => {
+      const [email, browser] = [newEmail(), openBrowser(service)];
+      await browser.post("/auth/sign-up/email", { email, password });
+      await browser.post("/auth/sign-out", {});
+      const flood = Array.from({ length: 256 }, (_, i) =>
+        openBrowser(service).signIn(i % 2 === 0 ? email : newEmail()),
+      );
+      for (let turn = 0; turn < 8; turn++) {
+        assert.equal((await browser.signIn(email)).statusCode, 200, `turn ${turn}`);
+      }
+      const codes = (await Promise.all(flood)).map(({ statusCode }) => statusCode);
+      assert.ok(codes.includes(503), "there were too many for strangers");
+    });
+
     test("403 signup_closed, whoever has an account; signing in goes on", async () => {
       const email = newEmail();
       await openBrowser(service).signUp(email);

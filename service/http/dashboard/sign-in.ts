@@ -7,6 +7,7 @@ import { SignInError } from "../../accounts/sign-in-errors.ts";
 import { parseInput } from "../input/schema.ts";
 import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
+import { openHashing } from "./hashing.ts";
 import { actorOf } from "./session.ts";
 
 const deviceSeconds = 365 * 24 * 3600;
@@ -27,10 +28,12 @@ const resetInput = z.strictObject({
   newPassword: z.string().max(1024),
 });
 
-type SignInParts = Pick<Parts, "accounts" | "now" | "publicUrl">;
+type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
+/** Leave is asked before a turn is taken: what is refused costs a look at a limit. */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
+  const inTurn = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));
   const device = deviceCookie(parts.publicUrl);
 
   const welcome = (reply: FastifyReply, account: Account, setCookies: string[]) => {
@@ -43,7 +46,8 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const login = parseInput(loginInput, request.body);
     refuseUntil(await attempts.trySignUp(request.ip));
     refuseUntil(await attempts.tryNewAccount(request.ip));
-    const signedUp = await signIn.signUp(login, actorOf(request, parts));
+    const signUp = () => signIn.signUp(login, actorOf(request, parts));
+    const signedUp = await inTurn(false, signUp);
     return welcome(reply, signedUp.account, signedUp.setCookies);
   });
 
@@ -51,7 +55,8 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     const login = parseInput(loginInput, request.body);
     const attempt = { email: login.email, ip: request.ip, deviceCookie: device.get(request) };
     refuseUntil(await attempts.trySignIn(attempt));
-    const signedIn = await signIn.signIn(login, actorOf(request, parts));
+    const enter = () => signIn.signIn(login, actorOf(request, parts));
+    const signedIn = await inTurn(attempts.isKnown(attempt), enter);
     return welcome(reply, signedIn.account, signedIn.setCookies);
   });
 
@@ -70,7 +75,9 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     refuseUntil(await attempts.trySignIn(attempt));
     const change = { currentPassword, newPassword };
     const actor = actorOf(request, parts);
-    const { setCookies } = await signIn.changePassword(request.headers, change, actor);
+    const { setCookies } = await inTurn(true, () =>
+      signIn.changePassword(request.headers, change, actor),
+    );
     reply.header("set-cookie", setCookies);
     return {};
   });
@@ -78,7 +85,7 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   app.post("/reset-password", async (request) => {
     const reset = parseInput(resetInput, request.body);
     refuseUntil(await attempts.trySignUp(request.ip));
-    await signIn.resetPassword(reset, actorOf(request, parts));
+    await inTurn(false, () => signIn.resetPassword(reset, actorOf(request, parts)));
     return {};
   });
 }
