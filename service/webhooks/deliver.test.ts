@@ -24,8 +24,8 @@ import {
 } from "../testing/webhooks/world.ts";
 import { startDelivery } from "./deliver.ts";
 import { replay, sendTest } from "./deliveries/enqueue.ts";
-import { attemptsMax } from "./deliveries/finish.ts";
 import { listDeliveries } from "./deliveries/list.ts";
+import { attemptsMax } from "./deliveries/waits.ts";
 import {
   findEndpoint,
   listEndpoints,

@@ -1,16 +1,26 @@
-// The loop that delivers. Endpoints that answer well share many places. Those that fail, are slow,
-// or have not answered yet share a few, so that a thousand dead ones delay only each other.
-// Endpoints take turns, however many deliveries one of them has waiting.
+// The loops that deliver, one for each lane of lanes.ts. Endpoints take turns, however many
+// deliveries one of them has waiting.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { kindOf, seldom } from "../flow/seldom.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
-import { type Claim, claim, type Endpoint, findDueEndpoints } from "./deliveries/claim.ts";
+import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
 import { type Finished, finish, type Outcome } from "./deliveries/finish.ts";
 import { pruneDeliveries } from "./deliveries/list.ts";
-import type { Send } from "./send.ts";
+import {
+  count,
+  goodMsMax,
+  type Lane,
+  mayHaveMore,
+  noneUnderWay,
+  places,
+  recentUse,
+  share,
+  type UnderWay,
+} from "./lanes.ts";
+import type { Send, Sent } from "./send.ts";
 import { type SigningKey, signedHeaders } from "./sign.ts";
 
 type DeliverParts = {
@@ -24,13 +34,12 @@ type DeliverParts = {
   log: Pick<Logger, "info" | "warn">;
 };
 
-/** Requests under way at once: of all endpoints, of an account's and of one. */
-const places = {
-  fast: { all: 128, account: 16, endpoint: 4 },
-  slow: { all: 32, account: 4, endpoint: 1 },
-};
 const faultMs = 2_000;
 const pruneMs = 60_000;
+/** Endpoints that one look finds: as many as 100 accounts have. */
+const dueMax = 1_000;
+/** Deliveries that one commit claims, for which others wait. */
+const claimedMax = 16;
 
 /** @returns how to stop: resolves when the requests under way have been kept */
 export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
@@ -38,7 +47,9 @@ export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
   const tell = seldom();
   const tellFault = (text: string, err: unknown) =>
     tell(`${text} ${kindOf(String(err))}`, (leftOut) => parts.log.warn({ err, leftOut }, text));
-  const loops = [false, true].map((isSlow) => run(parts, isSlow, tellFault, stopping.signal));
+  const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
+  const shared = { parts, lanes, use: recentUse(), tellFault, signal: stopping.signal };
+  const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));
   return {
     async stop() {
       stopping.abort();
@@ -47,90 +58,98 @@ export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
   };
 }
 
-async function run(
-  parts: DeliverParts,
-  isSlow: boolean,
-  tellFault: (text: string, error: unknown) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const most = places[isSlow ? "slow" : "fast"];
-  /** By the ids of endpoints and accounts. */
-  const underWay = new Map<string, number>();
+type Shared = {
+  parts: DeliverParts;
+  lanes: Record<Lane, UnderWay>;
+  use: ReturnType<typeof recentUse>;
+  tellFault: (text: string, error: unknown) => void;
+  signal: AbortSignal;
+};
+
+async function run(shared: Shared, lane: Lane): Promise<void> {
+  const { parts, tellFault, signal } = shared;
+  const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // What is answered in the same moment shares a commit.
-  const keep = together((finished: Finished[]) => finish(parts.store.db, finished, parts.random), {
-    sizeMax: 64,
+  const keep = together((finished: Finished[]) => finish(db, finished, parts.random), {
+    sizeMax: 16,
   });
   let prunedAtMs = 0;
-
-  const count = (id: string, by: 1 | -1) => {
-    const counted = (underWay.get(id) ?? 0) + by;
-    if (counted > 0) underWay.set(id, counted);
-    else underWay.delete(id);
-  };
-  const serve = async (endpoints: Room[]) => {
-    for (const each of await claim(parts.store.db, endpoints, parts.now())) {
-      const ids = [each.endpointId, each.accountId];
-      for (const id of ids) count(id, 1);
-      const done = deliver(parts, each, keep)
-        .catch((error) => tellFault("a delivery was not kept; it will be repeated", error))
-        .finally(() => {
-          running.delete(done);
-          for (const id of ids) count(id, -1);
-        });
-      running.add(done);
-    }
-  };
-
   while (!signal.aborted) {
     let waitMs = parts.pollMs;
     try {
-      const free = most.all - running.size;
-      const due = free > 0 ? await findDueEndpoints(parts.store.db, isSlow, parts.now(), 256) : [];
-      const endpoints = share(due, free, most, underWay);
-      if (endpoints.length > 0) await serve(endpoints);
-      if (isSlow && parts.now() - prunedAtMs > pruneMs) {
-        prunedAtMs = parts.now();
-        await pruneDeliveries(parts.store.db, prunedAtMs);
+      const claims = await claimNext(shared, lane);
+      if (claims.length > 0) waitMs = 1;
+      for (const one of claims) {
+        const done = occupy(shared, lane, one, keep).finally(() => running.delete(done));
+        running.add(done);
       }
-      if (endpoints.length > 0) waitMs = 1;
+      if (lane === 2 && parts.now() - prunedAtMs > pruneMs) {
+        prunedAtMs = parts.now();
+        await pruneDeliveries(db, prunedAtMs);
+      }
     } catch (error) {
       tellFault("no deliveries were claimed; they will be", error);
       waitMs = faultMs;
     }
-    // Full, or nothing due: until a place is free, or something may be.
-    const idle = sleep(waitMs, undefined, { signal }).catch(() => {});
-    await (running.size >= most.all ? Promise.race(running) : idle);
+    await sleep(waitMs, undefined, { signal }).catch(() => {});
   }
   await Promise.all(running);
 }
 
-type Room = Endpoint & { room: number };
-
-/** Shares the free places among the endpoints that are due, in their order. */
-function share(
-  due: Endpoint[],
-  free: number,
-  most: { account: number; endpoint: number },
-  underWay: Map<string, number>,
-): Room[] {
-  let left = free;
-  const given = new Map<string, number>();
-  return due.flatMap(({ id, accountId }) => {
-    const ofAccount = (underWay.get(accountId) ?? 0) + (given.get(accountId) ?? 0);
-    const mine = most.endpoint - (underWay.get(id) ?? 0);
-    const room = Math.min(left, mine, most.account - ofAccount);
-    if (room <= 0) return [];
-    left -= room;
-    given.set(accountId, (given.get(accountId) ?? 0) + room);
-    return [{ id, accountId, room }];
-  });
+/** What the lane sends next, for the endpoints whose accounts may have more of its places. */
+async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Claim[]> {
+  const { db } = parts.store;
+  const underWay = lanes[lane];
+  if (underWay.all >= places[lane].all) return [];
+  const nowMs = parts.now();
+  const usedBy = (accountId: string) => use.of(accountId, nowMs);
+  const busy = [...underWay.byId.keys()].filter(
+    (id) => !mayHaveMore(lane, underWay, id, usedBy(id)),
+  );
+  const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
+  const endpoints = share(due, lane, underWay, usedBy, claimedMax);
+  return endpoints.length > 0 ? claim(db, endpoints, nowMs) : [];
 }
 
-async function deliver(parts: DeliverParts, one: Claim, keep: Together<Finished, Outcome>) {
+/** Delivers in a place of the lane; from the fast lane a request goes over to the slow one. */
+async function occupy(
+  { parts, lanes, use, tellFault }: Shared,
+  lane: Lane,
+  one: Claim,
+  keep: Together<Finished, Outcome>,
+): Promise<void> {
+  const { accountId } = one;
+  const holder = { id: one.endpointId, accountId };
+  let held = lanes[lane];
+  count(held, holder, 1);
+  const move = setInterval(() => {
+    if (held !== lanes[0]) return;
+    if (!mayHaveMore(1, lanes[1], accountId, use.of(accountId, parts.now()))) return;
+    count(held, holder, -1);
+    held = lanes[1];
+    count(held, holder, 1);
+  }, goodMsMax);
+  try {
+    const { latencyMs } = await deliver(parts, one, keep);
+    use.add(accountId, latencyMs, parts.now());
+  } catch (error) {
+    tellFault("a delivery was not kept; it will be repeated", error);
+  } finally {
+    clearInterval(move);
+    count(held, holder, -1);
+  }
+}
+
+async function deliver(
+  parts: DeliverParts,
+  one: Claim,
+  keep: Together<Finished, Outcome>,
+): Promise<Sent> {
   const { secrets, eventId, body, url } = one;
   const headers = signedHeaders(eventId, body, { secrets, key: parts.key, atMs: parts.now() });
   const sent = await parts.send(url, headers, body);
   const outcome = await keep({ claim: one, sent, nowMs: parts.now() });
   if (outcome === "disabled") parts.log.warn({ endpoint: one.endpointId }, "webhook disabled");
+  return sent;
 }

@@ -3,11 +3,14 @@
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
 import { eventTypes } from "../events/changes.ts";
 import type { Tables } from "../store/tables.ts";
+import { releaseBacklog } from "./deliveries/backlog.ts";
+import { awaitTurn } from "./deliveries/lock-endpoint.ts";
 import { parseTarget, TargetError, type Targets } from "./guard.ts";
+import { newStanding } from "./lanes.ts";
 import { newSecret } from "./sign.ts";
 
 export const endpointsMax = 10;
@@ -72,8 +75,13 @@ export async function addEndpoint(
     await transaction
       .insertInto("webhook_endpoints")
       .values({
-        ...{ id, account_id: accountId, ...values, state: "active", is_slow: 1 },
-        ...{ version: 0, created_at: actor.atMs },
+        ...{ id, account_id: accountId, ...values, state: "active", lane: newStanding.lane },
+        ...{
+          streak: newStanding.streak,
+          barred_until: newStanding.barredUntilMs,
+          version: 0,
+          created_at: actor.atMs,
+        },
       })
       .execute();
     await appendAudit(transaction, accountId, "webhook_added", actor, values.url);
@@ -138,7 +146,7 @@ export async function rotateSecret(
   return isDone ? { secret } : undefined;
 }
 
-/** A paused endpoint gets nothing; resumed, it goes on with what happens from then on. */
+/** A paused endpoint gets nothing; resumed, it gets what waits, and what happens from then on. */
 export function setPaused(
   db: Kysely<Tables>,
   accountId: string,
@@ -152,7 +160,8 @@ export function setPaused(
       state: isPaused ? "paused" : "active",
       reason: null,
       failing_since: null,
-      is_slow: 1,
+      lane: newStanding.lane,
+      streak: newStanding.streak,
     }),
   );
 }
@@ -191,7 +200,15 @@ function change(
     const endpoint = await findEndpoint(transaction, accountId, id);
     if (!endpoint) return false;
     await set(updateOf(transaction)).where("id", "=", id).execute();
+    if (event === "webhook_resumed") await releaseAll(transaction, id, actor.atMs);
     await appendAudit(transaction, accountId, event, actor, endpoint.url);
     return true;
   });
+}
+
+/** What waits is due now: the first part at once, and the rest with the first success. */
+async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
+  const isMore = await releaseBacklog(transaction, id, nowMs);
+  if (isMore) await updateOf(transaction).set({ streak: -2 }).where("id", "=", id).execute();
+  await awaitTurn(transaction, id, nowMs);
 }

@@ -1,13 +1,13 @@
 // Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
 
-import { sql } from "kysely";
+import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 export type WebhookTables = {
   /**
    * `types` event types, comma between; empty: all. `old_secret` signs too until `old_until`.
-   * `next_due` is when the earliest of its deliveries is due; `is_slow` 1 until one was taken, and
-   * again after one was not.
+   * `next_due` is when the earliest of its deliveries is due. `lane`, `streak` and `barred_until`
+   * are its standing: see webhooks/lanes.ts.
    */
   webhook_endpoints: {
     id: string;
@@ -20,14 +20,17 @@ export type WebhookTables = {
     state: "active" | "paused" | "disabled";
     reason: string | null;
     failing_since: number | null;
-    is_slow: number;
+    lane: 0 | 1 | 2;
+    streak: number;
+    barred_until: number;
     next_due: number | null;
     version: number;
     created_at: number;
   };
   /**
    * One event for one endpoint. `waiting` is tried at `due_at`; `held` waits for an earlier one of
-   * its address. A replay or a test has no address, and a test a `body` of its own.
+   * its address. A replay or a test has no address, and a test a `body` of its own. `is_claimed` 1
+   * while a request is under way, until `due_at`.
    */
   webhook_deliveries: {
     id: string;
@@ -39,6 +42,7 @@ export type WebhookTables = {
     body: string | null;
     state: "waiting" | "held" | "delivered" | "failed";
     due_at: number | null;
+    is_claimed: Generated<number>;
     attempts: number;
     created_at: number;
   };
@@ -61,13 +65,14 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create table webhook_endpoints (id text primary key not null, account_id text not null,
         url text not null, types text not null, secret text not null, old_secret text,
         old_until bigint, state text not null, reason text, failing_since bigint,
-        is_slow bigint not null, next_due bigint, version bigint not null,
-        created_at bigint not null)`,
+        lane bigint not null, streak bigint not null, barred_until bigint not null,
+        next_due bigint, version bigint not null, created_at bigint not null)`,
     sql`create index webhook_endpoints_account on webhook_endpoints (account_id, created_at)`,
-    sql`create index webhook_endpoints_due on webhook_endpoints (state, is_slow, next_due)`,
+    sql`create index webhook_endpoints_due on webhook_endpoints (state, lane, next_due)`,
     sql`create table webhook_deliveries (id text primary key not null, endpoint_id text not null,
         event_id text not null, type text not null, address ${bytes}, sequence bigint not null,
-        body text, state text not null, due_at bigint, attempts bigint not null,
+        body text, state text not null, due_at bigint,
+        is_claimed bigint not null default 0, attempts bigint not null,
         created_at bigint not null)`,
     sql`create index webhook_deliveries_due on webhook_deliveries (endpoint_id, state, due_at)`,
     sql`create index webhook_deliveries_lane

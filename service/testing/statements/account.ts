@@ -160,10 +160,10 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       1,
-      () => sql`insert into webhook_endpoints (id, account_id, url, types, secret, state, is_slow,
-          next_due, version, created_at)
-        values (${endpointId}, ${many}, 'https://example.com', '', '', 'active', 0, 1, 0, 1),
-          ('whe_large', ${accounts.large}, 'https://example.com', '', '', 'active', 0, 1, 0, 1)`,
+      () => sql`insert into webhook_endpoints (id, account_id, url, types, secret, state, lane,
+          streak, barred_until, next_due, version, created_at)
+        values (${endpointId}, ${many}, 'https://example.com', '', '', 'active', 0, 0, 0, 1, 0, 1),
+          ('whe_large', ${accounts.large}, 'https://example.com', '', '', 'active', 0, 0, 0, 1, 0, 1)`,
     ],
     [
       hours * usersCount,

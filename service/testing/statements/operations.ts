@@ -339,7 +339,8 @@ function deliveries({ store, nowMs }: World): Operations {
   const untilMs = nowMs + 10 ** 9;
   return {
     "webhooks: endpoints that are due": async () => {
-      for (const isSlow of [false, true]) await findDueEndpoints(db, isSlow, nowMs, 256);
+      for (const lane of [0, 1, 2] as const)
+        await findDueEndpoints(db, lane, [accounts.large], nowMs, 1_000);
     },
     "webhooks: 128 claimed": claimed,
     "webhooks: 128 taken": () => finished(204),

@@ -3,6 +3,7 @@
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
+import type { Lane } from "../lanes.ts";
 import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
 
 /** A claim that is not finished by then may be taken by any process. */
@@ -11,12 +12,14 @@ const leaseMs = 60_000;
 export type Endpoint = { id: string; accountId: string };
 
 /**
- * Active endpoints with something due, first the one whose turn is longest ago; the slow ones
- * apart, so that they keep nobody waiting.
+ * Active endpoints of a lane with something due, first the one whose turn is longest ago.
+ *
+ * @param busy accounts that have all the places they may have: thousands of theirs hide no other
  */
 export async function findDueEndpoints(
   db: Kysely<Tables>,
-  isSlow: boolean,
+  lane: Lane,
+  busy: readonly string[],
   nowMs: number,
   limit: number,
 ): Promise<Endpoint[]> {
@@ -24,7 +27,8 @@ export async function findDueEndpoints(
     .selectFrom("webhook_endpoints")
     .select(["id", "account_id as accountId"])
     .where("state", "=", "active")
-    .where("is_slow", "=", isSlow ? 1 : 0)
+    .where("lane", "=", lane)
+    .$if(busy.length > 0, (query) => query.where("account_id", "not in", busy))
     .where("next_due", "<=", nowMs)
     .orderBy("next_due")
     .limit(limit)
@@ -78,13 +82,14 @@ async function claimOne(
     .where("d.state", "=", "waiting")
     .where("d.due_at", "<=", nowMs)
     .orderBy("d.due_at")
+    .orderBy("d.created_at")
     .limit(room)
     .execute();
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) {
     await transaction
       .updateTable("webhook_deliveries")
-      .set({ due_at: nowMs + leaseMs })
+      .set({ due_at: nowMs + leaseMs, is_claimed: 1 })
       .where("id", "in", ids)
       .execute();
   }

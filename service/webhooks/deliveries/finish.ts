@@ -3,18 +3,17 @@
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
+import { standingAfter } from "../lanes.ts";
 import type { Sent } from "../send.ts";
+import { releaseBacklog } from "./backlog.ts";
 import type { Claim } from "./claim.ts";
 import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
+import { attemptsMax, waitMsOf } from "./waits.ts";
 
-/** A second attempt after a minute's fraction, the tenth some 75 hours after the first. */
-const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
-export const attemptsMax = waitsMs.length + 1;
 /** An endpoint that took nothing for so long is disabled. */
 const failingMsMax = 3 * 86_400_000;
-const retryAfterMsMax = 86_400_000;
-/** An endpoint whose last answer took longer has the places of those that fail. */
-const fastMsMax = 1_000;
+/** So many failures in a row are an outage: one delivery alone that is refused is none. */
+const outageFailures = 2;
 
 export type Outcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
@@ -63,7 +62,7 @@ async function finishOne(
   const due_at = isOver ? null : nowMs + waitMsOf(number, sent, random);
   await transaction
     .updateTable("webhook_deliveries")
-    .set({ state, attempts: number, due_at })
+    .set({ state, attempts: number, due_at, is_claimed: 0 })
     .where("id", "=", id)
     .execute();
   if (isOver && found.address) {
@@ -71,9 +70,18 @@ async function finishOne(
   }
   const sinceMs = isTaken ? null : (endpoint.failing_since ?? nowMs);
   const reason = disabledBecause(sent, sinceMs, nowMs);
+  const { lane, barred_until: barredUntilMs } = endpoint;
+  const standing = { lane, streak: Number(endpoint.streak), barredUntilMs: Number(barredUntilMs) };
+  const next = standingAfter(standing, { isTaken, latencyMs }, nowMs);
+  const isOutageOver = isTaken && standing.streak <= -outageFailures;
+  const isMore = isOutageOver && (await releaseBacklog(transaction, endpointId, nowMs));
   await transaction
     .updateTable("webhook_endpoints")
-    .set({ failing_since: sinceMs, is_slow: isTaken && latencyMs <= fastMsMax ? 0 : 1, ...reason })
+    .set({
+      ...{ failing_since: sinceMs, lane: next.lane, barred_until: next.barredUntilMs },
+      streak: isMore ? standing.streak : next.streak,
+      ...reason,
+    })
     .where("id", "=", endpointId)
     .execute();
   await endTurn(transaction, endpointId, nowMs);
@@ -88,13 +96,6 @@ function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs:
     return disabled("it took nothing for 3 days");
   }
   return {};
-}
-
-/** Jitter, lest all that failed together come back together. */
-function waitMsOf(number: number, { retryAfterSeconds }: Sent, random: () => number): number {
-  const waitMs = waitsMs[number - 1]! * (0.9 + random() / 5);
-  const askedMs = Math.min(retryAfterMsMax, (retryAfterSeconds ?? 0) * 1000);
-  return Math.round(Math.max(waitMs, askedMs));
 }
 
 async function release(

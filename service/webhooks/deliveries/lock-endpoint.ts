@@ -9,7 +9,7 @@ export async function lockEndpoint(transaction: Transaction<Tables>, endpointId:
     .updateTable("webhook_endpoints")
     .set((eb) => ({ version: eb("version", "+", 1) }))
     .where("id", "=", endpointId)
-    .returning(["state", "failing_since"])
+    .returning(["state", "failing_since", "lane", "streak", "barred_until"])
     .executeTakeFirst();
 }
 

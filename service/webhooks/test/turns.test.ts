@@ -15,10 +15,11 @@ import { addHook, happen, newAccount } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
 import { replay } from "../deliveries/enqueue.ts";
 import { listDeliveries } from "../deliveries/list.ts";
+import { setPaused } from "../endpoints.ts";
 import type { Sent } from "../send.ts";
 import { readSigningKey } from "../sign.ts";
 
-type Sending = { host: string; answer(latencyMs: number): void };
+type Sending = { host: string; answer(latencyMs: number, status?: number): void };
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`turns of webhooks, on ${dialect}`, () => {
@@ -56,8 +57,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const start = async () => {
       const send = (url: string) =>
         new Promise<Sent>((resolve) => {
-          const answer = (latencyMs: number) =>
-            resolve({ status: 200, answer: "", latencyMs, retryAfterSeconds: null });
+          const answer = (latencyMs: number, status = 200) =>
+            resolve({
+              status,
+              answer: "",
+              latencyMs,
+              retryAfterSeconds: status === 200 ? null : 3_600,
+            });
           sendings.push({ host: new URL(url).hostname, answer });
         });
       const { stop: end } = startDelivery({
@@ -77,44 +83,45 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           await replay(store.db, account, id, { fromMs: began, untilMs: nowMs }, nowMs++);
         }
       }
-      await store.db.updateTable("webhook_endpoints").set({ is_slow: 0 }).execute();
+      await earnFastLane();
     };
-    const isSlow = async (id: string) => {
-      const rows = store.db.selectFrom("webhook_endpoints").select("is_slow").where("id", "=", id);
-      return (await rows.executeTakeFirst())?.is_slow === 1;
+    const earnFastLane = (id?: string) =>
+      store.db
+        .updateTable("webhook_endpoints")
+        .set({ lane: 0 })
+        .$if(id !== undefined, (update) => update.where("id", "=", id!))
+        .execute();
+    const laneOf = async (id: string) => {
+      const rows = store.db.selectFrom("webhook_endpoints").select("lane").where("id", "=", id);
+      return (await rows.executeTakeFirst())?.lane;
     };
 
     test("one that was served comes after all that wait since before", async () => {
-      await pileUp(10, 4, 16);
+      await pileUp(10, 4, 40);
       await start();
-      const places = 128;
-      await until(() => sendings.length === places);
+      let answered = 0;
+      const isServed = () => sendings.some(({ host }) => host === "modest.example");
+      const answerOne = async () => {
+        await until(() => sendings.length > answered);
+        sendings[answered++]!.answer(1);
+      };
       // Each of them has its turn; then somebody else has one event.
-      for (let answered = 0; answered < 60; answered++) sendings[answered]!.answer(1);
-      await until(() => sendings.length === places + 60);
+      while (answered < 200) await answerOne();
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
-      await store.db
-        .updateTable("webhook_endpoints")
-        .set({ is_slow: 0 })
-        .where("id", "=", id)
-        .execute();
+      await earnFastLane(id);
       await happen(store, account, {}, nowMs++);
       const before = sendings.length;
-      const isServed = () => sendings.some(({ host }) => host === "modest.example");
-      for (let answered = 60; answered < 400 && !isServed(); answered++) {
-        sendings[answered]!.answer(1);
-        await until(() => sendings.length > answered + places);
-      }
+      while (answered < 800 && !isServed()) await answerOne();
       assert.ok(isServed(), "the others have more");
       // At most a turn of each of the 40, with four places each.
       assert.ok(sendings.length - before <= 40 * 4, `${sendings.length - before}`);
     });
 
-    test("an account has an eighth of the places at most", async () => {
+    test("an account has a ninth of the places at most", async () => {
       await pileUp(1, 10, 20);
       await start();
-      await until(() => sendings.length === 16);
+      await until(() => sendings.length === 29);
       const other = await newAccount(store);
       const { id } = await addHook(store, other, "http://modest.example/");
       await happen(store, other, {}, nowMs++);
@@ -122,24 +129,90 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         sendings.find(({ host }) => host === "modest.example")?.answer(1);
         return (await listDeliveries(store.db, id, 1))[0]?.state === "delivered";
       });
-      assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 16);
+      assert.equal(sendings.filter(({ host }) => host !== "modest.example").length, 29);
     });
 
-    test("one that takes longer than a second has the places of those that fail", async () => {
+    test("the fast lane is earned by three good answers, and lost for minutes by one", async () => {
       const account = await newAccount(store);
       const { id } = await addHook(store, account, "http://modest.example/");
       await start();
-      for (const [latencyMs, slow] of [
-        [1_000, false],
-        [1_001, true],
-        [1, false],
-      ] as const) {
+      const told = async (latencyMs: number, status = 200) => {
         await happen(store, account, {}, nowMs++);
         await until(() => sendings.length === 1);
-        sendings.pop()!.answer(latencyMs);
+        sendings.pop()!.answer(latencyMs, status);
         await until(async () => (await listDeliveries(store.db, id, 1))[0]?.attempts.length);
-        assert.equal(await isSlow(id), slow, `${latencyMs} ms`);
+        return laneOf(id);
+      };
+      assert.deepEqual([await told(1_000), await told(1), await told(1)], [1, 1, 0]);
+      assert.deepEqual(
+        [await told(1_001), await told(1), await told(1), await told(1)],
+        [1, 1, 1, 1],
+      );
+      nowMs += 300_000;
+      assert.deepEqual([await told(1), await told(1, 500), await told(1)], [0, 2, 1]);
+    });
+
+    const refuse = async (events: number, account: string, id: string) => {
+      for (let failed = 1; failed <= events; failed++) {
+        await happen(store, account, {}, nowMs++);
+        await until(() => sendings.length === 1);
+        sendings.pop()!.answer(1, 500);
+        await until(async () => {
+          const tried = (await listDeliveries(store.db, id, 10)).filter((one) => one.attempts[0]);
+          return tried.length === failed;
+        });
       }
+    };
+    const allTaken = async (events: number, id: string) => {
+      for (let answered = 0; answered < events; answered++) {
+        await until(() => sendings.length === 1);
+        sendings.pop()!.answer(1);
+      }
+      await until(async () =>
+        (await listDeliveries(store.db, id, 10)).every(({ state }) => state === "delivered"),
+      );
+    };
+
+    test("after an outage the first success makes what waits due now, in order", async () => {
+      const account = await newAccount(store);
+      const { id } = await addHook(store, account, "http://modest.example/");
+      await start();
+      await refuse(5, account, id);
+      await happen(store, account, {}, nowMs++);
+      await allTaken(6, id);
+      const found = await listDeliveries(store.db, id, 10);
+      const taken = found.map(({ attempts }) => attempts.at(-1)!.atMs);
+      // Newest first: the newest was the success, and then the oldest.
+      assert.deepEqual(
+        taken.slice(1).toSorted((a, b) => b - a),
+        taken.slice(1),
+      );
+    });
+
+    test("resume makes what waits due now", async () => {
+      const account = await newAccount(store);
+      const { id } = await addHook(store, account, "http://modest.example/");
+      await start();
+      await refuse(3, account, id);
+      await setPaused(store.db, account, id, true, { atMs: nowMs++ });
+      await setPaused(store.db, account, id, false, { atMs: nowMs++ });
+      await allTaken(3, id);
+    });
+
+    test("one delivery that is refused among good ones keeps its own times", async () => {
+      const account = await newAccount(store);
+      const { id } = await addHook(store, account, "http://modest.example/");
+      await start();
+      for (const status of [200, 500, 200, 200]) {
+        await happen(store, account, {}, nowMs++);
+        await until(() => sendings.length === 1);
+        sendings.pop()!.answer(1, status);
+        await until(async () => (await listDeliveries(store.db, id, 1))[0]?.attempts.length);
+      }
+      const refused = (await listDeliveries(store.db, id, 4)).find(
+        ({ state }) => state === "waiting",
+      );
+      assert.ok(refused!.dueAtMs! > nowMs + 3_000);
     });
   });
 }

@@ -1,0 +1,41 @@
+// Makes due what waits for its next attempt: after an outage, or when an endpoint is resumed.
+
+import type { Transaction } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+import { attemptsMax } from "./waits.ts";
+
+/** Deliveries that are made due by one success, in one commit. */
+const backlogMax = 200;
+
+/**
+ * After an outage, what waits for its next attempt is due now, the oldest first. What is under way
+ * is left alone, and so is what has one attempt left: an endpoint that fails again and again does
+ * not use up all attempts at once.
+ *
+ * @returns whether there may be more
+ */
+export async function releaseBacklog(
+  transaction: Transaction<Tables>,
+  endpointId: string,
+  nowMs: number,
+): Promise<boolean> {
+  const rows = await transaction
+    .selectFrom("webhook_deliveries")
+    .select("id")
+    .where("endpoint_id", "=", endpointId)
+    .where("state", "=", "waiting")
+    .where("due_at", ">", nowMs)
+    .where("is_claimed", "=", 0)
+    .where("attempts", "<", attemptsMax - 1)
+    .orderBy("due_at")
+    .limit(backlogMax)
+    .execute();
+  if (rows.length === 0) return false;
+  const ids = rows.map(({ id }) => id);
+  await transaction
+    .updateTable("webhook_deliveries")
+    .set({ due_at: nowMs })
+    .where("id", "in", ids)
+    .execute();
+  return rows.length === backlogMax;
+}

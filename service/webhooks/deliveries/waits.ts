@@ -1,0 +1,19 @@
+// How often a delivery is attempted, and how long it waits in between.
+
+import type { Sent } from "../send.ts";
+
+/** A second attempt after a minute's fraction, the tenth some 75 hours after the first. */
+const waitsMs = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1000);
+export const attemptsMax = waitsMs.length + 1;
+const retryAfterMsMax = 86_400_000;
+
+/** Jitter, lest all that failed together come back together. */
+export function waitMsOf(
+  number: number,
+  { retryAfterSeconds }: Sent,
+  random: () => number,
+): number {
+  const waitMs = waitsMs[number - 1]! * (0.9 + random() / 5);
+  const askedMs = Math.min(retryAfterMsMax, (retryAfterSeconds ?? 0) * 1000);
+  return Math.round(Math.max(waitMs, askedMs));
+}

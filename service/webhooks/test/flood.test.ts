@@ -1,0 +1,68 @@
+// 24 accounts with 240 endpoints that answer well, and then hang in all the places they can get.
+// What is sent here is answered when the test says so, by a clock of its own.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { openStore } from "../../store/open.ts";
+import { startPostgres } from "../../testing/postgres.ts";
+import { addHook, happen, newAccount } from "../../testing/webhooks/world.ts";
+import { startDelivery } from "../deliver.ts";
+import { replay } from "../deliveries/enqueue.ts";
+import { places } from "../lanes.ts";
+import type { Sent } from "../send.ts";
+import { readSigningKey } from "../sign.ts";
+
+const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
+const accountsCount = 24;
+const eventsEach = 20;
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`endpoints of strangers that flip, on ${dialect}`, () => {
+    test("an honest endpoint's 20 are delivered while all of 240 hang", async () => {
+      const directory = mkdtempSync(join(tmpdir(), "flood-"));
+      const postgres = dialect === "postgres" ? await startPostgres() : undefined;
+      const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+      let nowMs = 1_790_000_000_000;
+      const hung: (() => void)[] = [];
+      const served = new Map<string, number>();
+      let isOver = false;
+      const send = (url: string) => {
+        const { hostname } = new URL(url);
+        const nth = (served.get(hostname) ?? 0) + 1;
+        served.set(hostname, nth);
+        if (isOver || hostname === "honest.example" || nth <= 3) return Promise.resolve(taken);
+        return new Promise<Sent>((resolve) => hung.push(() => resolve(taken)));
+      };
+      const honest = await newAccount(store);
+      await addHook(store, honest, "http://honest.example/");
+      for (let a = 0; a < accountsCount; a++) {
+        const account = await newAccount(store);
+        const beganMs = nowMs;
+        for (let told = 0; told < eventsEach; told++) await happen(store, account, {}, nowMs++);
+        for (let e = 0; e < 10; e++) {
+          const { id } = await addHook(store, account, `http://flips-${a}-${e}.example/`);
+          await replay(store.db, account, id, { fromMs: beganMs, untilMs: nowMs }, nowMs++);
+        }
+      }
+      const delivery = startDelivery({
+        ...{ store, send, now: () => nowMs++, random: () => 0.5, pollMs: 1 },
+        ...{ key: await readSigningKey(store.db), log: pino({ level: "silent" }) },
+      });
+      while (hung.length < places[0].all / 2) await sleep(1);
+      for (let told = 0; told < 20; told++) await happen(store, honest, {}, nowMs++);
+      while ((served.get("honest.example") ?? 0) < 20) await sleep(1);
+      isOver = true;
+      for (const answer of hung) answer();
+      await delivery.stop();
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true });
+      assert.ok(hung.length >= accountsCount, `${hung.length} requests hung`);
+    });
+  });
+}
