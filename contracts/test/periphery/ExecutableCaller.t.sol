@@ -14,7 +14,7 @@ contract ExecutableCallerTest is Fixture {
 
     uint256 private constant ORDER = 42;
     bytes32 private constant SALT = bytes32(uint256(7));
-    /// @dev Each run of the fuzzer tries so many callers: 256 runs are 102,400.
+    /// @dev Each run of the fuzzer tries so many callers: the long form's 256 runs are 102,400.
     uint256 private constant FORGED_PER_RUN = 400;
 
     function setUp() public override {

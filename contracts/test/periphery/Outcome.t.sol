@@ -26,7 +26,7 @@ contract OutcomeTest is Fixture {
         check(Outcome.outcomeOf(address(factory)) == Fate.Never, "the factory");
     }
 
-    /// @dev Each run of the fuzzer tries so many times five codes: 256 runs are 102,400.
+    /// @dev Each run of the fuzzer tries so many times five codes: the long form's 256 are 102,400.
     uint256 private constant CODES_PER_RUN = 80;
 
     function test_never_ofAnyOtherCode(bytes calldata code, uint256 seed) public {
