@@ -1,6 +1,6 @@
-// What lists, sums and looks read of many records at once. The store takes it from the terms when
-// it saves a record, so that nothing else reads terms by their bytes. A record is still proved by
-// its terms alone: these columns authorise nothing.
+// Lists, sums and looks read these columns of many records at once. The store takes them from the
+// terms when it saves a record, so that nothing else reads terms by their bytes. A record is still
+// proved by its terms alone: these columns authorise nothing.
 
 /** `token` 20 bytes, `amount` decimal, `expiresAt` Unix seconds. */
 export type RecordColumns = {

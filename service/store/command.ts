@@ -1,20 +1,20 @@
-// What an operator's command is. Each room names its own in its admin.ts; service/admin.ts runs
-// them beside the server, on the same store.
+// Defines an operator's command. Each room has its own in its admin.ts; service/admin.ts runs them
+// beside the server, on the same store.
 
 import type { Store } from "./store.ts";
 
 export type Command = Words & (OnStore | Alone);
 
 type Words = {
-  /** As typed, such as `account create`. */
+  /** The words as typed, such as `account create`. */
   words: string;
   /** `--name VALUE`: the name without dashes, and what its value is, for the usage. */
   options?: Record<string, string>;
-  /** Those of `options` that may be left out. */
+  /** The options that may be left out. */
   optional?: string[];
-  /** What follows the options, such as `ORIGIN...`; without it nothing may. */
+  /** Names what follows the options, such as `ORIGIN...`; without it nothing may. */
   rest?: string;
-  /** Where there is no SQLite database yet it makes one; any other is refused there. */
+  /** It makes the SQLite database if there is none; any other command is refused then. */
   makesDatabase?: true;
 };
 
@@ -34,10 +34,10 @@ type Alone = {
 
 export type CommandContext = {
   store: Store;
-  /** Where a browser reaches the service; no trailing slash. */
+  /** A browser reaches the service there; no trailing slash. */
   publicUrl: string;
   dataDirectory: string;
-  /** As `CHAINS_FILE` names it; not read yet. */
+  /** The path in `CHAINS_FILE`; the file is not read yet. */
   chainsFile: string;
 };
 

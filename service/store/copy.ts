@@ -1,5 +1,5 @@
-// From the SQLite file of one server to an empty PostgreSQL of several: every record proved, every
-// table copied in one transaction, and every record read back and proved again.
+// Copies the SQLite file of one server to an empty PostgreSQL of several. Every record is proved,
+// every table is copied in one transaction, and every record is read back and proved again.
 
 import type Database from "better-sqlite3";
 import { type Kysely, sql } from "kysely";
@@ -61,7 +61,7 @@ async function requireSameVersion(source: Database.Database, { db }: Store): Pro
   );
 }
 
-/** Those that others refer to first; migrations stand in the target already. */
+/** Tables that others refer to come first; the target has its migrations already. */
 function tablesOf(source: Database.Database): string[] {
   const left = source
     .prepare<[], string>(

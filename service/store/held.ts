@@ -1,4 +1,4 @@
-// What is held of many addresses, for rooms that keep tables of their own about them.
+// Finds the records of many addresses, for rooms that keep tables of their own about them.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -13,7 +13,7 @@ const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, num
 const sortedMax = 4_000;
 
 /**
- * Those of `addresses` a record is held for. Each address costs one probe of the primary key. Both
+ * The ones of `addresses` that have a record. Each address costs one probe of the primary key. Both
  * dialects take a set as one parameter, so there is no statement to prepare anew.
  *
  * @param addresses lower case, each once
@@ -25,7 +25,7 @@ export async function matchAddresses(
 ): Promise<Hex[]> {
   const found: Hex[] = [];
   for (let at = 0; at < addresses.length; at += sortedMax) {
-    // In the index's own order, neighbours share pages.
+    // Neighbours in the index share pages, so they are asked for in its order.
     const sorted = addresses.slice(at, at + sortedMax).sort();
     found.push(...(await matchSorted(db, dialect, sorted)));
   }
@@ -48,7 +48,7 @@ async function matchSorted(
   return found;
 }
 
-/** What to select from: `asked`, with one column `a`. */
+/** The table `asked` to select from, with one column `a`. */
 function setOf(dialect: Dialect, addresses: readonly Hex[]): RawBuilder<unknown> {
   return dialect === "postgres"
     ? sql`unnest(${addresses.map((address) => Buffer.from(fromHex(address)))}::bytea[]) as asked(a)`
@@ -65,10 +65,10 @@ export type Creator = { address: Hex; accountId: string; isClientId: boolean };
 /** `terms` unverified: {@link decodeRecord} proves them. */
 export type Held = Creator & { terms: Uint8Array };
 
-/** Of one statement, which others wait for: terms have up to 24,576 bytes. */
+/** Others wait for a statement, and terms have up to 24,576 bytes. */
 const addressesMax = 100;
 
-/** Those of `addresses`, lower case, a record is held for, in no order. */
+/** The records of those of `addresses`, lower case, that have one, in no order. */
 export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): Promise<Held[]> {
   const found: Held[] = [];
   for (let at = 0; at < addresses.length; at += addressesMax) {
@@ -82,7 +82,7 @@ export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): P
   return found;
 }
 
-/** As {@link findHeld}, without their terms, by address. */
+/** The creators of those that {@link findHeld} finds, by address. */
 export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],

@@ -1,4 +1,4 @@
-// Brings a database to the tables this version needs, whoever else starts at the same moment.
+// Brings a database to the tables this version needs, also if several servers start at once.
 //
 // Each room has one file in tables/. Until the first release a new table or column is an edit of
 // the room's file, and a database that an earlier edit made is refused at the start. Once a version
@@ -15,7 +15,7 @@ import * as records from "./tables/records.ts";
 import * as webhooks from "./tables/webhooks.ts";
 import type { Tables } from "./tables.ts";
 
-/** In the order in which they run. */
+/** The files, in the order in which they run. */
 const files = { records, accounts, follow, executor, events, webhooks };
 
 /**
@@ -51,7 +51,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<voi
   }
 }
 
-/** Of a file's statements in both dialects, so that an edited file has another name. */
+/** Digests a file's statements in both dialects, so that an edited file has another name. */
 function digestOf(db: Kysely<Tables>, statements: (dialect: Dialect) => Statement[]): string {
   const all = [...statements("sqlite"), ...statements("postgres")];
   const text = all.map((statement) => statement.compile(db).sql).join("\n");

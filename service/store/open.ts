@@ -7,7 +7,7 @@ import { becomeServerOf } from "./sqlite/server-lock.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
-/** Of the SQLite database. */
+/** The path of the SQLite database. */
 export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
 
 /**
@@ -22,7 +22,7 @@ export async function openStore(
   isServer = true,
 ): Promise<Store> {
   if (config.databaseUrl) return openPostgres(config.databaseUrl);
-  // Not its parents: a path misspelled near its root is better refused than made.
+  // Its parents are not made: a path misspelled near its root is better refused.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);

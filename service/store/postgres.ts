@@ -142,8 +142,8 @@ function recordWriter(pool: pg.Pool) {
 type Held = { address: Buffer; terms: Buffer; accountId: string };
 
 /**
- * Of rows some of which were held before: an address must hold the very terms that were now sent
- * for it, and whoever is not its first owner becomes a later one.
+ * Settles rows some of which were there before: an address must have the very terms that were now
+ * sent for it, and an account that is not its first owner becomes a later one.
  */
 async function settleHeld(pool: pg.Pool, sorted: NewRecord[], rows: NewRecord[]): Promise<Saved[]> {
   const held = await available(

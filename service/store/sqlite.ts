@@ -91,7 +91,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
   };
 }
 
-/** In this thread, which answers nobody yet, and need not wait for another to start. */
+/** Migrates in this thread, which answers no request yet, so no other has to start first. */
 async function migrateFile(file: string): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
   await migrate(db, "sqlite").finally(() => db.destroy());

@@ -28,7 +28,7 @@ export type Store = {
    */
   saveRecord(row: NewRecord): Promise<void>;
 
-  /** The terms held for 20 bytes of address, unverified: whoever serves them derives again. */
+  /** The terms of an address of 20 bytes, unverified: derive the address again to serve them. */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
@@ -44,7 +44,7 @@ export type Store = {
   readerOf<Row>(query: KeyedQuery): KeyedReader<Row>;
 
   /**
-   * Of PostgreSQL alone: the rows of a statement that each connection plans once, by its name.
+   * PostgreSQL alone has it: the rows of a statement that each connection plans once, by its name.
    * @throws {UnavailableError}
    */
   prepared?: (statement: Prepared) => Promise<unknown[]>;
@@ -79,15 +79,15 @@ export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
 
-/** What the store holds contradicts itself. Nobody's to mend by asking again. */
+/** The store contradicts itself, and asking again mends nothing. */
 export class CorruptError extends Error {
   override name = "CorruptError";
 }
 
-/** Of one row in a group: saved, or why not while the others were. */
+/** One row of a group was saved, or the reason why not while the others were. */
 export type Saved = CorruptError | undefined;
 
-/** What every store reads records by. */
+/** Every store reads records by this. */
 export const termsByAddress: KeyedQuery = {
   name: "find-terms",
   sqlite: "select terms from records where address = ?",

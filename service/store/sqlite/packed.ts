@@ -4,7 +4,7 @@
 export type Packed = {
   /** Bytes of each row's terms. */
   lengths: Uint32Array;
-  /** Of each row in turn: 20 bytes of address, then its terms. To be transferred. */
+  /** Each row in turn has 20 bytes of address, then its terms. The buffer is transferred. */
   bytes: ArrayBuffer;
 };
 

@@ -10,7 +10,7 @@ export function sleep(ms: number): void {
   if (ms > 0) Atomics.wait(clock, 0, 0, ms);
 }
 
-/** What `act` gives, which is tried again while others hold the lock, for 5 s. */
+/** Calls `act` again while others have the lock, for 5 s. @returns its result */
 export function patiently<Result>(act: () => Result): Result {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
     try {

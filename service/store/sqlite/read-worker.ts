@@ -12,7 +12,7 @@ import { connect } from "./connect.ts";
 /** The JSON of a record, null where none is held, or why the one that is held is not served. */
 export type Found = string | null | { corrupt: string };
 
-/** In the order of the addresses; `failure`: SQLite's code. */
+/** `found` has the order of the addresses; `failure` is SQLite's code. */
 export type Answer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };

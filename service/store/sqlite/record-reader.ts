@@ -11,7 +11,7 @@ import { startThread } from "./thread.ts";
 
 export type RecordReader = {
   /**
-   * Of 20 bytes of address.
+   * The record of an address of 20 bytes.
    * @throws {UnavailableError}
    * @throws {CorruptError}
    */

@@ -15,7 +15,7 @@ export type RecordWriter = {
    * @throws {CorruptError}
    */
   save(row: NewRecord): Promise<void>;
-  /** From here on every save fails, those under way included. */
+  /** Every save fails afterwards, those under way included. */
   stopAcknowledging(error: unknown): void;
   /** @throws {UnavailableError} after a fault that only a restart mends */
   assertAcknowledging(): void;

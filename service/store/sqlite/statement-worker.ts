@@ -12,9 +12,9 @@ export type Row = Record<string, unknown>;
 export type Outcome =
   | { rows: Row[] }
   | { changes: number; lastInsertRowid: number | bigint }
-  /** Of SQLite itself. */
+  /** A fault of SQLite itself. */
   | { code: string; message: string }
-  /** Such as a parameter of a type that SQLite does not have. */
+  /** Another fault, such as a parameter of a type that SQLite does not have. */
   | { error: unknown };
 
 const { file } = workerData as { file: string };

@@ -1,13 +1,13 @@
-// What accounts call their addresses, what became of those that received money, the events that say
-// so, and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
+// References of addresses, what became of addresses that received money, the events that tell it,
+// and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
 
 import { sql } from "kysely";
 import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
 export type EventTables = {
   /**
-   * What an account calls its addresses: one for each that has one. `created_at` is the owner's,
-   * as in owners. `is_again` is 1 where another address has the reference too, as was meant.
+   * An account's name for an address: one at most for each. `created_at` is the owner's, as in
+   * owners. `is_again` is 1 where another address has the reference too, as was meant.
    */
   address_references: {
     account_id: string;
@@ -44,9 +44,9 @@ export type EventTables = {
     /** JSON: see events/changes.ts. */
     known: string | null;
   };
-  /** Of each chain the default, as its file has it. */
+  /** The default of each chain, from the file of chains. */
   event_chains: { chain_id: number; confirmations: number };
-  /** Where an account chose otherwise. */
+  /** An account's own choice. */
   event_confirmations: { account_id: string; chain_id: number; confirmations: number };
   /** `position` of the account's newest event. */
   event_positions: { account_id: string; position: number };
@@ -62,9 +62,9 @@ export type EventTables = {
     body: string;
   };
   /**
-   * What each account asked for, was paid, executed and returned. `day` counts from 1970-01-01,
-   * UTC. Amounts are decimal, in base units, of any length: no database here adds 256 bits. A
-   * reorganisation may make a day's negative.
+   * Sums of what each account asked for, was paid, executed and returned. `day` counts from
+   * 1970-01-01, UTC. Amounts are decimal, in base units, of any length: no database here adds 256
+   * bits. A reorganisation may make a day's negative.
    */
   money_days: {
     account_id: string;
@@ -97,7 +97,7 @@ export function statements(dialect: Dialect): Statement[] {
         version bigint not null, sequence bigint not null, state text not null,
         block_number bigint, block_hash text, block_time bigint, transaction_hash text,
         settled_at bigint, known text, primary key (account_id, address))`,
-    // What is due is read account by account, and after a reorganisation a block's part at a time.
+    // Due watches are read account by account, and after a reorganisation block by block.
     sql`create index watches_due on watches (chain_id, due_block, account_id, address)`,
     sql`create index watches_look on watches (chain_id, look_at, account_id, address)`,
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,

@@ -1,10 +1,10 @@
-// What the executor knows and owes: where it has looked, who has money, what it sent. Times are
+// The executor's knowledge and debts: where it has looked, who has money, what it sent. Times are
 // seconds of the chain's clock, so that a wrong clock on the host moves nothing.
 
 import { type Generated, sql } from "kysely";
 import type { Bytes, Dialect, Statement } from "../dialect.ts";
 
-/** What a nonce is spent on; `fill` closes a gap with a transfer of nothing. */
+/** A nonce is spent on one of these; `fill` closes a gap with a transfer of nothing. */
 export type PurposeKind = "execute" | "recover" | "fill";
 
 /** `foreign`: another transaction of the same key took the nonce. */
@@ -79,7 +79,7 @@ export type ExecutorTables = {
     signed_at: number;
     signed_block: number;
   };
-  /** What the factory's events of settled receipts said. Amounts decimal. */
+  /** The factory's events in settled receipts. Amounts are decimal. */
   executor_outcomes: {
     purpose_id: string;
     address: Bytes;
@@ -91,7 +91,7 @@ export type ExecutorTables = {
     block_number: number;
     reason: string | null;
   };
-  /** What was charged to accounts on a day of the chain's clock, in wei, decimal. */
+  /** The charges of accounts on a day of the chain's clock, in wei, decimal. */
   executor_spending: { chain_id: number; day: number; wei: string };
   /**
    * Settled transactions; what is in flight is worked out from the purposes. `gas_wei` is all
