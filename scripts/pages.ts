@@ -33,10 +33,11 @@ export function buildPages(): void {
 export function findNewerThanPages(): string[] {
   if (!existsSync(join(web, "index.html"))) return [];
   const sources = [
-    ...["dashboard", "pay", "ui", "public"].flatMap((folder) => filesOf(join(web, folder))),
+    ...["dashboard", "docs", "pay", "ui", "public"].flatMap((folder) => filesOf(join(web, folder))),
     ...["index.html", "pay.html", "build.ts"].map((name) => join(web, name)),
     // The pages hold a copy of the library.
     ...filesOf(join(root, "address")),
+    ...filesOf(join(root, "docs")),
     join(root, "package-lock.json"),
   ];
   const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -47,7 +48,7 @@ export function findNewerThanPages(): string[] {
 function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => /\.(tsx?|css|js|svg)$/.test(path))
+    .filter((path) => /\.(tsx?|css|js|svg|md)$/.test(path))
     .filter((path) => !/\.test\.|[\\/](dist|node_modules|test)[\\/]/.test(path));
 }
 

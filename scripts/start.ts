@@ -179,6 +179,7 @@ function welcome({ apiKey, clientId, rpcUrl }: Demo, log: string): string {
   API key     ${apiKey}
   client ID   ${clientId}
   dashboard   ${new URL("/", baseUrl)}
+  docs        ${new URL("/docs", baseUrl)}
   chain       ${rpcUrl} (chain id ${localChainId}, ${token.symbol} ${token.address})
   log         ${log}
 

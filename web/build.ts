@@ -4,6 +4,7 @@
 import { join, resolve } from "node:path";
 import tailwindcss from "@tailwindcss/vite";
 import { build } from "vite";
+import { writeDocs } from "./docs/write.ts";
 
 const root = import.meta.dirname;
 const outDir = resolve(process.argv[2] ?? join(root, "dist"));
@@ -56,3 +57,5 @@ await build({
     },
   },
 });
+
+writeDocs(resolve(root, ".."), outDir);

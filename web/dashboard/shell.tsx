@@ -101,14 +101,12 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
 
 /** For whoever writes the program: the operator's documentation, and the API for machines. */
 function Docs() {
-  const docsUrl = useConfig().data?.docsUrl;
+  const docsUrl = useConfig().data?.docsUrl ?? "/docs";
   return (
     <p className="mt-4 flex flex-wrap gap-x-4 px-3 text-sm">
-      {docsUrl && (
-        <a className="link" href={docsUrl} target="_blank" rel="noreferrer">
-          Documentation
-        </a>
-      )}
+      <a className="link" href={docsUrl} target="_blank" rel="noreferrer">
+        Documentation
+      </a>
       <a className="link" href="/v1/openapi.json" target="_blank" rel="noreferrer">
         OpenAPI
       </a>

@@ -101,6 +101,8 @@ export function mountPages(
   for (const path of dashboardPaths) app.get(path, page("/index.html"));
   for (const path of payPaths) app.get(path, page("/pay.html"));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
+  // Links between the documentation's pages are relative, so that they work from a folder too.
+  app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
   app.get("/*", (request, reply) => {
     const file = files.get("/index.html");
     if (!file || !wantsPage(request)) throw unknownPath();

@@ -1,0 +1,93 @@
+// The documentation that the service serves, in a real browser under the policy of every page.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { Browser } from "playwright-core";
+import { appearances, assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { openFresh } from "./pay-page.ts";
+import { type Running, startService } from "./service.ts";
+
+let service: Running;
+let browser: Browser;
+const siteOf = () => new URL(service.baseUrl).origin;
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+describe("the documentation", () => {
+  test("every link on every page leads somewhere, and to a heading of it", async () => {
+    const pages = new Map<string, string>();
+    const read = async (path: string) => {
+      const known = pages.get(path);
+      if (known !== undefined) return known;
+      const answer = await fetch(siteOf() + path);
+      const text = answer.ok ? await answer.text() : "";
+      pages.set(path, text);
+      return text;
+    };
+    const broken: string[] = [];
+    const visited = new Set<string>();
+    const visit = async (path: string) => {
+      if (visited.has(path)) return;
+      visited.add(path);
+      for (const [, href] of (await read(path)).matchAll(/ href="([^"]+)"/g)) {
+        const to = new URL(href!, siteOf() + path);
+        if (to.origin !== siteOf()) continue;
+        const text = await read(to.pathname);
+        const isThere = to.hash === "" || text.includes(` id="${to.hash.slice(1)}"`);
+        if (text === "" || !isThere) broken.push(`${path}: ${href}`);
+        else if (to.pathname.startsWith("/docs/") && to.pathname.endsWith(".html"))
+          await visit(to.pathname);
+      }
+    };
+    await visit("/docs/index.html");
+    assert.deepEqual(broken, []);
+    assert.ok(visited.size > 15, `${visited.size} pages`);
+  });
+
+  for (const appearance of appearances) {
+    const { width } = appearance.viewport!;
+    test(`is sound, ${appearance.colorScheme}, ${width} px, and finds and copies`, async () => {
+      const page = await openFresh(browser, appearance);
+      const faults = listenForFaults(page);
+      await page.goto(`${siteOf()}/docs`);
+      await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
+      assert.equal(await page.locator("main tbody tr").count(), 12);
+      await assertSound(page, "the first page");
+      await page.keyboard.press("/");
+      await page.keyboard.type("signature webhook");
+      await page.locator("#found a").first().click();
+      await page.waitForURL(/webhooks\.html#/);
+      await page.getByRole("button", { name: "Copy" }).first().click();
+      await page.getByRole("button", { name: /Copied|Select it/ }).waitFor();
+      await assertSound(page, "a page with code");
+      assert.deepEqual(faults, []);
+      await page.context().close();
+    });
+  }
+
+  test("reads the same from a folder, without a server", async () => {
+    const page = await openFresh(browser);
+    const folder = new URL("../web/dist/docs/index.html", import.meta.url);
+    await page.goto(pathToFileURL(folder.pathname).href);
+    await page.getByRole("link", { name: "Write an intent", exact: true }).click();
+    await page.getByRole("heading", { name: "Writing an intent", level: 1 }).waitFor();
+    await page.getByRole("searchbox").fill("expiry");
+    await page.locator("#found a").first().waitFor();
+    await page.context().close();
+  });
+
+  test("is one text for machines too", async () => {
+    const text = await (await fetch(`${siteOf()}/llms-full.txt`)).text();
+    assert.match(text, /^# Executable addresses$/m);
+    assert.match(text, /^# Webhooks$/m);
+  });
+});
