@@ -4,7 +4,7 @@
 //
 // Plain JavaScript: here an old Node must get as far as a sentence.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -76,19 +76,46 @@ function passSignals(child) {
 }
 
 /**
- * The shell between npm and us ends by the signal that npm passes on, and does not pass it on.
+ * The shell between npm and us ends by the signal that npm passes on, and does not pass it on. When
+ * npm is killed the shell hears nothing, so npm itself is watched too.
  *
  * @param {() => void} stop
  */
 function whenParentEnds(stop) {
   if (!process.env.npm_lifecycle_event) return;
   const parent = process.ppid;
+  const npm = parentOfShell(parent);
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (process.ppid === parent && (npm === undefined || isAlive(npm))) return;
     clearInterval(timer);
     stop();
   }, 250);
   timer.unref();
+}
+
+/**
+ * Who started `id`, where that is a shell; undefined where it is none, or nobody says.
+ *
+ * @param {number} id
+ */
+function parentOfShell(id) {
+  try {
+    const asked = ["-o", "ppid=,comm=", "-p", String(id)];
+    const said = execFileSync("ps", asked, { encoding: "utf8", stdio: "pipe" });
+    const found = /^\s*(\d+)\s+(?:\S*\/)?-?(?:ba|da|z|k)?sh\s*$/.exec(said);
+    return found ? Number(found[1]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number} id */
+function isAlive(id) {
+  try {
+    return process.kill(id, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
+  }
 }
 
 function findNode() {

@@ -86,6 +86,13 @@ for (const [machine, suffix] of [
       assert.match(await ended, /heard 1\n/);
     });
 
+    test("kill -9 of npm ends the program", async () => {
+      const { npm, until, ended } = npmRun(`program${suffix}`);
+      await until("ready");
+      npm.kill("SIGKILL");
+      assert.match(await ended, /heard 1\n/);
+    });
+
     test("Ctrl-C ends the program", async () => {
       const { npm, until, ended } = npmRun(`program${suffix}`);
       await until("ready");

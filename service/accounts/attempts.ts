@@ -107,7 +107,7 @@ const retryMs = (verdict: LimitVerdict) => (verdict.admitted ? 0 : verdict.retry
 export const networkOf = (ip: string): string => prefixOf(ip, { v4: 4, v6: 4 });
 
 /** A /24 of IPv4, or a /48 of IPv6: what a small provider or one site is given. */
-const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
+export const wideNetworkOf = (ip: string): string => prefixOf(ip, { v4: 3, v6: 3 });
 
 /** @param kept so many numbers of an IPv4 address, and groups of an IPv6 one */
 function prefixOf(text: string, kept: { v4: number; v6: number }): string {

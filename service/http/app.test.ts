@@ -244,7 +244,7 @@ describe("every answer", () => {
       assert.equal(response.body, "");
       assert.equal(response.headers["access-control-allow-origin"], "*");
       const allowed = String(response.headers["access-control-allow-headers"]);
-      for (const name of ["Authorization", "Content-Type", "X-Client-Id"]) {
+      for (const name of ["Authorization", "Content-Type", "X-Client-Id", "traceparent"]) {
         assert.ok(allowed.includes(name));
       }
       assert.match(String(response.headers["access-control-allow-methods"]), /GET|POST/);

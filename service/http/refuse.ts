@@ -82,8 +82,19 @@ const isApi = (url: string) => /^\/v1(?:[/?]|$)/.test(url);
 
 /** Node's own answer to an Expect it does not know has no body. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const refusal = new Refusal("expectation_failed", "the only Expect served is 100-continue");
-  const { status, body } = toAnswer(refusal);
+  refuseRaw(response, "expectation_failed", "the only Expect served is 100-continue");
+}
+
+/** Before the framework, which takes the first of two. */
+export function refuseHost(_request: IncomingMessage, response: ServerResponse): void {
+  refuseRaw(response, "invalid_request", "expected one Host header: a name, and perhaps a port");
+}
+
+function refuseRaw(
+  response: ServerResponse,
+  ...[code, message]: ConstructorParameters<typeof Refusal>
+): void {
+  const { status, body } = toAnswer(new Refusal(code, message));
   response.writeHead(status, { ...socketHeaders, "content-length": Buffer.byteLength(body) });
   response.end(body);
 }

@@ -71,7 +71,7 @@ export const preflight = (allow: string) => (_request: FastifyRequest, reply: Fa
       allow,
       "access-control-allow-methods": allow,
       "access-control-allow-headers":
-        "Authorization, Content-Type, X-Client-Id, If-None-Match, Last-Event-ID",
+        "Authorization, Content-Type, X-Client-Id, If-None-Match, Last-Event-ID, traceparent",
       "access-control-max-age": "7200",
     })
     .send();

@@ -104,6 +104,23 @@ describe("creates where none may be under way", () => {
   });
 });
 
+test("400 to two Host headers and to one that is no host, whatever the path", async () => {
+  const service = await startApp();
+  const port = await listen(service);
+  const ask = (about: string) =>
+    exchange(port, `GET /v1/chains HTTP/1.1\r\n${about}Connection: close\r\n\r\n`);
+  const hosts = ["a.example/path", "a b", "user@a.example", "a.example:x", "[::1"];
+  const wrong = hosts.map((host) => `Host: ${host}\r\n`);
+  for (const about of [...wrong, "Host: a.example\r\nhost: b.example\r\n"]) {
+    const answer = await ask(about);
+    assert.match(answer, /^HTTP\/1.1 400 /, about);
+    assert.equal(JSON.parse(answer.split("\r\n\r\n")[1]!).error.code, "invalid_request");
+  }
+  for (const host of ["a.example", "A.example:8080", "127.0.0.1:1", "[::1]:8080", ""])
+    assert.match(await ask(`Host: ${host}\r\n`), /^HTTP\/1.1 200 /, host);
+  await service.close();
+});
+
 test("405 to CONNECT, in our shape: Node would hang up", async () => {
   const service = await startApp();
   const port = await listen(service);

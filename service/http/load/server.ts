@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { corsHeaders } from "../headers.ts";
 import type { Parts } from "../parts.ts";
-import { refuseConnect, refuseExpectation } from "../refuse.ts";
+import { refuseConnect, refuseExpectation, refuseHost } from "../refuse.ts";
 import type { Admission } from "./admission.ts";
 import { tooMany } from "./budget.ts";
 import { serveBounded } from "./sockets.ts";
@@ -36,12 +36,26 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
   const refuse = refuseCreate(parts);
   const server = createServer(options);
   serveBounded(server, parts.limits.connectionsMax, (request, response) => {
-    if (isCreate(request) && parts.creates.isFull()) refuse(request, response);
+    if (!hasOneHost(request)) refuseHost(request, response);
+    else if (isCreate(request) && parts.creates.isFull()) refuse(request, response);
     else listener(request, response);
   });
   server.on("checkExpectation", refuseExpectation);
   server.on("connect", refuseConnect);
   return server;
+}
+
+/** A name or an address, and perhaps a port. RFC 9110 §7.2; HTTP/1.0 needs none. */
+const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
+
+/** Of two, a proxy before us may believe the other. */
+function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
+  let found = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === "host") found += 1;
+  }
+  return found === 0 || (found === 1 && host.test(headers.host ?? ""));
 }
 
 const createPath = "/v1/address/create";

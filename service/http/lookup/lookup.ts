@@ -66,8 +66,8 @@ function answer(digits: string, body: string, tags: string | undefined, reply: F
   return body;
 }
 
-/** RFC 9110 §13.1.2: weak comparison, a list, or `*`. Our tags hold no comma. */
+/** RFC 9110 §13.1.2: weak comparison, a list, or `*` alone. Our tags have no comma. */
 function isAmong(etag: string, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes(etag) || tags.includes("*");
+  return tags.includes(etag) || ifNoneMatch.trim() === "*";
 }

@@ -37,6 +37,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
+const from = { client: "client", network: "network" };
 const limits = { pollMs: 5, heartbeatMs: 10, lingerMs: 50 };
 
 describe("the streams of one server", () => {
@@ -44,7 +45,7 @@ describe("the streams of one server", () => {
     const { asked, statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const outs = Array.from({ length: 100 }, () => new PassThrough());
-    for (const out of outs) hub.open(subject("a"), "client", undefined, out as never);
+    for (const out of outs) hub.open(subject("a"), from, undefined, out as never);
     await pass(50);
     assert.equal(asked.reads, 2, "when the first stream opened, and at the first head");
     pay();
@@ -59,7 +60,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const out = new PassThrough();
-    hub.open(subject("a"), "client", undefined, out as never);
+    hub.open(subject("a"), from, undefined, out as never);
     await pass(20);
     for (let i = 0; i < 3; i++) pay();
     await pass(50);
@@ -72,7 +73,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, limits);
     const out = new PassThrough();
-    hub.open(subject("a"), "client", undefined, out as never);
+    hub.open(subject("a"), from, undefined, out as never);
     await pass(12);
     pay();
     await pass(10);
@@ -89,7 +90,7 @@ describe("the streams of one server", () => {
   test("stop costing anything when the last one is gone", async () => {
     const { asked, statuses } = counted();
     const hub = openEventHub(statuses, limits);
-    const leave = hub.open(subject("a"), "client", undefined, new PassThrough() as never);
+    const leave = hub.open(subject("a"), from, undefined, new PassThrough() as never);
     await pass(20);
     leave();
     await pass(100);
@@ -103,9 +104,9 @@ describe("the streams of one server", () => {
     const { statuses } = counted();
     const hub = openEventHub(statuses, limits);
     const stuck = new Writable({ highWaterMark: 1, write: () => {} });
-    stuck.on("close", hub.open(subject("a"), "client", undefined, stuck as never));
+    stuck.on("close", hub.open(subject("a"), from, undefined, stuck as never));
     const taking = new PassThrough().resume();
-    taking.on("close", hub.open(subject("a"), "client", undefined, taking as never));
+    taking.on("close", hub.open(subject("a"), from, undefined, taking as never));
     await pass(100);
     assert.deepEqual([stuck.destroyed, taking.destroyed, hub.streams()], [true, false, 1]);
     hub.close();
@@ -115,7 +116,7 @@ describe("the streams of one server", () => {
     const { statuses, pay } = counted();
     const hub = openEventHub(statuses, { ...limits, heartbeatMs: 10_000 });
     const slow = new PassThrough({ highWaterMark: 1 });
-    hub.open(subject("a"), "client", undefined, slow as never);
+    hub.open(subject("a"), from, undefined, slow as never);
     await pass(20);
     for (let i = 0; i < 3; i++) {
       pay();
@@ -129,6 +130,29 @@ describe("the streams of one server", () => {
     await pass(50);
     const balances = [...text.matchAll(/"balance":"(\d)"/g)].map((match) => match[1]);
     assert.deepEqual(balances, ["0", "1", "2", "3"]);
+    hub.close();
+  });
+
+  test("of one network fill neither an address nor the server, and leave places", async () => {
+    const { statuses } = counted();
+    const bounds = { streamsMax: 16, streamsPerAddressMax: 8, streamsPerClientMax: 2 };
+    const hub = openEventHub(statuses, { ...limits, ...bounds });
+    const openAll = (digit: string, network: string) => {
+      const closes: (() => void)[] = [];
+      for (let client = 0; client < 100; client++) {
+        const from = { client: `${network} ${client}`, network };
+        if (!hub.hasRoom(subject(digit).address, from)) continue;
+        closes.push(hub.open(subject(digit), from, undefined, new PassThrough() as never));
+      }
+      return closes;
+    };
+    const [first, second] = [openAll("a", "flood"), openAll("b", "flood")];
+    assert.deepEqual([first.length, second.length], [6, 6]);
+    assert.equal(openAll("c", "flood").length, 0);
+    assert.equal(openAll("a", "another").length, 2, "up to the address's eight");
+    for (const close of first) close();
+    assert.equal(openAll("c", "flood").length, 6);
+    await pass(10);
     hub.close();
   });
 });

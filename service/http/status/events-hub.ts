@@ -42,6 +42,12 @@ type Followed = {
   isClosed: boolean;
 };
 
+/** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
+type From = { readonly client: string; readonly network: string };
+
+/** The most that one network has of what all share. */
+const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
+
 /** Four seconds of a chain with a block every quarter of a second. */
 const blocksBetweenMax = 16;
 /** A stream whose reader took nothing for so many heartbeats is closed. */
@@ -53,7 +59,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     ...limits,
   };
   const { pollMs, heartbeatMs, lingerMs } = paces;
-  const clients = countClients();
+  const counts = countStreams();
   const all: Followed = { statuses, watches: new Map(), chains: new Map(), isClosed: false };
   const { watches, chains } = all;
   let streams = 0;
@@ -86,19 +92,22 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
 
   return {
     streams: () => streams,
-    /** @param client whose share of the streams is bounded too */
-    hasRoom: (address: Hex, client: string) =>
+    /** @param from whose shares of the streams are bounded too */
+    hasRoom: (address: Hex, { client, network }: From) =>
       streams < streamsMax &&
       (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax &&
-      clients.held(client) < streamsPerClientMax,
+      counts.held(client) < streamsPerClientMax &&
+      counts.held(`of ${network}`) < shareOf(streamsMax) &&
+      counts.held(`${address} ${network}`) < shareOf(streamsPerAddressMax),
     /** Sends to `response` until it closes. Call the answer then. */
     open(
       subject: StatusSubject,
-      client: string,
+      { client, network }: From,
       lastId: string | undefined,
       response: Out,
     ): () => void {
-      clients.add(client, 1);
+      const places = [client, `of ${network}`, `${subject.address} ${network}`];
+      for (const place of places) counts.add(place, 1);
       const watch = watchOf(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
       watch.streams.add(stream);
@@ -107,7 +116,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
       deliver(watch, stream);
       if (watch.failure) response.write(watch.failure);
       return () => {
-        if (leave(watch, stream)) clients.add(client, -1);
+        if (leave(watch, stream)) for (const place of places) counts.add(place, -1);
       };
     },
     /** Ends every stream; clients come back by themselves, to another server. */
@@ -138,15 +147,15 @@ async function follow(all: Followed, chainId: number, pollMs: number) {
   chains.delete(chainId);
 }
 
-/** Counts the streams of each client. */
-function countClients() {
+/** Counts the streams of each client, each network, and each network at an address. */
+function countStreams() {
   const counts = new Map<string, number>();
   return {
-    held: (client: string) => counts.get(client) ?? 0,
-    add(client: string, change: 1 | -1) {
-      const held = (counts.get(client) ?? 0) + change;
-      if (held > 0) counts.set(client, held);
-      else counts.delete(client);
+    held: (whose: string) => counts.get(whose) ?? 0,
+    add(whose: string, change: 1 | -1) {
+      const held = (counts.get(whose) ?? 0) + change;
+      if (held > 0) counts.set(whose, held);
+      else counts.delete(whose);
     },
   };
 }

@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from "node:http";
 import { Gauge } from "prom-client";
-import { networkOf } from "../../accounts/attempts.ts";
+import { networkOf, wideNetworkOf } from "../../accounts/attempts.ts";
 import { Refusal } from "../errors.ts";
 import { within } from "../limits.ts";
 import { addressOf } from "../lookup/lookup.ts";
@@ -31,7 +31,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
   return {
     async handler(request, reply) {
       const subject = await statuses.readSubject(addressOf(request));
-      const client = networkOf(request.ip);
+      const from = { client: networkOf(request.ip), network: wideNetworkOf(request.ip) };
       reply.header("content-type", "text/event-stream; charset=utf-8");
       reply.header("cache-control", "no-store");
       // Else a drain would wait for the connection to time out, long after the stream has ended.
@@ -39,7 +39,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       // Proxies that buffer would hold back what happens now.
       reply.header("x-accel-buffering", "no");
       if (request.method === "HEAD") return reply.send();
-      if (draining.aborted || !hub.hasRoom(subject.address, client)) {
+      if (draining.aborted || !hub.hasRoom(subject.address, from)) {
         throw new Refusal("service_unavailable", "this server has no room for another stream", {
           headers: { "retry-after": "5" },
         });
@@ -52,7 +52,7 @@ export function events(parts: Parts, statuses: Statuses): Route {
       response.write(`retry: ${reconnectMs}\n\n`);
       response.on("error", (err) => log.debug({ err }, "an event stream broke"));
       const place = typeof lastId === "string" ? lastId : undefined;
-      const close = hub.open(subject, client, place, response);
+      const close = hub.open(subject, from, place, response);
       response.once("close", close);
     },
   };
