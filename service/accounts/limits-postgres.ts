@@ -6,8 +6,8 @@ import { within } from "../flow/within.ts";
 import type { Store } from "../store/store.ts";
 import { type Limiter, type LimitVerdict, type Policy, toVerdict } from "./limits.ts";
 
-type Asked = { key: string; policy: Policy };
-type Row = { key: string; whole_at: string; at: string; admitted: number };
+type LimitedRequest = { key: string; policy: Policy };
+type LimitRow = { key: string; whole_at: string; at: string; admitted: number };
 
 type LimiterStore = Pick<Store, "db" | "prepared">;
 
@@ -23,7 +23,7 @@ const sweepIntervalMs = 600_000;
  */
 export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): Limiter {
   let sweptAtMs = performance.now();
-  const judge = async (asked: Asked[]): Promise<LimitVerdict[]> => {
+  const judge = async (asked: LimitedRequest[]): Promise<LimitVerdict[]> => {
     const rows = await within(
       answerTimeoutMs,
       spend(store, countByKey(asked), nowMicros?.()),
@@ -39,8 +39,8 @@ export function postgresLimiter(store: LimiterStore, nowMicros?: () => number): 
   return { take: (key, policy) => spendTogether({ key, policy }) };
 }
 
-function countByKey(asked: Asked[]): (Asked & { count: number })[] {
-  const counts = new Map<string, Asked & { count: number }>();
+function countByKey(asked: LimitedRequest[]): (LimitedRequest & { count: number })[] {
+  const counts = new Map<string, LimitedRequest & { count: number }>();
   for (const { key, policy } of asked) {
     const entry = counts.get(key);
     if (entry) entry.count++;
@@ -56,16 +56,16 @@ function countByKey(asked: Asked[]): (Asked & { count: number })[] {
  */
 async function spend(
   { prepared }: LimiterStore,
-  asked: (Asked & { count: number })[],
+  asked: (LimitedRequest & { count: number })[],
   nowMicros: number | undefined,
-): Promise<Map<string, Row>> {
+): Promise<Map<string, LimitRow>> {
   const keys = asked.map(({ key }) => key);
   const counts = asked.map(({ count, policy }) => Math.min(count, policy.burst));
   const intervals = asked.map(({ policy }) => policy.intervalMs * 1000);
   const bursts = asked.map(({ policy }) => policy.burst);
   const values = [nowMicros ?? null, keys, counts, intervals, bursts];
   const rows = await prepared!({ name: "spend-limits", text: spendLimits, values });
-  return new Map((rows as Row[]).map((row) => [row.key, row]));
+  return new Map((rows as LimitRow[]).map((row) => [row.key, row]));
 }
 
 /** Planning takes longer than running it: 2.7 ms unprepared and 0.75 prepared, for one key. */
@@ -90,7 +90,7 @@ const spendLimits = `
   returning key, whole_at, at, admitted`;
 
 /** The first of a key's requests are those admitted. */
-function verdicts(asked: Asked[], rows: Map<string, Row>): LimitVerdict[] {
+function verdicts(asked: LimitedRequest[], rows: Map<string, LimitRow>): LimitVerdict[] {
   const seen = new Map<string, number>();
   return asked.map(({ key, policy }) => {
     const row = rows.get(key);

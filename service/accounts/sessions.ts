@@ -18,7 +18,13 @@ export type Session = {
 const sessionsMax = 100;
 
 type Time = string | number | Date;
-type Row = { id: string; created: Time; renewed: Time; expires: Time; userAgent: string | null };
+type SessionRow = {
+  id: string;
+  created: Time;
+  renewed: Time;
+  expires: Time;
+  userAgent: string | null;
+};
 
 /** The open sessions, newest first; at most 100. */
 export async function listSessions(
@@ -26,7 +32,7 @@ export async function listSessions(
   accountId: string,
   nowMs: number,
 ): Promise<Session[]> {
-  const { rows } = await sql<Row>`
+  const { rows } = await sql<SessionRow>`
     select "id", "createdAt" as created, "updatedAt" as renewed, "expiresAt" as expires,
       "userAgent" as "userAgent"
     from auth_sessions where "userId" = ${accountId}

@@ -22,8 +22,8 @@ import { openChainRpc } from "./rpc/chain-rpc.ts";
 
 const keyVariable = "BRING_KEY";
 
-type Periphery = Record<keyof typeof periphery, Found>;
-type Found = { address: string; was: "there" | "brought" };
+type Periphery = Record<keyof typeof periphery, Deployment>;
+type Deployment = { address: string; was: "there" | "brought" };
 
 /**
  * Deploys what is missing and pays with the key, which is read only then. Repeating it changes
@@ -34,7 +34,7 @@ type Found = { address: string; was: "there" | "brought" };
 export async function bring(
   rpcUrl: string,
   readKey: () => Hex,
-): Promise<{ chainId: number; deployer: Found; factory: Found; periphery: Periphery }> {
+): Promise<{ chainId: number; deployer: Deployment; factory: Deployment; periphery: Periphery }> {
   if (!/^https?:\/\/./.test(rpcUrl)) throw new Error("--rpc is no http or https URL");
   const transport = http(rpcUrl);
   const reader = createClient({ transport });
@@ -84,7 +84,7 @@ export async function bring(
   }
 }
 
-const found = (address: string, wasThere: boolean): Found => ({
+const found = (address: string, wasThere: boolean): Deployment => ({
   address,
   was: wasThere ? "there" : "brought",
 });

@@ -83,7 +83,7 @@ function tablesOf(source: Database.Database): string[] {
   return ordered;
 }
 
-type Row = Record<string, unknown>;
+type CopiedRow = Record<string, unknown>;
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever tables there are
 async function copyTable(source: Database.Database, db: Kysely<any>, table: string) {
@@ -97,14 +97,14 @@ async function copyTable(source: Database.Database, db: Kysely<any>, table: stri
   if (held.length > 0) throw new Error(`the PostgreSQL is not empty: ${table} holds rows`);
 
   let count = 0;
-  let rows: Row[] = [];
+  let rows: CopiedRow[] = [];
   const insert = async () => {
     if (rows.length > 0) await db.insertInto(table).values(rows).execute();
     count += rows.length;
     rows = [];
   };
   const size = Math.min(batchSize, Math.floor(parametersMax / Math.max(columns.length, 1)));
-  for (const row of source.prepare<[], Row>(`select * from "${table}"`).iterate()) {
+  for (const row of source.prepare<[], CopiedRow>(`select * from "${table}"`).iterate()) {
     for (const name of isTrue) if (row[name] !== null) row[name] = Boolean(Number(row[name]));
     rows.push(row);
     if (rows.length === size) await insert();

@@ -67,7 +67,7 @@ async function openView(state: NetworkState): Promise<View> {
 }
 
 /** Finds an endpoint's head; undefined where it failed, or is of another chain. */
-async function findWhere(state: NetworkState, known: Known): Promise<Found | undefined> {
+async function findWhere(state: NetworkState, known: Known): Promise<Reached | undefined> {
   const { chainId, clock, report } = state;
   const isChecked = known.chainCheckIn-- > 0;
   const calls = [blockCall("latest")];
@@ -94,18 +94,18 @@ async function findWhere(state: NetworkState, known: Known): Promise<Found | und
   }
 }
 
-type Found = { known: Known; head: Block; sinceMs: number };
+type Reached = { known: Known; head: Block; sinceMs: number };
 
 /**
  * The newest block that `quorum` of those that are alive show alike, each field of it: those beyond
  * it are asked for it by its number. Where no block has so many, the newest that so many have
  * reached.
  */
-async function believed(state: NetworkState, found: Found[], quorum: number): Promise<Block> {
+async function believed(state: NetworkState, found: Reached[], quorum: number): Promise<Block> {
   const byHeight = found.toSorted((a, b) => b.head.number - a.head.number);
   const highest = byHeight[0]!;
   const nowMs = state.clock();
-  const isFrozen = ({ head, sinceMs }: Found) =>
+  const isFrozen = ({ head, sinceMs }: Reached) =>
     head.number < highest.head.number && nowMs - sinceMs > frozenMs;
   const alive = byHeight.filter((each) => !isFrozen(each));
   const reached = alive[Math.min(quorum, alive.length) - 1]!.head;
@@ -133,7 +133,7 @@ const wei = ({ baseFee, gasLimit }: Block) => ({
 
 async function blockOfEach(
   state: NetworkState,
-  { known, head }: Found,
+  { known, head }: Reached,
   number: number,
 ): Promise<Block | undefined> {
   if (head.number === number) return head;
@@ -152,9 +152,9 @@ async function blockOfEach(
  * Whom to ask about `head`: those that showed it, those beyond it, and last those that may not have
  * it yet; and after all of them those whose score is bad, the worst last.
  */
-function orderFor(state: NetworkState, found: readonly Found[], head: Block): Known[] {
+function orderFor(state: NetworkState, found: readonly Reached[], head: Block): Known[] {
   const nowMs = state.clock();
-  const rank = (each: Found) => {
+  const rank = (each: Reached) => {
     const score = Math.floor(scoreOf(each.known, nowMs));
     if (score > 0) return 2 + score;
     if (each.head.hash === head.hash) return 0;
@@ -164,7 +164,7 @@ function orderFor(state: NetworkState, found: readonly Found[], head: Block): Kn
 }
 
 /** Two endpoints at one height with two hashes: a reorg in passing, or one of them lies. */
-function reportForks(found: Found[], report: (event: NetworkEvent) => void) {
+function reportForks(found: Reached[], report: (event: NetworkEvent) => void) {
   const byNumber = new Map<number, Hex>();
   for (const { known, head } of found) {
     const other = byNumber.get(head.number);

@@ -8,7 +8,7 @@ import type { Token } from "../chains.ts";
 import { type Pair, pairsMax } from "./meter.ts";
 
 /** `isGuess`: whether there is such a token at all is not known, so its silence says nothing. */
-export type Asked = Pair & { isGuess: boolean };
+export type AskedPair = Pair & { isGuess: boolean };
 
 /**
  * @param moved pairs that the run's own logs name
@@ -18,13 +18,13 @@ export function pairsToAsk(
   { address, intent }: StatusSubject,
   listed: readonly Token[],
   moved: readonly Pair[],
-): { pairs: Asked[]; leftOut: number } {
+): { pairs: AskedPair[]; leftOut: number } {
   const targets = intent.calls.map(({ target }) => target);
   const parties = [address, intent.recovery, ...targets];
   const named = namedIn(intent);
   const tokens = [intent.token, ...listed.map((token) => token.address)];
   const isKnown = ({ token }: Pair) => token === zeroAddress || tokens.includes(token);
-  const wanted: Asked[] = [
+  const wanted: AskedPair[] = [
     ...both(parties, intent.token),
     ...moved.filter(isKnown),
     ...both(named, intent.token),
@@ -35,7 +35,7 @@ export function pairsToAsk(
   const guesses = targets
     .filter((target) => !tokens.includes(target))
     .map((token) => ({ account: address, token, isGuess: true }));
-  const unique = new Map<string, Asked>();
+  const unique = new Map<string, AskedPair>();
   for (const pair of [...wanted, ...guesses]) {
     const key = `${pair.account}${pair.token}`;
     // Minted tokens come from the zero address and burnt ones go there, and it holds neither.

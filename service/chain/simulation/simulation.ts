@@ -15,7 +15,7 @@ import type { ChainAccess } from "../status/logs.ts";
 import { probeHoldings } from "../status/probe.ts";
 import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
-import { type Asked, pairsToAsk, rolesOf } from "./pairs.ts";
+import { type AskedPair, pairsToAsk, rolesOf } from "./pairs.ts";
 import { failureOf } from "./revert.ts";
 
 /** A chain to simulate on, and the tokens whose symbols are known there. */
@@ -70,7 +70,7 @@ const overReasons: Partial<Record<Simulation["state"], string>> = {
   recovered: "the address expired, and its money was returned",
 };
 
-type Run = { pairs: Asked[]; leftOut: number; measured: Measured; gasUsed: number | null };
+type Run = { pairs: AskedPair[]; leftOut: number; measured: Measured; gasUsed: number | null };
 
 /** Undefined where the node answers that it cannot: out of gas, too long, or no such call. */
 async function measure(

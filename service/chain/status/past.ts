@@ -9,11 +9,11 @@ import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainView } from "./view.ts";
 
 /** The events of one vault, up to and including the block `upTo`. */
-type Known = { logs: VaultEvent[]; upTo: BlockReference };
+type KnownPast = { logs: VaultEvent[]; upTo: BlockReference };
 
 /** One chain's reads keep this for the next. It is bounded, and may be lost at any moment. */
 export type PastCache = {
-  known: LRUCache<Hex, Known>;
+  known: LRUCache<Hex, KnownPast>;
   /** Whether a token is the native coin, as far as it was asked. As many as the chain lists. */
   nativeTokens: Map<Hex, boolean>;
   /** Blocks to ask for at once, since the node refused more. */
@@ -61,9 +61,9 @@ export async function readPast(
   return logs;
 }
 
-type Walk = { from: number; logs: VaultEvent[] };
+type PastWalk = { from: number; logs: VaultEvent[] };
 
-async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, logs }: Walk) {
+async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, logs }: PastWalk) {
   const to = view.block.number;
   let next = from;
   for (let span = 0; span < spansMax && next <= to; span++) {

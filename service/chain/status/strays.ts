@@ -49,10 +49,10 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
   };
 
   /** Those of one block share the calls. */
-  const ask = together<Asked, Holdings>(
+  const ask = together<StraysQuestion, Holdings>(
     async (asked) => {
       const groups = Map.groupBy(asked, ({ block }) => block.hash);
-      const found = new Map<Asked, Holdings | Error>();
+      const found = new Map<StraysQuestion, Holdings | Error>();
       await Promise.all(
         [...groups.values()].map(async (group) => {
           const holders = group.flatMap((each) => each.holders);
@@ -84,4 +84,7 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
 
 type ListedChain = Pick<ChainAccess, "chainId" | "rpc"> & { tokens: readonly { address: Hex }[] };
 type Holdings = Awaited<ReturnType<typeof probeHoldings>>;
-type Asked = { block: AddressStatus["block"]; holders: Parameters<typeof probeHoldings>[2] };
+type StraysQuestion = {
+  block: AddressStatus["block"];
+  holders: Parameters<typeof probeHoldings>[2];
+};

@@ -86,9 +86,9 @@ export function mountAccount(
   });
 }
 
-type Row = { created_at: number; rotated_at: number | null; last_used_at: number | null };
+type CredentialRow = { created_at: number; rotated_at: number | null; last_used_at: number | null };
 
-const times = (row: Row) => ({
+const times = (row: CredentialRow) => ({
   createdAt: toIso(row.created_at),
   rotatedAt: toIsoOrNull(row.rotated_at),
   lastUsedAt: toIsoOrNull(row.last_used_at),

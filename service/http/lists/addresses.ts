@@ -37,13 +37,15 @@ export const listInput = z.strictObject({
   settledUntil: timeInput.optional(),
 });
 
-type Asked = z.output<typeof listInput> & { addresses?: { from: Buffer; to: Buffer } | undefined };
+type PageQuery = z.output<typeof listInput> & {
+  addresses?: { from: Buffer; to: Buffer } | undefined;
+};
 
 /** One page of the addresses of `accountId`; the search ends when the request's client has left. */
 export async function findPage(
   { store, now }: Pick<Parts, "store" | "now">,
   accountId: string,
-  asked: Asked,
+  asked: PageQuery,
   request: FastifyRequest,
 ) {
   const isGone = () => request.raw.socket.destroyed;

@@ -8,12 +8,17 @@ import { refuseTooMany, whenAnswered } from "./budget.ts";
 import { followLatency } from "./follow-latency.ts";
 
 /** One admitted create. `isOver`: it was answered or cut off, though its handler may still run. */
-type Place = { raw: IncomingMessage; isWorking: boolean; isOver: boolean; sinceMs: number };
+type AdmittedCreate = {
+  raw: IncomingMessage;
+  isWorking: boolean;
+  isOver: boolean;
+  sinceMs: number;
+};
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Set when it is admitted. */
-    place?: Place;
+    place?: AdmittedCreate;
   }
 }
 
@@ -39,11 +44,11 @@ export function admitCreates({ limits, metrics }: Pick<Parts, "limits" | "metric
 export function openAdmission(most: number, onShed: () => void) {
   const limit = followLatency(most);
   /** The requests whose bodies are on their way, oldest first. */
-  const waiting = new Set<Place>();
+  const waiting = new Set<AdmittedCreate>();
   let underWay = 0;
   let working = 0;
 
-  const leave = (place: Place, statusCode: number) => {
+  const leave = (place: AdmittedCreate, statusCode: number) => {
     underWay--;
     place.isOver = true;
     waiting.delete(place);
@@ -54,13 +59,13 @@ export function openAdmission(most: number, onShed: () => void) {
   };
 
   /** The oldest request whose body is late, which may be cut off for a new one. */
-  const slowest = (): Place | undefined => {
+  const slowest = (): AdmittedCreate | undefined => {
     const [oldest] = waiting;
     const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
     return isSlow ? oldest : undefined;
   };
 
-  const cut = (slow: Place) => {
+  const cut = (slow: AdmittedCreate) => {
     waiting.delete(slow);
     slow.raw.socket.destroy();
   };

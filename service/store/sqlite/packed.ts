@@ -8,9 +8,9 @@ export type Packed = {
   bytes: ArrayBuffer;
 };
 
-type Row = { address: Uint8Array; terms: Uint8Array };
+type PackedRow = { address: Uint8Array; terms: Uint8Array };
 
-export function pack(rows: readonly Row[]): Packed {
+export function pack(rows: readonly PackedRow[]): Packed {
   const lengths = Uint32Array.from(rows, ({ terms }) => terms.length);
   const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + 20 + length, 0));
   let at = 0;
