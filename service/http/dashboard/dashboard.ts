@@ -70,7 +70,11 @@ export function mountDashboard(
     { prefix: "/dashboard/api" },
   );
 
-  const pages = { publicUrl: parts.publicUrl, reach: reachOf(parts) };
+  const pages = {
+    ...{ publicUrl: parts.publicUrl, reach: reachOf(parts) },
+    pagesInFlightMax: parts.limits.lookupsInFlightMax,
+    onShed: () => parts.metrics.shed.inc({ route: "page" }),
+  };
   app.register(async (scope) => mountPages(scope, pages, openPreviews(parts, statuses)));
 }
 

@@ -84,6 +84,26 @@ describe("the pages", () => {
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
   });
 
+  test("503 to pages of addresses beyond the bound, and the next is answered", async () => {
+    let open = () => {};
+    const preview = new Promise<undefined>((resolve) => {
+      open = () => resolve(undefined);
+    });
+    const few = Fastify();
+    let shed = 0;
+    const bound = { pagesInFlightMax: 1, onShed: () => void shed++ };
+    mountPages(few, { publicUrl, ...bound }, () => preview, directory);
+    await few.ready();
+    const first = few.inject({ url: "/a/0x1" });
+    await new Promise(setImmediate);
+    assert.equal((await few.inject({ url: "/a/0x2" })).statusCode, 503);
+    assert.equal(shed, 1);
+    open();
+    assert.equal((await first).statusCode, 200);
+    assert.equal((await few.inject({ url: "/a/0x2" })).statusCode, 200);
+    await few.close();
+  });
+
   test("every page and file has the strict policy", async () => {
     for (const url of ["/", "/a/0x1", "/mark.svg", "/assets/main-BX3k_9aQ.js"]) {
       const { headers } = await app.inject({ url });
