@@ -99,6 +99,31 @@ describe("the account", () => {
     await elsewhere.close();
   });
 
+  test("all other sessions are ended by one press", async () => {
+    const others = await Promise.all([1, 2].map(() => browser.newContext()));
+    for (const context of others) {
+      const other = await context.newPage();
+      await other.goto(`${site}/account`);
+      await other.getByLabel("Email").fill(email);
+      await other.getByLabel("Password", { exact: true }).fill(newPassword);
+      await other.getByRole("button", { name: "Sign in" }).click();
+      await other.getByRole("heading", { name: "Account" }).waitFor();
+    }
+    await page.goto(`${site}/account`);
+    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+    await page
+      .getByRole("button", { name: /^End the session/ })
+      .first()
+      .waitFor({ state: "detached" });
+    for (const context of others) {
+      const [other] = context.pages();
+      await other!.reload();
+      await other!.getByRole("heading", { name: "Sign in" }).waitFor();
+      await context.close();
+    }
+    await page.getByText("this one").waitFor();
+  });
+
   test("gas that was spent for it is shown by day and chain", async () => {
     await page.getByText("Nothing so far. What runs by itself").waitFor();
     await page.route("**/dashboard/api/account", async (route) => {

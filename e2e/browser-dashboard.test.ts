@@ -8,7 +8,13 @@ import { promisify } from "node:util";
 import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
-import { launchBrowser, listenForFaults, openPage, serveBlankPage } from "./browser.ts";
+import {
+  assertSound,
+  launchBrowser,
+  listenForFaults,
+  openPage,
+  serveBlankPage,
+} from "./browser.ts";
 import { mint } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 
@@ -292,6 +298,21 @@ describe("lists", () => {
       await page.getByLabel("Address or reference").inputValue(),
       createdAddress.slice(0, 12),
     );
+  });
+
+  test("a reference of 128 characters does not widen the page", async () => {
+    const reference = "r".repeat(128);
+    const made = await fetch(`${service.baseUrl}/address/create?reference=${reference}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(intent),
+    });
+    assert.equal(made.status, 200);
+    await page.setViewportSize({ width: 924, height: 800 });
+    await page.goto(`${site}/addresses`);
+    await page.getByRole("row").getByText(reference).first().waitFor();
+    await assertSound(page, "a long reference");
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   test("addresses are found by reference, state and day, and are a file", async () => {

@@ -20,7 +20,8 @@ import {
   passwordCharactersMin,
   SignInError,
   type SignInErrorCode,
-} from "./sign-in-errors.ts";
+} from "./sign-in/errors.ts";
+import { refuseGuessable } from "./sign-in/password.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
 type Cookies = { cookie?: string | undefined };
@@ -97,6 +98,7 @@ function doors(
       if (!isEmail(email)) throw new SignInError("invalid_email");
       // The first stranger to type its email must not claim an operator's account.
       if (await findAccount(db, { email })) throw new SignInError("user_already_exists");
+      await refuseGuessable(password, email);
       const body = { name: email, email: normalizeEmail(email), password };
       const { headers, response } = await translate(
         auth.api.signUpEmail({ body, headers: agentHeaders(actor), returnHeaders: true }),
@@ -157,6 +159,7 @@ function passwords({
 }: Context): Pick<SignIn, "changePassword" | "resetPassword" | "makeResetToken"> {
   return {
     async changePassword({ cookie }, change, actor) {
+      await refuseGuessable(change.newPassword, "");
       const { headers, response } = await translate(
         auth.api.changePassword({
           body: { ...change, revokeOtherSessions: true },
@@ -170,6 +173,7 @@ function passwords({
 
     async resetPassword({ token, newPassword }, actor) {
       const { internalAdapter } = await auth.$context;
+      await refuseGuessable(newPassword, "");
       const held = await internalAdapter.findVerificationValue(resetIdentifier(token));
       await translate(auth.api.resetPassword({ body: { token, newPassword } }));
       if (held) await appendAudit(db, held.value, "password_reset", actor);

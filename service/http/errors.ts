@@ -2,7 +2,7 @@
 // spec/service.md §7.
 
 import { InvalidError, type Issue } from "executable-address";
-import { SignInError, signInStatuses } from "../accounts/sign-in-errors.ts";
+import { SignInError, signInStatuses } from "../accounts/sign-in/errors.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {

@@ -3,7 +3,7 @@
 
 import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
-import { SignInError } from "../../accounts/sign-in-errors.ts";
+import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";

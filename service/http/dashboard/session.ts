@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
 import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
-import { SignInError } from "../../accounts/sign-in-errors.ts";
+import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";

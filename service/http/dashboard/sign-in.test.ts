@@ -58,6 +58,9 @@ for (const [name, database] of Object.entries(databases)) {
       const signUp = (login: object) =>
         browser.post("/auth/sign-up/email", { email: newEmail(), password, ...login });
       await refuses(await signUp({ password: "short" }), 400, "password_too_short");
+      for (const guessable of ["passwordpassword", "123456789012", "qwertyuiop12"]) {
+        await refuses(await signUp({ password: guessable }), 400, "password_guessable");
+      }
       await refuses(await signUp({ password: "x".repeat(129) }), 400, "password_too_long");
       for (const email of ["nobody", "", "a@b", "a b@example.com", "a@example.com\nb"]) {
         await refuses(await signUp({ email }), 400, "invalid_email");
@@ -263,6 +266,9 @@ for (const [name, database] of Object.entries(databases)) {
       const right = { currentPassword: password, newPassword, revokeOtherSessions: true };
       const short = { ...right, newPassword: "short" };
       await refuses(await here.post("/auth/change-password", short), 400, "password_too_short");
+      const guessable = { ...short, newPassword: "passwordpassword" };
+      const change = await here.post("/auth/change-password", guessable);
+      await refuses(change, 400, "password_guessable");
       assert.equal((await here.post("/auth/change-password", right)).statusCode, 200);
       assert.equal((await here.get("/dashboard/api/account")).statusCode, 200);
       assert.equal((await there.get("/dashboard/api/account")).statusCode, 401);
@@ -284,6 +290,8 @@ for (const [name, database] of Object.entries(databases)) {
       const newPassword = "set by a link, this one";
       await refuses(await reset({ token: `${token}x`, newPassword }), 400, "invalid_token");
       await refuses(await reset({ token, newPassword: "short" }), 400, "password_too_short");
+      const guessable = { token, newPassword: "passwordpassword" };
+      await refuses(await reset(guessable), 400, "password_guessable");
       assert.equal((await reset({ token, newPassword })).statusCode, 200);
       await refuses(await reset({ token, newPassword }), 400, "invalid_token");
       assert.equal((await browser.signIn(email, newPassword)).statusCode, 200);
@@ -301,7 +309,7 @@ for (const [name, database] of Object.entries(databases)) {
       const asked = [1, 2, 3, 4].map((i) =>
         openBrowser(service).post("/auth/reset-password", {
           token,
-          newPassword: `${i}`.repeat(12),
+          newPassword: `set by the link ${i}`,
         }),
       );
       const statuses = (await Promise.all(asked)).map((answer) => answer.statusCode).sort();

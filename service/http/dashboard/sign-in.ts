@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
-import { SignInError } from "../../accounts/sign-in-errors.ts";
+import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { parseInput } from "../input/schema.ts";
 import { overLimit } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";

@@ -365,7 +365,7 @@ describe("answers are as described, no header and no field besides", () => {
 
 test("every error code of the API is in the document, with the status the table gives it", () => {
   const dashboardOnly = new Set(
-    `conflict invalid_email invalid_password password_too_short password_too_long
+    `conflict invalid_email invalid_password password_too_short password_too_long password_guessable
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
   );
   const unowned = {

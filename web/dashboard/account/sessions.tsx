@@ -28,11 +28,13 @@ export function Sessions() {
     queryFn: () => request<{ items: Session[] }>("GET", path),
   });
   const ending = useMutation({
-    mutationFn: (id: string) => request<{ id: string }>("DELETE", path, { id }),
-    onSuccess: () => toast("Session ended"),
+    mutationFn: (ids: string[]) =>
+      Promise.all(ids.map((id) => request<{ id: string }>("DELETE", path, { id }))),
+    onSuccess: ({ length }) => toast(length === 1 ? "Session ended" : `${length} sessions ended`),
     onError: (error) => toast(sayProblem(error)),
     onSettled: () => client.invalidateQueries({ queryKey }),
   });
+  const others = (found.data?.items ?? []).filter(({ isThis }) => !isThis).map(({ id }) => id);
   return (
     <section aria-labelledby="sessions" className="card">
       <div className="border-b border-line p-5">
@@ -41,6 +43,16 @@ export function Sessions() {
           Where this account is signed in. One you do not know is somebody else: end it, then change
           the password.
         </p>
+        {others.length > 1 && (
+          <Button
+            small
+            className="mt-3"
+            busy={ending.isPending}
+            onClick={() => ending.mutate(others)}
+          >
+            Sign out everywhere else
+          </Button>
+        )}
       </div>
       <QueryState query={found} lines={3} />
       {found.data && (
@@ -75,8 +87,8 @@ export function Sessions() {
                     look="bare"
                     small
                     aria-label={`End the session of ${sayBrowser(userAgent)}`}
-                    busy={ending.isPending && ending.variables === id}
-                    onClick={() => ending.mutate(id)}
+                    busy={ending.isPending && ending.variables.includes(id)}
+                    onClick={() => ending.mutate([id])}
                   >
                     End
                   </Button>

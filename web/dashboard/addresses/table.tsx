@@ -39,7 +39,9 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
                   <CopyButton look="bare" text={address} what="address" />
                 </span>
                 {reference && (
-                  <bdi className="w-full truncate text-sm text-soft max-sm:hidden">{reference}</bdi>
+                  <bdi className="w-full max-w-56 truncate text-sm text-soft max-sm:hidden">
+                    {reference}
+                  </bdi>
                 )}
               </span>
             ),

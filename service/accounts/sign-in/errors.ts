@@ -11,6 +11,10 @@ const refusals = {
   invalid_password: [400, "this is not your present password"],
   password_too_short: [400, `a password has at least ${passwordCharactersMin} characters`],
   password_too_long: [400, `a password has at most ${passwordCharactersMax} characters`],
+  password_guessable: [
+    400,
+    "others try this password early: take words that are not found together",
+  ],
   user_already_exists: [409, "there is an account with this email already: sign in instead"],
   invalid_token: [400, "this link was used already or is too old: ask the operator for a new one"],
   signup_closed: [403, "this server takes no new accounts: ask its operator for one"],
