@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { factoryAddress, makeRecord } from "../index.ts";
-import { chainListOf, checkOf, credentials, simulationOf, statusOf } from "../test/answers.ts";
+import {
+  chainListOf,
+  checkOf,
+  credentials,
+  eventPageOf,
+  simulationOf,
+  statusOf,
+} from "../test/answers.ts";
 import { sample, shop } from "../test/samples.ts";
 import { type Served, serve } from "../test/serve.ts";
 import {
@@ -260,6 +267,21 @@ describe("lists and references", () => {
     assert.deepEqual(Object.fromEntries(asked), { ...query, limit: "5" });
     assert.equal(seen[1]?.url, "/v1/events?cursor=7");
     assert.ok(seen.every(({ headers }) => headers.authorization === `Bearer ${apiKey}`));
+  });
+
+  test("events of some types, and one: undefined where there is none, no other", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    once({ body: { items: [], next: "7", hasMore: false } });
+    await client.events({ types: ["address.executed", "address.surplus"] });
+    assert.equal(seen[0]?.url, "/v1/events?types=address.executed%2Caddress.surplus");
+    const [event] = eventPageOf(record.address).items;
+    once({ body: event });
+    assert.deepEqual(await client.event("e1"), event);
+    assert.equal(seen[1]?.url, "/v1/events/e1");
+    once({ body: event });
+    await assert.rejects(client.event("e2"), UnprovenError);
+    once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
+    assert.equal(await client.event("e3"), undefined);
   });
 
   test("create sends its reference beside the intent, not in it", async () => {

@@ -25,9 +25,11 @@ import {
   type EventQuery,
   type ListedAddress,
   proveAddressPage,
+  proveEventOf,
   proveEventPage,
   proveListed,
   queryOf,
+  type ServiceEvent,
 } from "./lists.ts";
 import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
 import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
@@ -123,6 +125,8 @@ export type Client = {
   mine(address: Hex, options?: CallOptions): Promise<ListedAddress | undefined>;
   /** A page of the account's events, oldest first, of the last 30 days. Takes an API key. */
   events(query?: EventQuery, options?: CallOptions): Promise<EventPage>;
+  /** One event of the account's; undefined where none is kept under `id`. Takes an API key. */
+  event(id: string, options?: CallOptions): Promise<ServiceEvent | undefined>;
   /** What executing `address` would do now, as the service's node computes it: no proof. */
   simulation(address: Hex, options?: CallOptions): Promise<Simulation | undefined>;
   /**
@@ -163,12 +167,9 @@ export function createClient(options: ClientOptions): Client {
     headers?: Headers,
   ): Promise<T | undefined> {
     const asked = parse(address);
-    try {
-      return prove(await get(`/address/${asked}${path}`, options, headers), asked);
-    } catch (error) {
-      if (error instanceof ServiceError && isNothingThere(error)) return undefined;
-      throw error;
-    }
+    return orNothing(async () =>
+      prove(await get(`/address/${asked}${path}`, options, headers), asked),
+    );
   }
 
   /** What `prove` makes of the answer to an intent that is posted. */
@@ -218,13 +219,29 @@ export function createClient(options: ClientOptions): Client {
     mine: (address, options) => find(address, "/mine", options, proveListed, credential),
     addresses: async (query = {}, options) =>
       proveAddressPage(await get(`/addresses${queryOf(query)}`, options, credential)),
-    events: async (query = {}, options) =>
-      proveEventPage(await get(`/events${queryOf(query)}`, options, credential)),
+    events: async ({ types, ...query } = {}, options) => {
+      const path = `/events${queryOf({ ...query, types: types?.join(",") })}`;
+      return proveEventPage(await get(path, options, credential));
+    },
+    event: (id, options) =>
+      orNothing(async () => proveEventOf(await get(pathOf(id), options, credential), id)),
     async *watch(address, options = {}) {
       yield* watchStatus(transport, parse(address), options);
     },
     ...proving({ get, lookup, parse, transport, trust }),
   };
+}
+
+const pathOf = (eventId: string) => `/events/${encodeURIComponent(eventId)}`;
+
+/** Undefined where the service has nothing there. */
+async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ServiceError && isNothingThere(error)) return undefined;
+    throw error;
+  }
 }
 
 /** The salt is the service's, which knows the account's reference key. */

@@ -33,6 +33,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   simulation: { ask: (client) => client.simulation(address), honest: simulationOf(address) },
   addresses: { ask: (client) => client.addresses(), honest: addressPageOf(address) },
   events: { ask: (client) => client.events(), honest: eventPageOf(address) },
+  event: { ask: (client) => client.event("e1"), honest: eventPageOf(address).items[0]! },
   watch: {
     ask: (client) => client.watch(address, { pollMs: 1 }).next(),
     honest: statusOf(address, "executed"),

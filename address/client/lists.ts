@@ -62,10 +62,7 @@ export type ListedAddress = {
 /** `next` is null where no more fit; oldest first there is always one, to go on from later. */
 export type AddressPage = { items: ListedAddress[]; next: string | null };
 
-/** `cursor`: `next` of an earlier page. */
-export type EventQuery = { readonly cursor?: string; readonly limit?: number };
-
-const eventTypes = [
+export const eventTypes = [
   "address.funded",
   "address.executed",
   "address.expired",
@@ -73,12 +70,23 @@ const eventTypes = [
   "address.surplus",
   "address.reverted",
 ] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/**
+ * `cursor`: `next` of an earlier page. With `types` a page may have fewer items than `limit`, or
+ * none, while `hasMore`.
+ */
+export type EventQuery = {
+  readonly cursor?: string;
+  readonly limit?: number;
+  readonly types?: readonly EventType[];
+};
 
 /** What a webhook carries, byte for byte. */
 export type ServiceEvent = {
   /** Also `webhook-id`: deliveries may repeat, ids tell. */
   id: string;
-  type: (typeof eventTypes)[number];
+  type: EventType;
   version: number;
   /** When it was said, ISO 8601. */
   timestamp: string;
@@ -167,6 +175,13 @@ export const proveAddressPage = (answer: unknown): AddressPage =>
 /** @throws {UnprovenError} */
 export const proveEventPage = (answer: unknown): EventPage =>
   shaped(answer, eventPage, "page of events");
+
+/** @throws {UnprovenError} also of another event than `id` */
+export function proveEventOf(answer: unknown, id: string): ServiceEvent {
+  const event = shaped<ServiceEvent>(answer, serviceEvent, "event");
+  if (event.id === id) return event;
+  throw new UnprovenError("the answer is another event");
+}
 
 /** Reads an event of a type that this library knows. @throws {UnprovenError} */
 export const proveEventShape = (event: unknown): ServiceEvent => {

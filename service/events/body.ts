@@ -1,7 +1,7 @@
 // The body of an event: the same bytes in an account's list and in its webhooks.
 
 import type { AddressStatus, EventReference } from "executable-address/status";
-import type { EventType } from "./changes.ts";
+import type { EventType } from "executable-address/webhook";
 import type { CreatedBy } from "./references.ts";
 
 /** Bytes of a body, at most. */

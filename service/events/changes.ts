@@ -1,18 +1,8 @@
 // Compares two statuses of an address and gives the events between them. Pure.
 
 import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
+import type { EventType } from "executable-address/webhook";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
-
-export const eventTypes = [
-  "address.funded",
-  "address.executed",
-  "address.expired",
-  "address.recovered",
-  "address.surplus",
-  "address.reverted",
-] as const;
-
-export type EventType = (typeof eventTypes)[number];
 
 /** What was last said of an address: enough to tell what is new, and whether it still holds. */
 export type Known = {

@@ -93,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       return accountId;
     }
     async function said(accountId: string): Promise<EventBody[]> {
-      const rows = await listEvents(store.db, { accountId, after: 0, limit: 100 });
+      const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 100 });
       return rows.map(({ body }) => JSON.parse(body));
     }
     /** Paid, executed and returned, by day. */
@@ -333,7 +333,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
       await mark(record.address);
       await pass();
-      const rows = await listEvents(store.db, { accountId: account, after: 0, limit: 9 });
+      const { rows } = await listEvents(store.db, { accountId: account, after: 0, limit: 9 });
       assert.ok(rows.every(({ body }) => Buffer.byteLength(body) <= eventBytesMax));
       const { data } = JSON.parse(rows.at(-1)!.body) as EventBody;
       assert.equal(data.recoveriesOmitted, 10);
@@ -347,14 +347,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await world.pay(record.address, 100n);
       await mark(record.address);
       await pass();
-      const [before] = await listEvents(store.db, { accountId: account, after: 0, limit: 1 });
+      const before = (await listEvents(store.db, { accountId: account, after: 0, limit: 1 }))
+        .rows[0];
       nowMs += 31 * 86_400_000;
       await prune(store.db, "events", nowMs - eventsKeptMs);
       assert.deepEqual(await types(account), []);
       await world.execute(record);
       await mark(record.address);
       await pass();
-      const [after] = await listEvents(store.db, { accountId: account, after: 0, limit: 1 });
+      const after = (await listEvents(store.db, { accountId: account, after: 0, limit: 1 }))
+        .rows[0];
       assert.equal(after?.position, before!.position + 1);
     });
   });

@@ -3,6 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { AddressStatus } from "executable-address/status";
+import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { inTurn } from "../flow/in-turn.ts";
@@ -10,7 +11,7 @@ import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
-import { changesOf, type EventType, type Known, knownOf, nothingKnown } from "./changes.ts";
+import { changesOf, type Known, knownOf, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import { byClientId, type CreatedBy, createdByOf } from "./references.ts";

@@ -15,7 +15,7 @@ import type { Intents } from "./dashboard/intents.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { parseJsonBody } from "./input/body.ts";
 import { addresses, mine } from "./lists/addresses.ts";
-import { accountEvents } from "./lists/events.ts";
+import { accountEvent, accountEvents } from "./lists/events.ts";
 import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
 import { lookup } from "./lookup/lookup.ts";
@@ -101,6 +101,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   at("/address/:address/mine", { GET: mine(parts) });
   at("/addresses", { GET: addresses(parts) });
   at("/events", { GET: accountEvents(parts) });
+  at("/events/:id", { GET: accountEvent(parts) });
   at("/chains", { GET: chains(parts) });
   at("/openapi.json", { GET: openapi() });
 }

@@ -3,9 +3,9 @@
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
+import { eventTypes } from "executable-address/webhook";
 import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
-import { eventTypes } from "../events/changes.ts";
 import type { Tables } from "../store/tables.ts";
 import { releaseBacklog } from "./deliveries/backlog.ts";
 import { awaitTurn } from "./deliveries/lock-endpoint.ts";

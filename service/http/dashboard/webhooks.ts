@@ -1,9 +1,9 @@
 // /dashboard/api/webhooks: the account's endpoints, their deliveries and each attempt.
 
+import { eventTypes } from "executable-address/webhook";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Policy } from "../../accounts/limits.ts";
-import { eventTypes } from "../../events/changes.ts";
 import { listConfirmations, setConfirmations } from "../../events/list.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
 import { listDeliveries } from "../../webhooks/deliveries/list.ts";

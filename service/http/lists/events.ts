@@ -1,8 +1,11 @@
-// GET /events: spec/service.md, "Lists". The account's events in order, for a shop that was down
-// and missed its webhooks.
+// GET /events and GET /events/{id}: spec/service.md, "Lists". The account's events in order, for a
+// shop that was down and missed its webhooks.
 
+import { eventTypes } from "executable-address/webhook";
+import type { FastifyReply } from "fastify";
 import { z } from "zod";
-import { listEvents } from "../../events/list.ts";
+import { findEvent, listEvents } from "../../events/list.ts";
+import { Refusal } from "../errors.ts";
 import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -15,27 +18,54 @@ const input = z.strictObject({
     .transform(Number)
     .default(0),
   limit: integerInput(1, 100).default(50),
+  types: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(z.enum(eventTypes)).max(eventTypes.length))
+    .optional(),
 });
 
 export function accountEvents(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
     async handler(request, reply) {
-      const { cursor, limit } = parseQuery(input, request);
+      const { cursor, limit, types } = parseQuery(input, request);
       const { accountId } = request.caller!;
-      const found = await listEvents(parts.store.db, {
+      const { rows, until } = await listEvents(parts.store.db, {
         accountId,
         after: cursor,
         limit: limit + 1,
+        types,
       });
-      const page = found.slice(0, limit);
-      const next = page.at(-1)?.position ?? cursor;
-      reply
-        .header("cache-control", "no-store")
-        .header("content-type", "application/json; charset=utf-8");
+      const page = rows.slice(0, limit);
+      const isFull = rows.length > limit;
+      const read = page.at(-1)?.position ?? cursor;
+      const next = isFull ? read : (until ?? read);
+      const hasMore = isFull || until !== undefined;
+      asJson(reply);
       // The bodies as they are stored, which are the bytes that webhooks carry.
       const items = page.map(({ body }) => body).join(",");
-      return `{"items":[${items}],"next":"${next}","hasMore":${found.length > limit}}`;
+      return `{"items":[${items}],"next":"${next}","hasMore":${hasMore}}`;
     },
   };
 }
+
+export function accountEvent(parts: Parts): Route {
+  return {
+    before: [apiKeyOnly(parts)],
+    async handler(request, reply) {
+      parseQuery(z.strictObject({}), request);
+      const { id } = request.params as { id: string };
+      const body = await findEvent(parts.store.db, request.caller!.accountId, id);
+      if (body === undefined)
+        throw new Refusal("not_found", "the account has no such event, or no longer");
+      asJson(reply);
+      return body;
+    },
+  };
+}
+
+const asJson = (reply: FastifyReply) =>
+  reply
+    .header("cache-control", "no-store")
+    .header("content-type", "application/json; charset=utf-8");

@@ -62,7 +62,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
       const id = { "x-client-id": clientId!.client_id, origin };
-      for (const path of ["/v1/addresses", "/v1/events"]) {
+      for (const path of ["/v1/addresses", "/v1/events", "/v1/events/evt_1"]) {
         const code = async (headers: Record<string, string>) =>
           (await service.app.inject({ url: path, headers })).json().error?.code;
         assert.equal(await code({}), "unauthorized");
@@ -248,6 +248,35 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual([second.items.length, second.next, second.hasMore], [2, "5", false]);
       const third = await read(`cursor=${second.next}`);
       assert.deepEqual(third, { items: [], next: "5", hasMore: false });
+      const theirs = await get(mine.apiKey, `events/evt_${other.accountId}_0`);
+      assert.equal(theirs.statusCode, 404);
+      const one = await get(mine.apiKey, `events/evt_${mine.accountId}_1`);
+      assert.deepEqual([one.statusCode, one.body], [200, rows[1]!.body]);
+    });
+
+    test("events of some types: none is left out, and a page may be empty", async () => {
+      const { accountId, apiKey } = await service.newKey();
+      const rows = Array.from({ length: 1_205 }, (_, i) => ({
+        ...{ account_id: accountId, position: i + 1, id: `evt_${accountId}_${i}` },
+        type: [3, 1_100, 1_200].includes(i) ? "address.reverted" : "address.funded",
+        ...{ address: Buffer.alloc(20), sequence: i + 1, created_at: nowMs, body: `{"id":"${i}"}` },
+      }));
+      for (let at = 0; at < rows.length; at += 100)
+        await service.parts.store.db
+          .insertInto("events")
+          .values(rows.slice(at, at + 100))
+          .execute();
+      const read = async (query: string) => {
+        const { items, next, hasMore } = (await get(apiKey, `events?${query}`)).json();
+        return [items.map(({ id }: { id: string }) => id), next, hasMore];
+      };
+      const types = "types=address.reverted,address.expired";
+      assert.deepEqual(await read(types), [["3"], "1000", true]);
+      assert.deepEqual(await read(`${types}&cursor=4`), [[], "1004", true]);
+      assert.deepEqual(await read(`${types}&cursor=1000`), [["1100", "1200"], "1201", false]);
+      assert.deepEqual(await read(`${types}&cursor=1000&limit=1`), [["1100"], "1101", true]);
+      for (const wrong of ["types=", "types=address.paid", "types=address.funded,"])
+        assert.equal((await get(apiKey, `events?${wrong}`)).statusCode, 400, wrong);
     });
 
     test("the dashboard shows references, and finds by them", async () => {

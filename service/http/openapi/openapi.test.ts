@@ -35,6 +35,7 @@ const answered = new Set<string>();
 let world: World;
 let service: TestApp;
 let address = strange;
+const eventId = `evt_${"0".repeat(32)}`;
 
 before(async () => {
   world = await startWorld(1);
@@ -46,7 +47,7 @@ after(async () => {
 });
 
 /** What takes an API key and reads the account's own. */
-const owned = ["/addresses", "/events", "/address/{address}/mine"];
+const owned = ["/addresses", "/events", "/events/{id}", "/address/{address}/mine"];
 
 /** Judges the answer to `request`, which must have `status`. */
 async function expect(
@@ -57,7 +58,7 @@ async function expect(
 ) {
   const method = request.method === "POST" ? "post" : "get";
   const response = await to.app.inject({
-    url: `/v1${path.replace("{address}", address)}`,
+    url: `/v1${path.replace("{address}", address).replace("{id}", eventId)}`,
     ...request,
   });
   assert.equal(response.statusCode, status, response.body);
@@ -212,11 +213,15 @@ describe("answers are as described, no header and no field besides", () => {
     address = created.json().address;
     const unmade = `/v1/address/${strange}/mine`;
     await expect(404, "/address/{address}/mine", { url: unmade, headers: { authorization } });
+    const unsaid = `/v1/events/evt_${"1".repeat(32)}`;
+    await expect(404, "/events/{id}", { url: unsaid, headers: { authorization } });
     for (const path of owned) {
-      const isPage = !path.includes("{address}");
+      const isPage = !path.includes("{");
       const answer = (await expect(200, path, { headers: { authorization } })).json();
       if (isPage) assert.equal(answer.items.length, 1);
-      const wrong = isPage ? `${path}?limit=0` : "/address/0x12/mine";
+      const wrong = path.includes("{address}")
+        ? "/address/0x12/mine"
+        : `${path.replace("{id}", eventId)}?limit=0`;
       await expect(400, path, { url: `/v1${wrong}`, headers: { authorization } });
       await expect(401, path, {});
       await expect(403, path, { headers: { "x-client-id": clientId, origin } });
@@ -409,7 +414,7 @@ async function withEvent(accountId: string) {
     execution: null,
     recoveries: [],
   };
-  const told = { id: `evt_${"0".repeat(32)}`, type: "address.funded", atMs: 1 } as const;
+  const told = { id: eventId, type: "address.funded", atMs: 1 } as const;
   const of = { reference: null, createdBy: "api_key" } as const;
   const about = { ...of, sequence: 1, publicUrl: "https://pay.example" };
   const row = { id: told.id, type: told.type, created_at: 1, position: 1, sequence: 1 };

@@ -22,6 +22,7 @@ import { listUsage } from "../../accounts/usage.ts";
 import { nothingKnown } from "../../events/changes.ts";
 import {
   eventsKeptMs,
+  findEvent,
   listConfirmations,
   listEvents,
   setConfirmations,
@@ -122,6 +123,12 @@ function lists({ store, size, nowMs, crowd }: World): Operations {
     "look-ups: very many at once": () => Promise.all(crowded.map((each) => store.findTerms(each))),
     "events: from the middle": () =>
       listEvents(db, { accountId: accounts.many, after: size / 2, limit: 101 }),
+    "events: of a type": () =>
+      listEvents(db, {
+        ...{ accountId: accounts.many, after: 0, limit: 101 },
+        types: ["address.reverted"],
+      }),
+    "events: one": () => findEvent(db, accounts.many, "evt_none"),
     "events: largest": () => listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
     "money: count what was asked": () => countAsked(db, accounts.many, nowMs),
     "money: 92 days of 30 tokens": () => listMoney(db, accounts.many, 0),
