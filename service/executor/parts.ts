@@ -12,6 +12,7 @@ import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts
 import type { Created } from "../store/created.ts";
 import type { BudgetLimits } from "./jobs/budgets.ts";
 import type { DecisionPolicy } from "./jobs/decide.ts";
+import type { Paces } from "./jobs/lanes.ts";
 import type { TipPrices } from "./jobs/tips.ts";
 import type { LatePlace } from "./ledger/late.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
@@ -167,6 +168,7 @@ export type Memory = {
   /** Whose turn it is to be asked first. */
   examineTurn: number;
   estimateTurn: number;
+  paces: Paces;
   /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
   probeMax: number;
   /** The sender's nonce as it was read, at which head, and when. */

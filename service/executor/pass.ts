@@ -30,6 +30,7 @@ export function freshMemory(parts: Parts): Memory {
     follow: freshFollowMemory(),
     examineTurn: 0,
     estimateTurn: 0,
+    paces: new Map(),
     probeMax: holdersMax,
     nonce: undefined,
     isFactoryThere: false,

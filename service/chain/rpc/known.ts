@@ -30,6 +30,8 @@ export type Known = {
   chainCheckIn: number;
   /** `below`: a block under it that was asked for. */
   head: { block: Block; below?: Block; sinceMs: number } | undefined;
+  /** Milliseconds that it lately took for its newest block. */
+  paceMs: number;
   /** When it began to fail, since it last answered. */
   failingSinceMs: number | undefined;
   isOut: boolean;
@@ -50,6 +52,7 @@ export const unknown = (endpoint: Endpoint): Known => ({
   penalty: { passes: 0, last: 0 },
   chainCheckIn: 0,
   head: undefined,
+  paceMs: 0,
   failingSinceMs: undefined,
   isOut: false,
   score: { points: 0, sinceMs: 0 },

@@ -41,6 +41,9 @@ const viewsPerChainCheck = 300;
 /** An endpoint whose head is lower than another's and did not move for so long is ignored. */
 const frozenMs = 60_000;
 
+/** A slow answer counts for some time, since an endpoint's answers take different times. */
+const paceKept = 0.8;
+
 /** @param clock milliseconds by a clock that does not go back */
 export function openNetwork(
   chainId: number,
@@ -72,8 +75,10 @@ async function findWhere(state: NetworkState, known: Known): Promise<Reached | u
   const isChecked = known.chainCheckIn-- > 0;
   const calls = [blockCall("latest")];
   if (!isChecked) calls.push({ method: "eth_chainId", params: [] });
+  const beganMs = clock();
   const answers = await ask(state, known, calls);
   if (!answers) return undefined;
+  known.paceMs = Math.max(clock() - beganMs, known.paceMs * paceKept);
   try {
     const found = isChecked ? chainId : Number(quantity(resultOf(answers[1])));
     if (found !== chainId) {

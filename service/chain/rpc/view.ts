@@ -46,6 +46,8 @@ export type View = {
 export type Asker = {
   /** Logs and metrics use it. */
   name: string;
+  /** Milliseconds that it lately took for its newest block, which any call takes at least. */
+  paceMs: number;
   /** It has shown the head, or a later block. */
   hasHead: boolean;
   /**
@@ -99,6 +101,7 @@ export function viewOf(state: NetworkState, belief: Belief): View {
 
 const askerOf = (state: NetworkState, known: Known, head: Block): Asker => ({
   name: known.endpoint.name,
+  paceMs: known.paceMs,
   hasHead: known.head !== undefined && known.head.block.number >= head.number,
   async ask(calls, timeoutMs) {
     const answers = await known.endpoint.ask(calls, timeoutMs).catch(() => undefined);

@@ -1,13 +1,11 @@
 // Asks a node by eth_estimateGas whether a transaction would succeed and for how much gas, before
 // anything is paid for it. The calls may be hostile: each gets no more gas than it would be sent
-// with, a few go in one request, those of a request that takes too long are asked one by one after
-// all others, and a pass spends a bounded time on all of them.
+// with, slow ones delay no others (lanes.ts), and a pass spends a bounded time on all of them.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
 import { saidBy } from "../../chain/rpc/alike.ts";
 import {
   type Answer,
-  type Call,
   type CallError,
   ChainUnavailable,
   isRevert,
@@ -16,19 +14,19 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
+import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
+import { type Asked, askInLanes, lateReason } from "./lanes.ts";
+
+const method = "eth_estimateGas";
 
 /** `unknown`: the node could not say, which does not count as a failure of the address. */
 export type Estimate =
   | { result: "succeeds"; gas: number }
   | { result: "fails"; reason: string }
   | { result: "unknown" };
-
-const groupMax = 10;
-const groupMs = 3000;
-const aloneMs = 1500;
 
 /**
  * Each execution by itself, at the newest block, with the price of gas that it will have: else its
@@ -49,10 +47,15 @@ export async function estimateExecutions(
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
     const call = { from: parts.signer.address, to: parts.factory, data, gas, ...price };
-    return { method: "eth_estimateGas", params: [call, "latest"] };
+    return estimateOfCall(job, call);
   });
   return estimateAll(pass, calls);
 }
+
+const estimateOfCall = ({ accountId }: Job, call: object): Asked => ({
+  accountId,
+  call: { method, params: [call, "latest"] },
+});
 
 type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
 
@@ -75,7 +78,7 @@ export async function estimateRecoveries(
         token === zeroAddress
           ? { from: job.address, to: recovery, value: toQuantity(amount) }
           : { from: job.address, to: token, data: encodeTransfer(recovery, amount) };
-      return { method: "eth_estimateGas", params: [{ ...call, gas, gasPrice: "0x0" }, "latest"] };
+      return estimateOfCall(job, { ...call, gas, gasPrice: "0x0" });
     }),
   );
   const found = await estimateAll(pass, calls);
@@ -105,7 +108,7 @@ function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate 
  * failure that others do not show is an endpoint's own, and of two amounts of gas the greater
  * counts.
  */
-async function estimateAll(pass: Pass, calls: Call[]): Promise<(Estimate | undefined)[]> {
+async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
   const askers = calls.length === 0 ? [] : view.askers(memory.estimateTurn++);
@@ -117,22 +120,25 @@ async function estimateAll(pass: Pass, calls: Call[]): Promise<(Estimate | undef
   while (askers.length > 0 && open.length > 0) {
     const some = askers.splice(0, Math.max(1, view.quorum - heard));
     const asked = open.map((index) => calls[index]!);
-    const lists = await Promise.all(some.map((each) => tryInGroups(pass, asked, each, untilMs)));
+    const lists = await Promise.all(
+      some.map((each) => askInLanes(parts, memory.paces, each, asked, untilMs)),
+    );
     lists.forEach((list, at) => {
       if (list) heard++;
-      list?.forEach((estimate, place) => {
-        if (estimate) votes[open[place]!]!.push({ asker: some[at]!, estimate });
+      list?.forEach((answer, place) => {
+        if (!answer) return;
+        votes[open[place]!]!.push({ asker: some[at]!, estimate: estimateOf(answer) });
       });
     });
     open = open.filter(isOpen);
   }
   if (calls.length > 0 && heard === 0) {
-    throw new ChainUnavailable(`no endpoint answers ${calls[0]!.method}`);
+    throw new ChainUnavailable(`no endpoint answers ${method}`);
   }
   return votes.map((each, index) => {
     const judged = judge(told(index));
     for (const { asker, estimate } of each) {
-      if (each.length > 2 && estimate.result !== judged?.result) asker.accuse(calls[index]!.method);
+      if (each.length > 2 && estimate.result !== judged?.result) asker.accuse(method);
     }
     return judged;
   });
@@ -163,41 +169,8 @@ export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   return estimates[0];
 }
 
-/** @returns undefined where the endpoint is gone */
-async function tryInGroups(
-  { parts }: Pass,
-  calls: readonly Call[],
-  asker: Asker,
-  untilMs: number,
-): Promise<(Estimate | undefined)[] | undefined> {
-  const found = new Array<Estimate | undefined>(calls.length).fill(undefined);
-  const queue: number[][] = [];
-  const all = calls.map((_, index) => index);
-  for (let at = 0; at < all.length; at += groupMax) {
-    queue.push(all.slice(at, at + groupMax));
-  }
-  for (let group = queue.shift(); group; group = queue.shift()) {
-    // The first group is tried whatever the time, so that every pass gets some done.
-    if (parts.clock() > untilMs && found.some((each) => each !== undefined)) break;
-    const isAlone = group.length === 1;
-    const asked = group.map((index) => calls[index]!);
-    const answers = await asker.ask(asked, isAlone ? aloneMs : groupMs);
-    if (answers === "gone") return undefined;
-    if (answers !== "slow") {
-      group.forEach((index, place) => {
-        found[index] = estimateOf(answers[place]!);
-      });
-    } else if (isAlone) {
-      found[group[0]!] = { result: "fails", reason: `not simulated within ${aloneMs} ms` };
-    } else {
-      // One of them is slow: each by itself, after the others, which it must not delay.
-      queue.push(...group.map((index) => [index]));
-    }
-  }
-  return found;
-}
-
-function estimateOf(answer: Answer): Estimate {
+function estimateOf(answer: Answer | "late"): Estimate {
+  if (answer === "late") return { result: "fails", reason: lateReason };
   if ("result" in answer) {
     const [gas] = saidBy([[answer]], 0, (result) => Number(quantity(result)));
     return gas === undefined ? { result: "unknown" } : { result: "succeeds", gas };

@@ -24,6 +24,7 @@ import type { Budgets } from "./budgets.ts";
 import { type Decision, decide } from "./decide.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
+import { slownessOf } from "./lanes.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
 import { noteShortage, withoutWaiting } from "./shortage.ts";
 
@@ -47,7 +48,9 @@ export async function work(
   const { chainId } = parts.chain;
   const room = parts.tuning.inFlightMax - unmined;
   if (room <= 0) return 0;
-  const due = await parts.ledger.findDueJobs(chainId, nowSeconds, parts.tuning.jobsPerPass);
+  const { jobsPerPass } = parts.tuning;
+  const slowness = (accountId: string) => slownessOf(pass.memory.paces, accountId);
+  const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsPerPass, slowness);
   if (due.length === 0) return 0;
   const updates: JobUpdate[] = [];
   const jobs = await withoutWaiting(pass, due, openPurse, updates);

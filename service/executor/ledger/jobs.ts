@@ -47,23 +47,34 @@ const rowsMax = 100;
 
 /** Accounts that take turns, where more jobs are due than are asked for. */
 const accountsMax = 100;
+const slowAccountsMax = 10;
+/** Accounts looked for, so that slow ones do not hide the others: a seek of an index for each. */
+const walkMax = 1000;
 
 /**
  * Jobs that are due and have nothing in flight. Accounts take turns, so that one account's many
  * jobs do not delay another's. Within an account those that never failed come first, then those
  * that waited longest. Where more than `limit` are due, 100 accounts are asked at a time.
+ * @param slowness of an account; those above 0 share a tenth of `limit`, the least slow first
  */
 export async function findDueJobs(
   db: Kysely<Tables>,
   chainId: number,
   nowSeconds: number,
   limit: number,
+  slowness: Slowness = () => 0,
 ): Promise<Job[]> {
   const oldest = await readDue(db, { chainId, nowSeconds, limit });
-  const more = oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit });
+  const more =
+    oldest.length < limit ? [] : await readInTurn(db, { chainId, nowSeconds, limit }, slowness);
   const once = new Map([...oldest, ...more].map((row) => [toHex(row.address), row] as const));
   const sorted = [...once.values()].toSorted(byMerit);
-  const due = inTurn(sorted, (row) => row.account_id, byDueTime).slice(0, limit);
+  const turns = inTurn(sorted, (row) => row.account_id, byDueTime);
+  const bySlowness = turns.toSorted((a, b) => slowness(a.account_id) - slowness(b.account_id));
+  const isSlow = (row: Row) => slowness(row.account_id) > 0;
+  const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));
+  const quick = bySlowness.filter((row) => !isSlow(row)).slice(0, limit - slow.length);
+  const due = [...quick, ...slow];
   const jobs: Job[] = [];
   for (let at = 0; at < due.length; at += termsMax) {
     jobs.push(...(await withTerms(db, due.slice(at, at + termsMax))));
@@ -87,6 +98,7 @@ async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
 }
 
 type Row = Selectable<Tables["executor_jobs"]>;
+type Slowness = (accountId: string) => number;
 type Due = { chainId: number; nowSeconds: number; limit: number };
 
 const hasFailed = sql`case when failures > 0 then 1 else 0 end`;
@@ -105,12 +117,16 @@ async function readDue(
 }
 
 /** As many of each account; with each second another account comes first. */
-async function readInTurn(db: Kysely<Tables>, due: Due): Promise<Row[]> {
+async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
   const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
   const behind = await accountsAfter(db, due.chainId, start);
-  const before = behind.length < accountsMax ? await accountsAfter(db, due.chainId, "") : [];
-  const accounts = [...new Set([...behind, ...before])].slice(0, accountsMax);
+  const before = behind.length < walkMax ? await accountsAfter(db, due.chainId, "") : [];
+  const found = [...new Set([...behind, ...before])];
+  const bySlowness = found.toSorted((a, b) => slowness(a) - slowness(b));
+  const quick = bySlowness.filter((id) => slowness(id) === 0).slice(0, accountsMax);
+  const slow = bySlowness.filter((id) => slowness(id) > 0).slice(0, slowAccountsMax);
+  const accounts = [...quick, ...slow];
   const limit = Math.ceil(due.limit / accounts.length);
   const rows: Row[] = [];
   for (const accountId of accounts) {
@@ -133,7 +149,7 @@ async function accountsAfter(db: Kysely<Tables>, chainId: number, after: string)
     with recursive walk (id, n) as (
       select (${next(sql`${after}`)}), 1
       union all select (${next(sql`walk.id`)}), n + 1
-      from walk where id is not null and n < ${accountsMax}
+      from walk where id is not null and n < ${walkMax}
     )
     select id from walk where id is not null order by n`.execute(db);
   return rows.map(({ id }) => id);

@@ -62,7 +62,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ledger = openLedger(store.db, store.dialect);
       for (let n = 1; n <= 9; n++) {
         const row = { address: fromHex(address(n)), terms: Buffer.alloc(256, n % 8) };
-        await store.saveRecord({ ...row, accountId: "acc", createdAtMs: 5000 + n });
+        const accountId = n === 9 ? "slow" : "acc";
+        await store.saveRecord({ ...row, accountId, createdAtMs: 5000 + n });
       }
     });
     after(async () => {
@@ -201,6 +202,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         (await ledger.findDueJobs(chainId, now, 10)).map((job) => job.address);
       assert.deepEqual(await dueAtSeconds(79), [address(3), address(2)]);
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
+    });
+
+    test("a slow account's jobs get a tenth of a pass, though others would fill it", async () => {
+      const more = [4, 5, 9].map((n) => ({ address: address(n), blockNumber: 8 }));
+      await ledger.saveTouched(fence, found(8, more), 60);
+      const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
+      assert.deepEqual(
+        due.map(({ accountId }) => accountId),
+        ["acc", "acc", "slow"],
+      );
     });
 
     test("the cursor goes back to the newest end that still stands", async () => {

@@ -69,7 +69,7 @@ export function keepRunning(
       factoryCodeHash: keccak256("0x01"),
       keccak: keccak256Bytes,
       ledger: wrapped(ledger, step),
-      endpoints: endpoints.map((rpc) => ({ name: rpc.name, ask: step((calls) => rpc.ask(calls)) })),
+      endpoints: endpoints.map(({ name, ask }) => ({ name, ask: step(ask) })),
       signer: {
         address: sender as Hex,
         sign: step(async (transaction) => encodeRaw(transaction)),

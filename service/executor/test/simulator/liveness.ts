@@ -1,13 +1,18 @@
 // How long money waits that could be moved, once faults have stopped.
 
+import type { Hex } from "executable-address";
 import type { Block } from "./chain-model.ts";
 import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
 /** The most blocks in a row, later than so, in which something could be done for an address. */
-export function longestWait({ chain, vaults }: World, afterSeconds: number): number {
+export const longestWait = (world: World, afterSeconds: number): number =>
+  Math.max(...waitsOf(world, afterSeconds).values());
+
+/** As {@link longestWait}, for each address. */
+export function waitsOf({ chain, vaults }: World, afterSeconds: number): Map<Hex, number> {
   const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + afterSeconds);
-  return Math.max(...vaults.map((vault) => longestOf(calm, vault)));
+  return new Map(vaults.map((vault) => [vault.address, longestOf(calm, vault)]));
 }
 
 function longestOf(blocks: readonly Block[], vault: VaultModel): number {

@@ -10,13 +10,13 @@ import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMax = 40;
 
-/** How long a node takes for what calls have it simulate: 100 ms for a million gas. */
+/** How long a node takes for what calls have it simulate: 160 ms for a million gas. */
 export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
   return calls.reduce((sum, { method, params }) => {
     const { to, data, gas } = (params[0] ?? {}) as { to?: Hex; data?: Hex; gas?: Hex };
     if (method !== "eth_estimateGas" || to !== chain.setting.factory) return sum;
     const vault = chain.byTerms.get(parseCalldata(data ?? "0x").items[0]!.terms);
-    return vault?.behaviour === "heavy" ? sum + Number(gas) / 10_000 : sum;
+    return vault?.behaviour === "heavy" ? sum + Number(gas) / 6250 : sum;
   }, 0);
 }
 

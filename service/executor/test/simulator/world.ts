@@ -8,7 +8,7 @@ import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
 import { type ChainModel, createChainModel } from "./chain-model.ts";
 import type { Behaviour, VaultModel } from "./factory-model.ts";
-import type { Random, Scheduler } from "./scheduler.ts";
+import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 
 export const factory: Hex = `0x${"fa".repeat(20)}`;
 export const sender: Hex = `0x${"e0".repeat(20)}`;
@@ -31,9 +31,13 @@ export type World = {
   close(): Promise<void>;
 };
 
+export type Crowd = { accounts: number; each: number; atSeconds: number };
+
 type WorldOptions = {
   /** Intents whose simulation takes a node long. */
   hostile?: number;
+  /** So many accounts, each with so many of these, which are paid in one block. */
+  crowd?: Crowd;
   /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
 };
@@ -42,7 +46,7 @@ export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  { hostile = 0, isPlain = false }: WorldOptions = {},
+  { hostile = 0, isPlain = false, crowd }: WorldOptions = {},
 ): Promise<World> {
   const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
     newVault(random, i, isPlain ? { behaviour: "runs" } : {}),
@@ -50,7 +54,12 @@ export async function createWorld(
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
   }
-  const byAddress = new Map(vaults.map((vault) => [vault.address, vault]));
+  // Drawn apart, so that the same world without a crowd is the same otherwise.
+  const crowdRandom = seededRandom(1);
+  const crowded = Array.from({ length: crowd ? crowd.accounts * crowd.each : 0 }, (_, i) =>
+    newVault(crowdRandom, 1000 + i, heavy),
+  );
+  const byAddress = new Map([...vaults, ...crowded].map((vault) => [vault.address, vault]));
   const chain = createChainModel(
     { chainId, factory, sender, shop, startSeconds, confirmations },
     byAddress,
@@ -64,8 +73,9 @@ export async function createWorld(
         : schedulePayments(chain, scheduler, random, vault, isPlain ? 0 : 0.1);
     await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
+  if (crowd) await scheduleCrowd({ db, chain }, scheduler, crowded, crowd);
   scheduleBlocks(chain, scheduler, random, isStormy, isPlain);
-  return { db, chain, vaults, close: () => db.destroy() };
+  return { db, chain, vaults: [...vaults, ...crowded], close: () => db.destroy() };
 }
 
 /** Statements are kept: preparing each anew was a third of the time of a whole history. */
@@ -133,6 +143,34 @@ function newVault(random: Random, index: number, more: Given = {}): VaultModel {
   };
 }
 
+async function scheduleCrowd(
+  { db, chain }: Pick<World, "db" | "chain">,
+  scheduler: Scheduler,
+  crowded: readonly VaultModel[],
+  { accounts, atSeconds }: Crowd,
+): Promise<void> {
+  for (const [index, vault] of crowded.entries()) {
+    const row = recordOf(vault, `slow${index % accounts}`, startSeconds * 1000);
+    await db.insertInto("records").values(row).execute();
+  }
+  scheduler.at(atSeconds * 1000, () => {
+    for (const { token, address: to, amount } of crowded) {
+      chain.add({ kind: "pay", token, to, amount, onlyOnce: false });
+    }
+  });
+}
+
+const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => ({
+  address: fromHex(vault.address),
+  terms: fromHex(vault.terms),
+  chain_id: vault.chainId,
+  token: fromHex(vault.token),
+  amount: String(vault.amount),
+  expires_at: vault.expirationSeconds,
+  account_id: accountId,
+  created_at: createdAtMs,
+});
+
 /**
  * Created before the world begins, or not long before or after it was paid: by one of four
  * accounts, at a server whose clock is up to half a minute off.
@@ -147,16 +185,8 @@ async function scheduleCreate(
   const isEarly = vault.chainId !== chainId || random() < 0.5;
   const seconds = isEarly ? 0 : Math.max(0, paidAt - 60 + random() * 300);
   const clockError = isEarly ? 0 : random() * 60 - 30;
-  const row = {
-    address: fromHex(vault.address),
-    terms: fromHex(vault.terms),
-    chain_id: vault.chainId,
-    token: fromHex(vault.token),
-    amount: String(vault.amount),
-    expires_at: vault.expirationSeconds,
-    account_id: `acc${Math.floor(random() * 4)}`,
-    created_at: Math.floor((startSeconds + seconds + clockError) * 1000),
-  };
+  const createdAtMs = Math.floor((startSeconds + seconds + clockError) * 1000);
+  const row = recordOf(vault, `acc${Math.floor(random() * 4)}`, createdAtMs);
   const create = () => db.insertInto("records").values(row).execute();
   if (isEarly) await create();
   else scheduler.at(seconds * 1000, create);

@@ -1,0 +1,151 @@
+// In which order one endpoint is asked to simulate. A stranger can make a simulation slow free of
+// charge, so its time is scored by account. The quickest accounts come first and share requests,
+// accounts not known yet are asked about one call each, and slow ones have a share of each pass,
+// call by call.
+
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import type { Asker } from "../../chain/rpc/view.ts";
+
+/** Milliseconds that a simulation for an account lately took, by endpoint and account. */
+export type Paces = Map<string, Map<string, number>>;
+
+/** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
+const accountsMax = 1000;
+/** An account whose simulations take longer is slow. 5 million gas of plain calls take 50 ms. */
+const slowMs = 100;
+const groupMax = 10;
+/** Requests at once about accounts that are not known. */
+const probesAtOnce = 4;
+/** A call of a slow account gets at most this long. */
+const aloneMs = 1500;
+/** Part of a pass's time that slow accounts share. */
+const slowShare = 1 / 4;
+
+type Limits = { clock(): number; tuning: { estimateMsMax: number } };
+
+export type Asked = { call: Call; accountId: string };
+/** "late": not answered in the time that one call may take at most. Undefined: not asked. */
+export type Heard = Answer | "late" | undefined;
+export const lateReason = `not simulated within ${aloneMs} ms`;
+
+type Asking = {
+  clock: Limits["clock"];
+  asker: Asker;
+  asked: readonly Asked[];
+  pace: Map<string, number>;
+  heard: Heard[];
+  isGone: boolean;
+};
+
+/** Milliseconds at the endpoint where it was quickest; 0: the account is not slow, or unknown. */
+export function slownessOf(paces: Paces, accountId: string): number {
+  const known = [...paces.values()].flatMap((pace) => pace.get(accountId) ?? []);
+  const least = known.length === 0 ? 0 : Math.min(...known);
+  return least > slowMs ? least : 0;
+}
+
+/**
+ * Asks as much as there is time for, and something whatever the time.
+ * @returns in the order of `asked`; undefined where the endpoint is gone
+ */
+export async function askInLanes(
+  { clock, tuning }: Limits,
+  paces: Paces,
+  asker: Asker,
+  asked: readonly Asked[],
+  untilMs: number,
+): Promise<Heard[] | undefined> {
+  const pace = paces.get(asker.name) ?? new Map<string, number>();
+  paces.set(asker.name, pace);
+  const heard = new Array<Heard>(asked.length).fill(undefined);
+  const asking: Asking = { clock, asker, asked, pace, heard, isGone: false };
+  const slowMsMax = tuning.estimateMsMax * slowShare;
+  const quickUntilMs = untilMs - slowMsMax;
+  await askQuick(asking, quickUntilMs);
+  await askUnknown(asking, quickUntilMs);
+  await askQuick(asking, quickUntilMs);
+  await askSlow(asking, clock() + slowMsMax);
+  return asking.isGone ? undefined : heard;
+}
+
+/** Asks ten in a request, the quickest accounts first; if it is late, their paces are unknown. */
+async function askQuick(asking: Asking, untilMs: number): Promise<void> {
+  const { asker, pace, asked } = asking;
+  const open = openBy(asking, (ms) => ms !== undefined && ms <= slowMs);
+  for (let at = 0; at < open.length && hasTime(asking, untilMs); at += groupMax) {
+    const group = open.slice(at, at + groupMax);
+    const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.paceMs);
+    for (const index of group) {
+      if (tookMs === undefined) pace.delete(asked[index]!.accountId);
+      else note(asking, index, tookMs / group.length);
+    }
+  }
+}
+
+/** Asks the first call of each account. */
+async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
+  const { asker, asked } = asking;
+  const open = openBy(asking, (ms) => ms === undefined);
+  const first = new Map(open.toReversed().map((index) => [asked[index]!.accountId, index]));
+  const left = open.filter((index) => first.get(asked[index]!.accountId) === index);
+  const probe = async () => {
+    while (left.length > 0 && hasTime(asking, untilMs)) {
+      const index = left.shift()!;
+      const timeoutMs = 2 * (slowMs + asker.paceMs);
+      note(asking, index, (await ask(asking, [index], timeoutMs)) ?? timeoutMs);
+    }
+  };
+  await Promise.all(Array.from({ length: probesAtOnce }, probe));
+}
+
+async function askSlow(asking: Asking, untilMs: number): Promise<void> {
+  const open = openBy(asking, (ms) => ms !== undefined && ms > slowMs);
+  for (const [place, index] of open.entries()) {
+    if (asking.isGone || (place > 0 && asking.clock() > untilMs)) return;
+    const tookMs = await ask(asking, [index], aloneMs);
+    note(asking, index, tookMs ?? aloneMs);
+    if (tookMs === undefined) asking.heard[index] = "late";
+  }
+}
+
+/** Finds what is not answered yet and whose account has such a pace, the quickest first. */
+function openBy(
+  { asked, heard, pace }: Asking,
+  isOf: (ms: number | undefined) => boolean,
+): number[] {
+  const paceAt = (index: number) => pace.get(asked[index]!.accountId);
+  return asked
+    .flatMap((_, index) => (heard[index] === undefined && isOf(paceAt(index)) ? [index] : []))
+    .toSorted((a, b) => (paceAt(a) ?? 0) - (paceAt(b) ?? 0));
+}
+
+const hasTime = ({ clock, heard, isGone }: Asking, untilMs: number): boolean =>
+  !isGone && (clock() <= untilMs || heard.every((each) => each === undefined));
+
+/** @returns how long it took beyond what the endpoint takes for anything; undefined: too long */
+async function ask(
+  asking: Asking,
+  group: readonly number[],
+  timeoutMs: number,
+): Promise<number | undefined> {
+  const { clock, asker, asked, heard } = asking;
+  const beganMs = clock();
+  const answers = await asker.ask(
+    group.map((index) => asked[index]!.call),
+    timeoutMs,
+  );
+  if (answers === "gone") asking.isGone = true;
+  if (answers === "gone" || answers === "slow") return undefined;
+  group.forEach((index, place) => {
+    heard[index] = answers[place]!;
+  });
+  return Math.max(0, clock() - beganMs - asker.paceMs);
+}
+
+function note({ asked, pace, isGone }: Asking, index: number, ms: number): void {
+  if (isGone) return;
+  const { accountId } = asked[index]!;
+  pace.set(accountId, ((pace.get(accountId) ?? ms) + ms) / 2);
+  const [oldest] = pace.keys();
+  if (pace.size > accountsMax) pace.delete(oldest!);
+}
