@@ -160,6 +160,28 @@ describe("a narrow screen with text of twice the size", () => {
   }
 });
 
+describe("the picture beside an address", () => {
+  test("is drawn of its address alone, one half the mirror of the other", async () => {
+    const page = await openFresh(browser);
+    const picture = async (record: AddressRecord) => {
+      await page.goto(urlOf(record));
+      await page.locator(".identicon").waitFor();
+      return (await page.evaluate(
+        "[...document.querySelectorAll('.identicon rect')].map((rect) => " +
+          "['x', 'y', 'fill'].map((name) => rect.getAttribute(name)).join())",
+      )) as string[];
+    };
+    const drawn = await picture(order);
+    const isDrawn = (x: number, y: number) => drawn.some((rect) => rect.startsWith(`${x},${y},`));
+    for (let y = 0; y < 8; y++) {
+      for (let x = 0; x < 4; x++) assert.equal(isDrawn(x, y), isDrawn(7 - x, y), `${x} ${y}`);
+    }
+    assert.notDeepEqual(await picture(many), drawn);
+    assert.deepEqual(await picture(order), drawn);
+    await page.context().close();
+  });
+});
+
 describe("where the money goes", () => {
   const split = () =>
     create(service, [

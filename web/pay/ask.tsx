@@ -7,6 +7,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
+import { Identicon } from "../ui/identicon.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAbout } from "./about.tsx";
 import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
@@ -80,6 +81,7 @@ export function Ask({ owed, wallets }: AskProps) {
           </p>
         )}
         <div className="flex items-start justify-between gap-1">
+          <Identicon address={address} />
           <GroupedAddress address={address} />
           <CopyButton look="bare" text={address} what={say("address")} />
         </div>
