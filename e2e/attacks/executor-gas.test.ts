@@ -60,8 +60,8 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** Of about four executions at their cap; what they cost in the end is less. */
-  const budget = 4n * 300_000n * 3n * 10n ** 9n;
+  /** Of about two executions at their cap; what they cost in the end is less. */
+  const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
   test("waits, is charged no wei more, and others' payments go on", async (context) => {
     const earlier = await chargedTo(attacker);
