@@ -17,7 +17,7 @@ import {
   proveStatus,
 } from "./answers.ts";
 import type { Check } from "./check.ts";
-import { ClientError, ServiceError } from "./errors.ts";
+import { ClientError } from "./errors.ts";
 import {
   type AddressPage,
   type AddressQuery,
@@ -31,6 +31,7 @@ import {
   queryOf,
   type ServiceEvent,
 } from "./lists.ts";
+import { isNothingThere, lookupIn } from "./mirrors.ts";
 import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
 import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
 import { type Request, send } from "./request.ts";
@@ -152,9 +153,9 @@ export type Client = {
 
 /** @throws {TypeError} on options that cannot work or would give a secret away */
 export function createClient(options: ClientOptions): Client {
-  const { trust, credential, transport } = parseOptions(options);
-  const { keccak } = trust;
-  const parse = (address: Hex) => parseAddress(address, { path: ["address"], keccak });
+  const settings = parseOptions(options);
+  const { trust, credential, transport } = settings;
+  const parse = (address: Hex) => parseAddress(address, { path: ["address"], ...trust });
   const get = (path: string, { signal }: CallOptions = {}, headers: Headers = {}) =>
     send(transport, { method: "GET", path, headers, signal });
 
@@ -184,7 +185,7 @@ export function createClient(options: ClientOptions): Client {
     const body = JSON.stringify(wanted);
     const headers = { "Content-Type": "application/json", ...credential };
     const request: Request = { method: "POST", path, headers, body, signal };
-    const address = formatAddress(deriveAddress(terms, trust), keccak);
+    const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
     try {
       return prove(await send(transport, request), address);
     } catch (error) {
@@ -200,11 +201,12 @@ export function createClient(options: ClientOptions): Client {
     const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
     if (!isSaltMade || !("Authorization" in credential))
       return post(path, intent, rest, (answer, address) => proveRecord(answer, address, trust));
-    return createSalted({ trust, credential, transport }, path, intent, rest);
+    return createSalted(settings, path, intent, rest);
   }
 
-  const lookup: Client["lookup"] = (address, options) =>
-    find(address, "", options, (answer, asked) => proveRecord(answer, asked, trust));
+  const lookUp = lookupIn(settings);
+  const lookup: Client["lookup"] = async (address, options) =>
+    lookUp(parse(address), options?.signal);
 
   return {
     create: (intent, options = {}) => create(intent, options),
@@ -239,7 +241,7 @@ async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof ServiceError && isNothingThere(error)) return undefined;
+    if (isNothingThere(error)) return undefined;
     throw error;
   }
 }
@@ -262,6 +264,3 @@ async function createSalted(
 }
 
 type Headers = Readonly<Record<string, string>>;
-
-/** No record of the address; another 404 is of another route, so of a wrong `baseUrl`. */
-const isNothingThere = ({ status, code }: ServiceError) => status === 404 && code === "not_found";

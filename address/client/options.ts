@@ -10,6 +10,11 @@ export type ClientOptions = {
   /** With the version, as in `https://pay.example/v1`. With an API key `https`, or this machine. */
   readonly baseUrl: string;
   /**
+   * Static copies of the service's records, by `admin mirror`, each as `baseUrl`. They are asked
+   * where the service does not answer a look-up with a record that proves itself.
+   */
+  readonly mirrors?: readonly string[];
+  /**
    * Needed to create: an API key (`svc_sk_` and 64 hex digits) from a server, a client ID
    * (`svc_client_` and 32) from a page. Not both.
    */
@@ -34,6 +39,7 @@ export type Settings = {
   readonly trust: Trust;
   readonly credential: Readonly<Record<string, string>>;
   readonly transport: Transport;
+  readonly mirrors: readonly string[];
 };
 
 /** @throws {TypeError} or {InvalidError} (of `factory`) */
@@ -48,6 +54,7 @@ export function parseOptions(options: ClientOptions): Settings {
       keccak,
     },
     credential: credentialHeaders(options),
+    mirrors: parseMirrors(options),
     transport: {
       baseUrl: parseBaseUrl(options),
       fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
@@ -79,6 +86,12 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
     throw new TypeError("baseUrl: an API key is a secret: use https");
   return url.href.replace(/\/+$/, "");
+}
+
+/** Nothing secret is sent to one, so any scheme of the web will do. */
+function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
+  if (!Array.isArray(mirrors)) throw new TypeError("mirrors: expected a list");
+  return mirrors.map((baseUrl) => parseBaseUrl({ baseUrl }));
 }
 
 const isThisMachine = (host: string): boolean =>

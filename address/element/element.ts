@@ -26,7 +26,7 @@ export type AddressEventDetail = { readonly address: Hex; readonly status: Servi
 const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 export class ExecutableAddressElement extends Base {
-  static observedAttributes = ["address", "base-url", "lang"];
+  static observedAttributes = ["address", "base-url", "mirrors", "lang"];
 
   #stop = () => {};
   #simulate = () => {};
@@ -87,6 +87,7 @@ export class ExecutableAddressElement extends Base {
     this.#draw();
     const address = parsed(this.getAttribute("address"));
     const baseUrl = this.getAttribute("base-url")?.replace(/\/+$/, "");
+    const mirrors = (this.getAttribute("mirrors") ?? "").split(/\s+/).filter((url) => url);
     if (!address || !baseUrl) return this.#show({ kind: "missing" });
     const stopping = new AbortController();
     const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
@@ -102,7 +103,7 @@ export class ExecutableAddressElement extends Base {
       wallets.stop();
       clearInterval(timer);
     };
-    void lookUp(baseUrl, address, stopping.signal).then((lookedUp) => {
+    void lookUp(baseUrl, mirrors, address, stopping.signal).then((lookedUp) => {
       if (!stopping.signal.aborted) this.#show(lookedUp);
     });
     this.#simulate = () =>

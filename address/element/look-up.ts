@@ -1,5 +1,6 @@
 // Fetches and proves what an element shows: the record is the address's own or there is none.
 
+import { openSources } from "../client/mirrors.ts";
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
@@ -15,23 +16,49 @@ export type LookedUp =
       token: { symbol: string; decimals: number } | undefined;
     };
 
-/** Never throws. The factory is the one this package was made for, whatever the answer says. */
+/** Why a source gives no record. */
+class NoRecord extends Error {
+  readonly kind: "wrong" | "missing" | "unreachable";
+  constructor(kind: NoRecord["kind"]) {
+    super(kind);
+    this.kind = kind;
+  }
+}
+
+/**
+ * Never throws. The factory is the one this package was made for, whatever the answer says.
+ *
+ * @param mirrors of the service's records, for when it gives none that proves itself
+ */
 export async function lookUp(
   baseUrl: string,
+  mirrors: readonly string[],
   address: Hex,
   signal: AbortSignal,
 ): Promise<LookedUp> {
-  const [answer, chains] = await Promise.all([
-    fetch(`${baseUrl}/address/${address}`, { signal }).catch(() => undefined),
-    findChains(baseUrl, signal),
-  ]);
-  if (answer?.status === 404) return { kind: "missing" };
-  if (!answer?.ok) return { kind: "unreachable" };
+  const isMissing = (error: unknown) => error instanceof NoRecord && error.kind === "missing";
+  const fromSources = openSources([baseUrl, ...mirrors], isMissing);
+  const chains = findChains(baseUrl, signal);
   try {
-    const record = verifyRecord(await answer.json(), { factory: factoryAddress, address });
-    return { kind: "record", record, ...named(record, chains) };
+    const record = await fromSources((from, signal) => {
+      // Files of a mirror are named in lower case.
+      const name = from === baseUrl ? address : address.toLowerCase();
+      return recordAt(`${from}/address/${name}`, address, signal);
+    }, signal);
+    return { kind: "record", record, ...named(record, await chains) };
+  } catch (error) {
+    return { kind: error instanceof NoRecord ? error.kind : "unreachable" };
+  }
+}
+
+async function recordAt(url: string, address: Hex, signal: AbortSignal) {
+  const answer = await fetch(url, { signal }).catch(() => undefined);
+  if (answer?.status === 404) throw new NoRecord("missing");
+  if (!answer?.ok) throw new NoRecord("unreachable");
+  try {
+    return verifyRecord(await answer.json(), { factory: factoryAddress, address });
   } catch {
-    return { kind: "wrong" };
+    throw new NoRecord("wrong");
   }
 }
 

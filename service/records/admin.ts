@@ -12,6 +12,7 @@ import { sqliteFile } from "../store/open.ts";
 import { decodeRecord } from "../store/record.ts";
 import { becomeServerOf } from "../store/sqlite/server-lock.ts";
 import { exportRecords, importRecords } from "./export.ts";
+import { writeMirror } from "./mirror.ts";
 
 const tell = (fault: string) => process.stderr.write(`${fault}\n`);
 
@@ -49,6 +50,16 @@ export const recordCommands: Command[] = [
       const counts = await importRecords(store, account.accountId, process.stdin, tell);
       if (counts.refused === 0) return counts;
       throw new Error(`${JSON.stringify(counts)}: what was refused stands above`);
+    },
+  },
+  {
+    words: "mirror",
+    rest: "DIR",
+    async run({ store }, { rest }) {
+      if (rest.length !== 1) throw new Error("expected one folder: mirror DIR");
+      const counts = await writeMirror(store, rest[0]!, tell);
+      if (counts.corrupt === 0) return counts;
+      throw new Error(`${JSON.stringify(counts)}: what does not prove itself was left out`);
     },
   },
   {

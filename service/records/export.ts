@@ -28,28 +28,49 @@ export async function* exportRecords(
   tell: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
   const untilMs = await readClock(store.db, store.dialect);
+  let exported = 0;
+  const pages = readRecords(store, 0, sinceMs, tell);
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done) return { exported, ...value, untilMs };
+    exported += value.records.length;
+    if (value.records.length > 0) yield value.records.map(({ body }) => `${body}\n`).join("");
+  }
+}
+
+/** `seq`: of the last of a page's rows. `body`: as its look-up has it. */
+type RecordPage = {
+  readonly seq: number;
+  readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
+};
+
+/** The records behind `seq` that were created from `sinceMs` on, each verified, by pages. */
+export async function* readRecords(
+  store: Store,
+  seq: number,
+  sinceMs: number,
+  tell: (fault: string) => void,
+): AsyncGenerator<RecordPage, { corrupt: number }> {
   const newest = await findNewestSeq(store.db);
-  const counts = { exported: 0, corrupt: 0 };
-  for (let seq = 0; seq < newest; ) {
-    const page = await findCreated(store.db, seq, batchSize);
-    seq = page.at(-1)?.seq ?? newest;
+  let corrupt = 0;
+  for (let at = seq; at < newest; ) {
+    const page = await findCreated(store.db, at, batchSize);
+    at = page.at(-1)?.seq ?? newest;
     const addresses = page
       .filter(({ createdAt }) => createdAt >= sinceMs)
       .map(({ address }) => fromHex(address));
-    let piece = "";
-    for (const found of await Promise.allSettled(addresses.map(store.findRecord))) {
-      if (found.status === "fulfilled") {
-        piece += `${found.value}\n`;
-        counts.exported += 1;
-        continue;
-      }
+    const bodies = await Promise.allSettled(addresses.map(store.findRecord));
+    const records = bodies.flatMap((found, index) => {
+      if (found.status === "fulfilled")
+        return found.value === undefined ? [] : [{ address: addresses[index]!, body: found.value }];
       if (!(found.reason instanceof CorruptError)) throw found.reason;
-      counts.corrupt += 1;
+      corrupt += 1;
       tell(found.reason.message);
-    }
-    if (piece !== "") yield piece;
+      return [];
+    });
+    yield { seq: at, records };
   }
-  return { ...counts, untilMs };
+  return { corrupt };
 }
 
 /** `mended`: of those saved, how many took the place of terms that do not derive the address. */

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fromHex, type Intent, makeRecord } from "executable-address";
+import { createClient } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
@@ -107,6 +108,31 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.ok(err.includes(line), err);
       assert.match(err, /\{"saved":2,"mended":0,"refused":4\}: what was refused stands above\n$/);
       assert.equal((await admin(place, "export")).out, `${good}\n`);
+    });
+
+    test("mirror writes what is new, as files by which a client looks up", async () => {
+      const place = await newPlace();
+      const mirror = mkdtempSync(join(folder, "mirror-"));
+      const first = await fill(place, 3, 1_700_000_000_000);
+      assert.match((await admin(place, "mirror a b")).err, /expected one folder: mirror DIR/);
+      const run = async () => JSON.parse((await admin(place, `mirror ${mirror}`)).out);
+      assert.deepEqual(await run(), { written: 3, corrupt: 0 });
+      const lines = await fill(place, 5, 1_700_000_000_000);
+      assert.deepEqual(await run(), { written: 2, corrupt: 0 });
+      assert.deepEqual(await run(), { written: 0, corrupt: 0 });
+      const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
+      assert.deepEqual(sorted(listed), lines.toSorted());
+      assert.ok(first.every((line) => listed.includes(line)));
+      const read = async (input: string | URL | Request) => {
+        const { pathname, host } = new URL(String(input));
+        if (host !== "mirror.example") throw new TypeError("fetch failed");
+        return new Response(readFileSync(join(mirror, pathname)));
+      };
+      const mirrors = ["https://mirror.example/v1"];
+      const baseUrl = "https://gone.example/v1";
+      const client = createClient({ baseUrl, mirrors, fetch: read as typeof fetch });
+      for (const nth of [0, 4])
+        assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
     test("export leaves out what the database was made to say, and import mends it", async () => {

@@ -1,0 +1,111 @@
+// The service is away and a mirror lies: every look-up gives the true record or none at all, with
+// at most one round trip more than it takes without.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { makeRecord } from "../record.ts";
+import { sample } from "../test/samples.ts";
+import { createClient } from "./client.ts";
+import { NetworkError, UnprovenError } from "./errors.ts";
+
+const lookups = process.env.ATTACKS === "long" ? 100_000 : 2_000;
+const main = "https://pay.example/v1";
+const mirrors = ["https://a.example/v1", "https://b.example/v1", "https://c.example/v1"];
+
+const records = Array.from({ length: 50 }, (_, at) =>
+  makeRecord({ ...sample, salt: `0x${String(at).padStart(64, "0")}` }),
+);
+const find = (address: string) =>
+  records.find((each) => each.address.toLowerCase() === address.toLowerCase());
+
+type Source = (record: AddressRecord, at: number) => unknown;
+const truth: Source = (record) => record;
+const lies: Source[] = [
+  () => records[49],
+  (record) => ({ ...record, intent: { ...record.intent, recovery: records[1]!.address } }),
+  (record) => ({ ...record, terms: records[2]!.terms }),
+  () => ({ error: { code: "not_found", message: "no intent", issues: [] } }),
+  () => "<!doctype html>",
+];
+const liar: Source = (record, at) => lies[at % lies.length]!(record, at);
+
+/** A client whose sources answer so; `rounds` counts what it waited for, one after the other. */
+function open(sources: Record<string, Source | "dead" | "silent">) {
+  const seen = { rounds: 0 };
+  let open = 0;
+  let asked = 0;
+  const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
+    const url = String(input);
+    const source = sources[new URL(url).host] ?? "dead";
+    if (open === 0) seen.rounds += 1;
+    open += 1;
+    try {
+      await new Promise((resolve) => setImmediate(resolve));
+      init?.signal?.throwIfAborted();
+      if (source === "dead") throw new TypeError("fetch failed");
+      if (source === "silent")
+        return await new Promise((_, reject) => {
+          init?.signal?.addEventListener("abort", () => reject(init.signal!.reason));
+        });
+      const record = find(url.split("/").at(-1)!);
+      const body = record && source(record, asked++);
+      const isThere = record && !(body as { error?: unknown }).error;
+      const missing = { error: { code: "not_found", message: "no intent", issues: [] } };
+      return new Response(JSON.stringify(body ?? missing), { status: isThere ? 200 : 404 });
+    } finally {
+      open -= 1;
+    }
+  };
+  const client = createClient({ baseUrl: main, mirrors, fetch: fetch as typeof globalThis.fetch });
+  return { client, seen };
+}
+
+describe("mirrors", () => {
+  test("a mirror that is no base URL is refused", () => {
+    for (const mirrors of [["ftp://a.example"], ["https://u:p@a.example"], "https://a.example"])
+      assert.throws(() => createClient({ baseUrl: main, mirrors: mirrors as string[] }), TypeError);
+  });
+
+  test(`${lookups} look-ups, service dead and each mirror in turn lying: 0 wrong`, async () => {
+    for (const lying of ["a.example", "b.example", "c.example"]) {
+      const honest = { "a.example": truth, "b.example": truth, "c.example": truth };
+      const { client, seen } = open({ ...honest, [lying]: liar });
+      for (let at = 0; at < lookups / 3; at++) {
+        const { address } = records[at % records.length]!;
+        seen.rounds = 0;
+        assert.equal((await client.lookup(address))?.address, address);
+        assert.ok(seen.rounds <= 2, `${seen.rounds} rounds`);
+      }
+      assert.equal(seen.rounds, 1, "the one that answered is asked first from then on");
+    }
+  });
+
+  test("two of three lying and the service silent: the third's record, or none", async () => {
+    const { client } = open({ "pay.example": "silent", "a.example": liar, "c.example": truth });
+    const [{ address }] = records as [AddressRecord];
+    assert.equal((await client.lookup(address))?.address, address);
+    const { client: lost } = open({ "a.example": liar, "b.example": liar, "c.example": liar });
+    for (const _ of lies) await assert.rejects(lost.lookup(address), NetworkError);
+  });
+
+  test("a service that lies is found out; that there is none is its word alone", async () => {
+    const [{ address }] = records as [AddressRecord];
+    const { client } = open({ "pay.example": (_, at) => lies[at % 3]!(records[0]!, at) });
+    await assert.rejects(client.lookup(address), UnprovenError);
+    const unknown: Hex = `0x${"5a".repeat(20)}`;
+    const { client: honest, seen } = open({ "pay.example": truth, "a.example": truth });
+    assert.equal(await honest.lookup(unknown), undefined);
+    assert.equal(seen.rounds, 1);
+    const { client: away } = open({ "a.example": truth, "b.example": truth, "c.example": truth });
+    await assert.rejects(away.lookup(unknown), NetworkError);
+  });
+
+  test("a caller who stops waiting is told its own reason", async () => {
+    const { client } = open({ "pay.example": "silent", "a.example": "silent" });
+    const controller = new AbortController();
+    const lookup = client.lookup(records[0]!.address, { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await assert.rejects(lookup, /enough/);
+  });
+});
