@@ -44,7 +44,6 @@ const behaviours: Record<string, Behaviour> = {
   "earn the fast lane, then hang": (nth) => (nth < 3 ? good : hangs),
   drip: () => ({ latencyMs: 4_900, isTaken: true }),
   "answer 500": () => ({ latencyMs: 20, isTaken: false }),
-  "answer well": () => good,
 };
 
 const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint => ({
@@ -128,7 +127,7 @@ const mixes: [string, readonly Behaviour[]][] = [
   ["do any of these", anyOfThese],
 ];
 if (isLong) {
-  const { "answer well": _, "earn the fast lane, then hang": __, ...others } = behaviours;
+  const { "earn the fast lane, then hang": _, ...others } = behaviours;
   for (const [name, one] of Object.entries(others)) mixes.push([name, [one]]);
   for (let drawn = 1; drawn <= 6; drawn++) {
     const random = () => all[Math.floor(Math.random() * all.length)]!;
