@@ -10,7 +10,7 @@ import { shortRuns } from "./proof/mutation/trial.ts";
 
 const isLong = process.env.ATTACKS === "long";
 const runs = isLong || process.env.FOUNDRY_FUZZ_RUNS ? {} : shortRuns;
-/** Of each invariant, a run has a hundred. */
+/** Each invariant makes this many calls at least; one sequence has a hundred. */
 const callsMin = isLong ? 10_000 : 1_000;
 
 describe("forge", () => {

@@ -138,7 +138,7 @@ async function leastContent({ name, address }: Target, record: AddressRecord): P
   throw new Error(`${name} is never content`);
 }
 
-/** What `call` fails with, as the node tells it; undefined where it succeeds. */
+/** Reads the error of `call` as the node tells it; undefined where the call succeeds. */
 async function revertOf(call: object): Promise<Hex | undefined> {
   const question = { jsonrpc: "2.0", id: 1, method: "eth_call", params: [call, "latest"] };
   const headers = { "content-type": "application/json" };

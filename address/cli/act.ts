@@ -14,7 +14,7 @@ import { openKeystore } from "./keystore.ts";
 
 export type Action = "execute" | "recover" | "rescue";
 
-/** What acting needs of its process beside. */
+/** Parts of the process that acting on a chain needs. */
 export type Actor = {
   readonly readFile: (path: string) => string;
   readonly password: string | undefined;
@@ -74,7 +74,7 @@ function callFor(
   return { to, data: toHex(recoverCalldata(terms, tokens as Hex[])) };
 }
 
-/** What it will do, in lines for people. */
+/** Says in lines for people what the command will do. */
 function describe(name: Action, { address, intent }: AddressRecord, status: AddressStatus): string {
   const lines = {
     execute: intent.calls.map(
@@ -140,7 +140,7 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
     middle("eth_estimateGas", [{ ...call, from }]),
     middle("eth_gasPrice", []),
   ]);
-  // As the executor does: a run uses up to 1.375 times what a node estimates.
+  // The executor allows the same margin: a run uses up to 1.375 times what a node estimates.
   return {
     nonce: Number(nonce),
     gas: (gas * 11n) / 8n,

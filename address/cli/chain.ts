@@ -18,7 +18,7 @@ import {
 import { makeRecord, verifyRecord } from "../record.ts";
 import { countOption, Misuse, type Options } from "./arguments.ts";
 
-/** What a command on a chain is given. */
+/** Input and options of a command on a chain. */
 export type OnChain = {
   readonly input: unknown;
   readonly factory: Hex;
@@ -85,7 +85,7 @@ export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
 /** The receipt, to be kept. */
 export const prove = async (given: OnChain) => makeReceipt(await recordOf(given), nodesOf(given));
 
-/** What nodes say of it now, without any service. */
+/** Reads from nodes alone what an address holds now. */
 export async function readNow(given: OnChain, record: AddressRecord) {
   const nodes = nodesOf(given);
   const agreed = await blockHashOf(nodes.rpcs, { ...nodes, chainId: record.intent.chainId });
@@ -95,7 +95,7 @@ export async function readNow(given: OnChain, record: AddressRecord) {
 export const isReceipt = (input: unknown): boolean =>
   typeof input === "object" && (input as { format?: unknown } | null)?.format === receiptFormat;
 
-/** What a receipt proves, with nodes to name its blocks, or blocks that are yet to be compared. */
+/** Verifies a receipt. Without nodes its blocks are listed for the reader to compare. */
 export async function verifyKept({ input, factory, options }: OnChain) {
   const isAlone = options.many.rpc.length === 0;
   const hashes = isAlone ? "its own" : await agreeOnReceipt(input, nodesOf({ factory, options }));
@@ -107,7 +107,7 @@ export async function verifyKept({ input, factory, options }: OnChain) {
   return { address, outcome, block, execution, payments, ...compared };
 }
 
-/** What to say of a receipt that no node was asked about. */
+/** This is told of a receipt that no node was asked about. */
 export const compareBlocks = new ProofError(
   "unproved",
   "so far the receipt agrees with itself: it is proved if each block under compare is of the " +

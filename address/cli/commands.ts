@@ -108,7 +108,7 @@ type Answer = {
   readonly intents?: readonly Intent[];
   /** Of parts that are told beside the rest. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
-  /** What to know of it though it is done. */
+  /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
 };
 

@@ -30,7 +30,7 @@ async function run(args: string[], env: Record<string, string> = {}) {
   return { status, out, err };
 }
 
-/** What a liar makes of a true answer: of the same form, and wrong. */
+/** A liar makes these of true answers: they have the same form and are wrong. */
 const lies: Record<string, (result: never) => unknown> = {
   eth_getCode: () => "0x336f18602857",
   eth_getBalance: () => "0xffffffff",

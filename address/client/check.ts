@@ -44,7 +44,7 @@ export type Finding = {
   readonly cure: string;
 };
 
-/** What somebody else can change until the address is paid: no fault of the intent. */
+/** Somebody else can change this until the address is paid. It is no fault of the intent. */
 export type Note = {
   readonly path: Path;
   /** `token_may_change`, `target_may_change`; the list may grow. */

@@ -108,12 +108,12 @@ export type Client = {
   /** What can be paid and where. @throws {UnprovenError} if it names another factory */
   chains(options?: CallOptions): Promise<ChainList>;
   /**
-   * What the service claims of `address`; undefined where it has no record of it. {@link prove}
-   * tells what is so.
+   * Reads what the service claims of `address`; undefined where it has no record of it.
+   * {@link prove} does not depend on the service's word.
    */
   status(address: Hex, options?: CallOptions): Promise<ClaimedStatus | undefined>;
   /**
-   * What became of an address, proved by nodes of the caller's: more than half of `rpcs`, or
+   * Proves what became of an address by nodes of the caller's: more than half of `rpcs`, or
    * `quorum` of them, must name the same block. The service's proof is used where it verifies.
    *
    * @param address or its record, and then the service need not be there

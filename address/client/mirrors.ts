@@ -11,7 +11,7 @@ import { send } from "./request.ts";
 /** How long one source is waited for alone. */
 const slowMs = 2_000;
 
-/** What a source gives, proved; rejects with anything else. */
+/** Gives what a source has, once it is proved, and rejects with anything else. */
 type Ask<Found> = (baseUrl: string, signal: AbortSignal) => Promise<Found>;
 
 /**

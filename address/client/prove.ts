@@ -1,4 +1,4 @@
-// What became of an address, proved to the caller: nodes of theirs name the block, and the service
+// Proves to the caller what became of an address: their own nodes name the block, and the service
 // or any of the nodes gives the proof, which verifies or does not.
 
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -23,7 +23,7 @@ import type { Settings } from "./options.ts";
 import { sleep } from "./request.ts";
 import { type WaitOptions, waitForState } from "./watch.ts";
 
-/** What is proved, and by what: with the record anybody can verify it again. */
+/** An outcome with its proof and record, by which anybody can verify it again. */
 export type Proved = ProvedAddress & {
   readonly record: AddressRecord;
   readonly proof: AddressProof;

@@ -1,4 +1,4 @@
-// What an address holds has no proof, so it is read by so many nodes that one's lie does not count.
+// Balances of an address have no proof, so as many nodes are asked as outvote one that lies.
 
 import type { AddressRecord } from "../intent/intent.ts";
 import type { AddressStatus } from "../status/shape.ts";

@@ -77,7 +77,7 @@ export function proveExecution(
 }
 
 /**
- * What one transaction paid to `record`, as the intent's token tells.
+ * Reads what one transaction paid to `record`, as the intent's token tells.
  *
  * @throws as `proveOutcome`
  */

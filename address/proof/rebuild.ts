@@ -13,7 +13,7 @@ import { fromAny } from "./gather.ts";
 import type { ProofOptions } from "./outcome.ts";
 
 /**
- * What a transaction to the factory asked for, in order: a single call, or each item of a batch.
+ * Decodes what a transaction to the factory asked for: a single call, or each item of a batch.
  *
  * @throws {ProofError} `unproved` where no node has it, or it is none of the factory's
  */

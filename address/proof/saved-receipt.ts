@@ -25,8 +25,8 @@ export type SavedReceipt = {
 };
 
 /**
- * What a receipt proves. `blocks`: all that it rests on, to compare with a chain's; nothing is
- * proved unless each is of the chain `record.intent.chainId`.
+ * An outcome that rests on `blocks`, which are to be compared with a chain's. Nothing is proved
+ * unless each is of the chain `record.intent.chainId`.
  */
 export type ProvedReceipt = ProvedAddress & {
   readonly record: AddressRecord;

@@ -12,7 +12,7 @@ import { parseReference, saltFor, verifyReference } from "../intent/reference.ts
 import { makeRecord } from "../record.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 
-/** What an order pays for. Its salt is made of its reference. */
+/** An order's intent. Its salt is made of the order's reference. */
 export type OrderIntent = Omit<NewIntent, "salt">;
 
 type CheckoutParts = Pick<ProveEventOptions, "factory"> & {

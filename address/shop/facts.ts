@@ -1,4 +1,4 @@
-// What a proved fact does to its order: goods leave once, what went back is booked once.
+// Applies a proved fact to its order: goods leave once, and what went back is booked once.
 
 import type { ProvedEvent } from "../client/webhook.ts";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";

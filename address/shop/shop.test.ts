@@ -92,7 +92,7 @@ async function eventOf(
   };
 }
 
-/** As the service sends it. */
+/** Signs and sends the event as the service does. */
 async function deliverTo({ shop }: { shop: ReturnType<typeof openShop> }, event: ServiceEvent) {
   const body = JSON.stringify(event);
   const timestamp = String(Math.floor(Date.now() / 1000));

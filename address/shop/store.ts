@@ -1,4 +1,4 @@
-// What a shop remembers. A shop brings a store of its own, or takes the one on SQLite.
+// The memory of a shop. A shop brings a store of its own, or takes the one on SQLite.
 
 import type { ServiceEvent } from "../client/lists.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";

@@ -84,8 +84,8 @@ export type ServiceStatus = AddressStatus & {
   /** The block explorer that the operator names: an EIP-3091 base URL, or null. */
   explorer: string | null;
   /**
-   * What the address holds of the chain's coin and of other listed tokens while it is open, which
-   * pays for nothing and goes to `recovery` later; null where the chain did not tell.
+   * Amounts of the chain's coin and of other listed tokens at the address while it is open. They
+   * pay for nothing and go to `recovery` later. Null where the chain did not tell.
    */
   strays: TokenAmount[] | null;
 };

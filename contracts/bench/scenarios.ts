@@ -39,7 +39,7 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/** Of the stand-in for a proxied token alone: the tests' own output is being written meanwhile. */
+/** The stand-in for a proxied token has its own folder, since tests write theirs meanwhile. */
 const out = "out/bench";
 
 /** Gas by scenario and token, and the parts of one call of the proxied token. */

@@ -60,7 +60,7 @@ const reasonsOf = async (records: AddressRecord[]) =>
   (await Promise.all(records.map(({ address }) => jobOf(address)))).map((job) => job?.reason);
 
 describe("an account over its budget", () => {
-  /** Of about two executions at their cap; what they cost in the end is less. */
+  /** Pays for about two executions at their cap; they cost less in the end. */
   const budget = 2n * 300_000n * 3n * 10n ** 9n;
 
   test("waits, is charged no wei more, and others' payments go on", async (context) => {

@@ -64,7 +64,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         enqueued.push(...events.map(({ id }) => id));
       },
     });
-    /** What the loop of the chain does with anchors, up to the head. */
+    /** Keeps anchors up to the head, as the loop of the chain does. */
     const follow = async () => {
       const { db } = store;
       for (;;) {

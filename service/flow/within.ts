@@ -1,7 +1,7 @@
 // Bounds how long something is waited for.
 
 /**
- * What `promise` gives, if it does so in time.
+ * Gives what `promise` gives, if it does so in time.
  * @param late makes the error that is thrown after `ms`; `promise` itself goes on
  */
 export function within<Done>(ms: number, promise: Promise<Done>, late: () => Error): Promise<Done> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Store } from "../store/store.ts";
 import { readRecords } from "./export.ts";
 
-/** Of the mirror, not for its readers: up to where it has all records. */
+/** The mirror's own note of how far it has all records; readers do not need it. */
 const stateFile = ".mirror.json";
 
 const headers: Record<string, string> = {

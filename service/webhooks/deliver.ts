@@ -97,7 +97,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   await Promise.all(running);
 }
 
-/** What the lane sends next, for the endpoints whose accounts may have more of its places. */
+/** Claims what the lane sends next, for accounts that may have more of its places. */
 async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Claim[]> {
   const { db } = parts.store;
   const underWay = lanes[lane];

@@ -206,7 +206,7 @@ function change(
   });
 }
 
-/** What waits is due now: the first part at once, and the rest with the first success. */
+/** Makes waiting deliveries due: the first part at once, the rest with the first success. */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);
   if (isMore) await updateOf(transaction).set({ streak: -2 }).where("id", "=", id).execute();

@@ -15,7 +15,7 @@ export const places: Record<Lane, { all: number; endpoint: number }> = {
   1: { all: 256, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
 };
-/** Of the free places, for one account. A hundred accounts that hang leave 20 of 256. */
+/** One account gets this part of the free places. A hundred that hang leave 20 of 256. */
 const shareOfFree = 1 / 8;
 /** An answer is good within this, and a request has a place of the fast lane for as long. */
 export const goodMsMax = 1_000;
@@ -29,7 +29,7 @@ export type Standing = { lane: Lane; streak: number; barredUntilMs: number };
 
 export const newStanding: Standing = { lane: 1, streak: 0, barredUntilMs: 0 };
 
-/** What an answer makes of an endpoint's standing. */
+/** Computes an endpoint's standing after an answer. */
 export function standingAfter(
   { streak, barredUntilMs }: Standing,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },

@@ -1,4 +1,4 @@
-// What an error says to the person at the screen: a sentence of its code's own here, or else the
+// An error says to the person at the screen the sentence that stands here for its code, or else the
 // sentence that the server sent.
 
 import { Problem } from "./request.ts";

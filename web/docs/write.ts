@@ -123,7 +123,7 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
   return marked.parse(page.text, { async: false });
 }
 
-/** As GitHub makes them, which the links in the markdown are written for. */
+/** Makes anchors as GitHub does, which the links in the markdown are written for. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()

@@ -1,6 +1,6 @@
 export type Moment = { name: string; said: string; seconds: number; isNow?: boolean };
 
-/** What was and what will be, in order, with the present among it. */
+/** Shows what was and what will be in order, and the present among it. */
 export function Timeline({ label, moments }: { label: string; moments: readonly Moment[] }) {
   return (
     <ol className="timeline" aria-label={label}>

@@ -11,7 +11,7 @@ export type Spoiled = {
   readonly signature?: string;
   /** `webhook-id`, in place of the event's. */
   readonly id?: string;
-  /** What is sent, in place of what was signed. */
+  /** This body is sent in place of the signed one. */
   readonly body?: string;
 };
 

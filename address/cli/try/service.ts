@@ -63,7 +63,7 @@ export function openTryService(chain: TryChain, given: Given, made: (order: Made
 
 type Call = { id: unknown; method: string; params?: readonly unknown[] };
 
-/** What can be paid here. */
+/** The one chain and token of this service. */
 export type Given = { readonly chainId: number; readonly token: Hex; readonly symbol: string };
 
 const chainsOf = ({ chainId, token, symbol }: Given) => ({

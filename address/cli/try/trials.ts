@@ -1,12 +1,12 @@
-// What a receiver is put through: truths, lies, repeats, other orders, reorganisations. Each trial
-// says what a receiver does that loses neither goods nor orders.
+// The trials of a receiver: truths, lies, repeats, other orders, reorganisations. Each says what a
+// receiver does that loses neither goods nor orders.
 
 import type { ServiceEvent } from "../../client/lists.ts";
 import type { TryChain } from "./chain.ts";
 import { isTaken, type Spoiled, type Taken } from "./deliver.ts";
 import type { Made } from "./service.ts";
 
-/** What a trial is given to work with. */
+/** A trial works with these. */
 export type Hands = {
   readonly chain: TryChain;
   /** Has the shop make an order. */
@@ -16,7 +16,7 @@ export type Hands = {
   eventOf(made: Made, type: ServiceEvent["type"]): Promise<ServiceEvent>;
   /** One attempt. */
   send(event: ServiceEvent, spoiled?: Spoiled): Promise<Taken>;
-  /** As the service does: again until it is taken. */
+  /** Sends the event again until it is taken, as the service does. */
   deliver(event: ServiceEvent): Promise<void>;
   /** Whether so many goods left for the order in the end. */
   goodsAre(made: Made, count: number): Promise<boolean>;

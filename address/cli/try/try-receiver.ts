@@ -21,10 +21,10 @@ export type Serve = (
 export type TryOptions = {
   readonly url: string;
   readonly port: number;
-  /** Where the shop takes an order, and the form that is posted there. */
+  /** The shop takes an order at this URL, by a post of `form`. */
   readonly order: string | undefined;
   readonly form: string;
-  /** Where it says how many goods left for `{address}`, a number. */
+  /** This URL answers with a number: how many goods left for `{address}`. */
   readonly goods: string | undefined;
   readonly serve: Serve;
   say(line: string): void;
@@ -39,7 +39,7 @@ const patienceMs = 10_000;
 /** How long a receiver has to do what it should not. */
 const settleMs = 1500;
 
-/** What the receiver has to be started with. No secrets: they are known to everybody. */
+/** The receiver has to be started with these. They are no secrets: everybody knows them. */
 export const settingsAt = (port: number): Readonly<Record<string, string>> => ({
   BASE: `http://127.0.0.1:${port}/v1`,
   RPC_URL: `http://127.0.0.1:${port}/rpc`,

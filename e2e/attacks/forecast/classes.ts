@@ -28,7 +28,7 @@ export type Case = {
 export type Kit = {
   readonly world: SimulatedWorld;
   readonly tokens: Readonly<Record<string, Hex>>;
-  /** Of contracts that can send on. */
+  /** Contracts that can send money on. */
   readonly movers: Map<Hex, Mover>;
   /** Another number each time, of some tokens of six decimals. */
   amount(): bigint;

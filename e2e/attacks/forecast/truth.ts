@@ -1,5 +1,5 @@
-// What becomes of an intent on the chain itself: paid as payers pay, executed now and at its last
-// second by another with less gas, and returned when it is over.
+// Tries an intent on the chain: it is paid as payers pay, executed now and at its last second
+// by another with less gas, and returned when it is over.
 
 import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "executable-address";
 import { demoToken } from "executable-address-contracts";

@@ -15,7 +15,7 @@ export async function refuseGuessable(password: string, email: string): Promise<
   loading ??= load();
   const { check } = await loading;
   const isShort = password.length < passwordCharactersMin;
-  // What is too short or too long is refused elsewhere, with a sentence of its own.
+  // A password that is too short or too long is refused elsewhere, with a sentence of its own.
   if (isShort || password.length > passwordCharactersMax) return;
   const { score } = check(password.slice(0, charactersMax), [email, ...email.split(/[^a-z]+/i)]);
   if (score < scoreMin) throw new SignInError("password_guessable");

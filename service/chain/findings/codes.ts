@@ -1,5 +1,5 @@
-// What the code of a contract says of it without being run: whose it is, whether another may be put
-// in its place, and whether it could ever move a token.
+// Reads from a contract's code, without running it, whose it is, whether another may be put in its
+// place, and whether it could ever move a token.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
@@ -62,7 +62,7 @@ export function canMoveTokens(code: Hex): boolean {
   return calls && names;
 }
 
-/** What solc writes behind the code is CBOR, and its length in the last two bytes. */
+/** solc writes CBOR behind the code, and its length in the last two bytes. */
 function withoutMetadata(bytes: Buffer): Buffer {
   if (bytes.length < 2) return bytes;
   const start = bytes.length - 2 - bytes.readUInt16BE(bytes.length - 2);

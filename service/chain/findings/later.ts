@@ -13,7 +13,7 @@ import type { SimulatedChain } from "../simulation/simulation.ts";
 
 /** Two that nobody has. */
 const executors: readonly Hex[] = [`0x${"a1".repeat(20)}`, `0x${"b2".repeat(20)}`];
-/** What a run used, twice, and what a transaction takes besides. */
+/** Twice what a run used, and what a transaction takes besides. */
 const tightGas = ({ gasUsed }: Simulation) => (gasUsed === null ? callGas : 2 * gasUsed + 100_000);
 
 /** @param simulation that succeeded at `block` */

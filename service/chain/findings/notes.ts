@@ -1,5 +1,5 @@
-// What a check cannot promise: answers of contracts that somebody may change before the address is
-// paid. They are no faults of the intent, so they are told apart from findings.
+// Notes say what a check cannot promise: somebody may change the answers of a contract before the
+// address is paid. That is no fault of the intent, so notes are told apart from findings.
 
 import type { Note } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";

@@ -13,7 +13,7 @@ export type Receiver = { readonly account: Hex; readonly path: Path };
 const plain = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;
 const from = /^(transferFrom|safeTransferFrom)\(address \w+, address \w+, uint256 \w+\)$/;
 
-/** Those that a call names, and those that a run shows to have more; `recovery` is the last. */
+/** Finds those a call names and those a run shows to have more; `recovery` is the last. */
 export function receiversOf(
   { address, intent }: StatusSubject,
   { changes }: Pick<Simulation, "changes">,

@@ -46,8 +46,8 @@ export function sharedHead(chain: ChainAccess, now: () => number) {
 const attemptsMax = 3;
 
 /**
- * What `read` gives at the newest block. A reorganisation may cause any error, so where one is
- * thrown and another block is the newest by then, it is read at that one.
+ * Gives what `read` finds at the newest block. A reorganisation may cause any error, so where one
+ * is thrown and another block is the newest by then, it is read at that one.
  *
  * @param newest the newest block, or what was read at it
  */

@@ -48,7 +48,7 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };
 
-  /** Those of one block share the calls. */
+  /** Questions about one block share the calls. */
   const ask = together<StraysQuestion, Holdings>(
     async (asked) => {
       const groups = Map.groupBy(asked, ({ block }) => block.hash);

@@ -48,7 +48,7 @@ export function openServer(listener: RequestListener, parts: ServerParts): Serve
 /** A name or an address, and perhaps a port. RFC 9110 §7.2; HTTP/1.0 needs none. */
 const host = /^(\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]*)(:\d{0,5})?$/;
 
-/** Of two, a proxy before us may believe the other. */
+/** Two `Host` headers are refused, since a proxy before us may believe the other one. */
 function hasOneHost({ rawHeaders, headers }: IncomingMessage): boolean {
   let found = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

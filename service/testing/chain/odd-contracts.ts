@@ -11,7 +11,7 @@ import { type Artifact, readArtifact, runForge } from "../../../contracts/build.
 
 const folders = ["test/tokens", "test/targets"];
 const contracts = join(import.meta.dirname, "../../../contracts");
-/** What the process that came first compiled, for all test files that run on these sources. */
+/** The first process compiles to this folder for all test files that run on these sources. */
 const out = `out/odd-${digestOfSources()}`;
 
 /** Deploys the contract `name` of contracts/test, from `file`.sol. */

@@ -1,5 +1,5 @@
 // 24 accounts with 240 endpoints that answer well, and then hang in all the places they can get.
-// What is sent here is answered when the test says so, by a clock of its own.
+// A delivery of these tests is answered when the test says so, by a clock of its own.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -10,7 +10,7 @@ export type OwnedAddress = {
   reference: string | null;
   createdAt: string;
   intent: Intent;
-  /** As last seen. */
+  /** The state that was seen last. */
   state: AddressState;
   /** Null where no money was ever seen. */
   block: object | null;

@@ -1,5 +1,5 @@
-// Where the money comes from and goes to: before an execution as a test run measured it, after it
-// as the status and the proved calls tell.
+// Shows where the money comes from and goes to: before an execution as a test run measured it,
+// after it as the status and the proved calls tell.
 
 import type { Simulation } from "executable-address/client";
 import { isSame, partsOf, signatureOf } from "executable-address/page";
@@ -56,7 +56,7 @@ export function MoneyFlow({ status, simulation, nowSeconds }: MoneyProps) {
   );
 }
 
-/** What a test run that succeeds gives to whom. */
+/** Reads from a test run that succeeds who gets what. */
 function useChanges(simulation: Simulation | undefined): Stream[] {
   const { record, intent, chains } = useAbout();
   const { say } = useSpeech();
@@ -72,7 +72,7 @@ function useChanges(simulation: Simulation | undefined): Stream[] {
   }));
 }
 
-/** What became of the intent's token: sent by the calls, or returned. */
+/** Reads what became of the intent's token: the calls sent it, or it was returned. */
 function useOutcome(status: ServiceStatus | undefined): Stream[] {
   const { intent, sayAmount } = useAbout();
   const { say } = useSpeech();

@@ -5,7 +5,7 @@ import { followWallets, nameOf, type Wallet } from "executable-address/page";
 import { httpRpc } from "executable-address/status";
 
 type Block = { readonly number: number; readonly hash: Hex };
-/** What one witness says of the blocks; `error` where it says nothing. */
+/** One witness's answer about the blocks; `error` where it gives none. */
 export type Testimony = { readonly name: string; readonly knows: number; readonly error?: string };
 
 /** Asks one witness whether its chain has each of `blocks`, by number. */

@@ -1,5 +1,5 @@
-// What an idle chain costs: calls of the executor and the observer of one process, as a node would
-// count them, over 20 minutes of simulated time with an address that nobody pays.
+// Counts what an idle chain costs: calls of the executor and the observer of one process, as a node
+// sees them, over 20 minutes of simulated time with an address that nobody pays.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -9,7 +9,7 @@ import { chainId, startSeconds, tokens, type World } from "./world.ts";
 export const longestWait = (world: World, afterSeconds: number): number =>
   Math.max(...waitsOf(world, afterSeconds).values());
 
-/** As {@link longestWait}, for each address. */
+/** Does the same as {@link longestWait} for each address. */
 export function waitsOf({ chain, vaults }: World, afterSeconds: number): Map<Hex, number> {
   const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + afterSeconds);
   return new Map(vaults.map((vault) => [vault.address, longestOf(calm, vault)]));
