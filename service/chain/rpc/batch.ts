@@ -140,7 +140,8 @@ async function post(
       ...(trace && { traceparent: formatTraceparent(trace) }),
     },
     body: JSON.stringify(body.length === 1 ? body[0] : body),
-    signal: AbortSignal.timeout(timeoutMs),
+    // A fraction of a millisecond is refused here, and clocks tell some.
+    signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
   });
   const { status, ok, headers } = response;
   if (ok) return { status, ok, headers, body: JSON.parse(await textOf(response)) as unknown };

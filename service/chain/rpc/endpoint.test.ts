@@ -88,7 +88,7 @@ describe("a JSON-RPC endpoint over HTTP", () => {
       return Array.isArray(body) ? told : told[0];
     };
     const endpoint = httpEndpoint("one", url, { timeoutMs: 1000 });
-    assert.deepEqual(await endpoint.ask(calls), [
+    assert.deepEqual(await endpoint.ask(calls, 999.5), [
       { result: "a" },
       { result: "b" },
       { result: "c" },
