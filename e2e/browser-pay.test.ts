@@ -322,6 +322,7 @@ describe("what would happen now", () => {
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
     assert.deepEqual(faults, []);
+    await page.unrouteAll({ behavior: "wait" });
     await page.context().close();
   });
 
@@ -512,6 +513,7 @@ describe("an explorer that the operator names", () => {
     assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${hash}`);
     assert.equal(await transaction.getAttribute("rel"), "noreferrer");
     await assertSound(page, "with an explorer");
+    await page.unrouteAll({ behavior: "wait" });
     await page.context().close();
   });
 });
