@@ -24,7 +24,9 @@ export async function settle(
 ): Promise<void> {
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  const finalBlock = await readFinalBlock(pass);
+  // What is settled above the newest anchor would stay settled if a reorganisation replaced it.
+  const anchor = await pass.parts.ledger.findAnchor(pass.parts.chain.chainId);
+  const finalBlock = Math.min(await readFinalBlock(pass), anchor?.number ?? -1);
   const calls = used.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
       method: "eth_getTransactionReceipt",

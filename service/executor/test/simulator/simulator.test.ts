@@ -31,6 +31,7 @@ const faultsOf = (told: Awaited<ReturnType<typeof histories>>) =>
 describe("in simulated worlds nothing is missing, nothing twice, nothing falsely done", () => {
   for (const [seed, what] of [
     [847, "the only endpoint went back behind what was swept: money was returned a second time"],
+    [6260, "a deep reorg took back what was settled above the newest anchor: gas stayed booked"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, async () => {
       assert.deepEqual(faultsOf(await histories([seed])), []);
