@@ -26,7 +26,7 @@ before(async () => {
   browser = await launchBrowser();
   service = await startService();
   record = await createOrder(service);
-  await mint(service, record.address, 30_000_000n);
+  await mint(service, record.address, 30_125_000n);
   hash = await execute(service, record);
 });
 
@@ -67,7 +67,7 @@ describe("the receipt", () => {
     await page.goto(urlOf(`/receipt/${record.address}`));
     const alert = await page.getByRole("alert").innerText();
     assert.match(alert, /^Refused: execution\.held: the proof shows another/);
-    assert.doesNotMatch(await page.locator("main").innerText(), /30 DUSD|Held before/);
+    assert.doesNotMatch(await page.locator("main").innerText(), /30\.1250 DUSD|Held before/);
     await page.context().close();
   });
 
@@ -75,7 +75,7 @@ describe("the receipt", () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
-    for (const part of [hash, record.address, "25 DUSD", "30 DUSD from", "pay(uint256 orderId"])
+    for (const part of [hash, record.address, "25 DUSD", "30.1250 DUSD from", "pay(uint256 orderId"])
       assert.ok(text.includes(part), part);
     const { blocks } = verifyReceipt(await receiptOf(page), "its own");
     for (const { number, hash } of blocks) assert.ok(text.includes(`Block ${number}: ${hash}`));

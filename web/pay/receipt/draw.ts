@@ -1,6 +1,6 @@
 // A receipt as it is read: drawn as text alone, since intents and tokens are strangers' words.
 
-import { inertPieces } from "executable-address/page";
+import { formatUnits, inertPieces } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
 
 /** How the service says amounts and the chain: shown, not proved. */
@@ -100,9 +100,6 @@ const sayTime = (seconds: number) =>
   new Date(seconds * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
 
 function sayAmount(amount: string, { symbol, decimals }: Shown): string {
-  if (!symbol || decimals === undefined) return `${amount} base units`;
-  const digits = amount.padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
-  const part = digits.slice(digits.length - decimals).replace(/0+$/, "");
-  return `${whole}${part ? `.${part}` : ""} ${symbol}`;
+  if (!symbol || decimals === undefined) return `${formatUnits(amount, 0)} base units`;
+  return `${formatUnits(amount, decimals)} ${symbol}`;
 }
