@@ -5,7 +5,7 @@ import { toHex } from "../abi/hex.ts";
 import { zeroAddress } from "../abi/token.ts";
 import { executeCalldata, recoverCalldata, rescueCalldata } from "../calldata/calldata.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { callOf, type Rpcs } from "../proof/agree.ts";
+import { callOf, parseAgreement, type Rpcs } from "../proof/agree.ts";
 import { ProofError } from "../proof/error.ts";
 import type { AddressStatus } from "../status/shape.ts";
 import { Misuse, type Options } from "./arguments.ts";
@@ -39,7 +39,7 @@ export async function act(name: Action, given: OnChain, actor: Actor) {
   const { rpcs, ...nodes } = nodesOf(given);
   const transactionHash = await send(call, chainId, rpcs, given.options, actor);
   actor.complain(`sent ${transactionHash}\n`);
-  const quorum = nodes.quorum ?? Math.floor(rpcs.length / 2) + 1;
+  const { quorum } = parseAgreement(rpcs, nodes);
   const receipt = await waitForReceipt(transactionHash, rpcs, quorum);
   const hasSucceeded = Number(receipt.status) === 1;
   if (!hasSucceeded) throw new Error(`${transactionHash} was mined and failed`);

@@ -31,7 +31,7 @@ import {
   queryOf,
   type ServiceEvent,
 } from "./lists.ts";
-import { isNothingThere, lookupIn } from "./mirrors.ts";
+import { lookupIn, orNothing } from "./mirrors.ts";
 import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
 import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
 import { type Request, send } from "./request.ts";
@@ -235,16 +235,6 @@ export function createClient(options: ClientOptions): Client {
 }
 
 const pathOf = (eventId: string) => `/events/${encodeURIComponent(eventId)}`;
-
-/** Undefined where the service has nothing there. */
-async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (isNothingThere(error)) return undefined;
-    throw error;
-  }
-}
 
 /** The salt is the service's, which knows the account's reference key. */
 async function createSalted(

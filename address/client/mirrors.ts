@@ -71,8 +71,18 @@ async function within<Found>(millis: number, answer: Promise<Found>) {
 }
 
 /** No record of the address; another 404 is of another route, so of a wrong `baseUrl`. */
-export const isNothingThere = (error: unknown) =>
+const isNothingThere = (error: unknown) =>
   error instanceof ServiceError && error.status === 404 && error.code === "not_found";
+
+/** Undefined where the service has nothing there. */
+export async function orNothing<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (isNothingThere(error)) return undefined;
+    throw error;
+  }
+}
 
 /** The record behind an address. That there is none only the service can say. */
 export function lookupIn({ transport, mirrors, trust }: Settings) {
@@ -85,12 +95,9 @@ export function lookupIn({ transport, mirrors, trust }: Settings) {
       const once = { ...transport, baseUrl, retriesMax: 0 };
       return proveRecord(await send(once, { method: "GET", path, signal }), asked, trust);
     };
-    try {
-      if (!isAlone) return await fromSources(ask, signal);
+    return orNothing(async () => {
+      if (!isAlone) return fromSources(ask, signal);
       return proveRecord(await send(transport, { method: "GET", path, signal }), asked, trust);
-    } catch (error) {
-      if (isNothingThere(error)) return undefined;
-      throw error;
-    }
+    });
   };
 }
