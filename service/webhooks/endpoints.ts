@@ -7,7 +7,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
 import type { Tables } from "../store/tables.ts";
-import { releaseBacklog } from "./deliveries/backlog.ts";
+import { outageFailures, releaseBacklog } from "./deliveries/backlog.ts";
 import { awaitTurn } from "./deliveries/lock-endpoint.ts";
 import { parseTarget, TargetError, type Targets } from "./guard.ts";
 import { newStanding } from "./lanes.ts";
@@ -206,9 +206,13 @@ function change(
   });
 }
 
-/** Makes waiting deliveries due: the first part at once, the rest with the first success. */
+/**
+ * Makes waiting deliveries due: the first part at once, the rest with the first success, which ends
+ * an outage where more is left.
+ */
 async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: number) {
   const isMore = await releaseBacklog(transaction, id, nowMs);
-  if (isMore) await updateOf(transaction).set({ streak: -2 }).where("id", "=", id).execute();
+  const streak = -outageFailures;
+  if (isMore) await updateOf(transaction).set({ streak }).where("id", "=", id).execute();
   await awaitTurn(transaction, id, nowMs);
 }

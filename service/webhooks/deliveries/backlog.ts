@@ -4,6 +4,8 @@ import type { Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { attemptsMax } from "./waits.ts";
 
+/** So many failures in a row are an outage: one delivery alone that is refused is none. */
+export const outageFailures = 2;
 /** Deliveries that are made due by one success, in one commit. */
 const backlogMax = 200;
 

@@ -5,15 +5,13 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { standingAfter } from "../lanes.ts";
 import type { Sent } from "../send.ts";
-import { releaseBacklog } from "./backlog.ts";
+import { outageFailures, releaseBacklog } from "./backlog.ts";
 import type { Claim } from "./claim.ts";
 import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
 import { attemptsMax, waitMsOf } from "./waits.ts";
 
 /** An endpoint that took nothing for so long is disabled. */
 const failingMsMax = 3 * 86_400_000;
-/** So many failures in a row are an outage: one delivery alone that is refused is none. */
-const outageFailures = 2;
 
 export type Outcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
