@@ -75,7 +75,13 @@ describe("the receipt", () => {
     const page = await openFresh(browser);
     await openReceipt(page);
     const text = await page.locator("main").innerText();
-    for (const part of [hash, record.address, "25 DUSD", "30.1250 DUSD from", "pay(uint256 orderId"])
+    for (const part of [
+      hash,
+      record.address,
+      "25 DUSD",
+      "30.1250 DUSD from",
+      "pay(uint256 orderId",
+    ])
       assert.ok(text.includes(part), part);
     const { blocks } = verifyReceipt(await receiptOf(page), "its own");
     for (const { number, hash } of blocks) assert.ok(text.includes(`Block ${number}: ${hash}`));
