@@ -11,10 +11,10 @@ import { type Hex, toHex } from "executable-address";
 import { sql } from "kysely";
 import { toQuantity } from "../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../chain/rpc/log.ts";
+import type { Asker, View } from "../chain/rpc/view.ts";
 import { type Fence, takeLease } from "../executor/ledger/lease.ts";
 import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
-import { defaultTuning, type Parts, type Pass } from "../executor/parts.ts";
-import { turnOf } from "../executor/payments/turn.ts";
+import { defaultTuning } from "../executor/parts.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { openStore } from "../store/open.ts";
@@ -41,8 +41,9 @@ function addressOf(n: number, kind: number): Uint8Array {
 
 async function fill(store: Store, from: number, to: number): Promise<void> {
   const terms = Buffer.alloc(termsBytes, 7);
-  for (let at = from; at < to; at += 5000) {
-    const rows = Array.from({ length: Math.min(5000, to - at) }, (_, i) => ({
+  // A statement of SQLite takes 32,766 values, and a row here has eight.
+  for (let at = from; at < to; at += 4000) {
+    const rows = Array.from({ length: Math.min(4000, to - at) }, (_, i) => ({
       address: addressOf(at + i, 0),
       terms,
       ...{ chain_id: 1, token: Buffer.alloc(20), amount: "1", expires_at: 1 },
@@ -80,27 +81,34 @@ function logsText(number: number, recipients: readonly Hex[]): string {
 
 const hashOf = (number: number) => word(number.toString(16));
 
-/** The executor's own step over one block, with its own ledger and an endpoint that is at hand. */
+type ViewOfTurn = Pick<View, "quorum" | "askers"> & { head: Partial<View["head"]> };
+
+/** The loop's own turn over one block, with the executor's ledger and an endpoint at hand. */
 async function detect(ledger: Ledger, fence: Fence, number: number, text: string): Promise<void> {
   let found = 0;
   const answer = { result: JSON.parse(text) };
-  const pass = {
-    parts: {
-      ledger,
-      chain: { chainId, tokens: [token], paymentConfirmations: 0 },
-      tuning: { ...defaultTuning, resweepBlocks: 0 },
-      report: () => found++,
-    } as unknown as Parts,
-    memory: { follow: freshFollowMemory() },
-    view: {
-      head: { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: 1 },
-      quorum: 1,
-      sources: () => [{ name: "one", hasHead: true, ask: async () => [answer] }],
+  const head = { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: number };
+  const asker: Asker = {
+    ...{ name: "one", paceMs: 1, hasHead: true },
+    ask: async () => [answer],
+    accuse: () => {},
+  };
+  const view = { head, quorum: 1, askers: () => [asker] } satisfies ViewOfTurn;
+  await sweep({
+    chain: { chainId, tokens: [token], paymentConfirmations: 0 },
+    view: view as unknown as View,
+    memory: freshFollowMemory(),
+    tuning: { ...defaultTuning, resweepBlocks: 0 },
+    report: () => found++,
+    store: {
+      matchAddresses: ledger.matchAddresses,
+      findOldestCreation: ledger.findOldestCreation,
+      findAnchor: (before) => ledger.findAnchor(chainId, before),
+      keep: (anchor, touched, isGap) =>
+        ledger.saveTouched(fence, { anchor, touched, isGap }, number),
+      undoAbove: (above) => ledger.forgetAbove(fence, above),
     },
-    fence,
-    nowSeconds: number,
-  } as unknown as Pass;
-  await sweep(turnOf(pass));
+  });
   if (found < logs / 20) throw new Error(`only ${found} were found`);
 }
 
