@@ -26,6 +26,7 @@ const programOf = (name: "main" | "admin") => new URL(`${name}.ts`, import.meta.
 const environment = (more: NodeJS.ProcessEnv) => ({
   PATH: process.env.PATH,
   NODE_OPTIONS: process.env.NODE_OPTIONS,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
   DATA_DIR: join(directory, "data"),
   CHAINS_FILE: chainsFile,
   PORT: "0",

@@ -38,6 +38,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     NODE_OPTIONS: process.env.NODE_OPTIONS,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     DATA_DIR: directory,
     CHAINS_FILE: chainsFile,
     PORT: "0",

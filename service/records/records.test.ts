@@ -35,7 +35,8 @@ const open = ({ DATA_DIR, DATABASE_URL }: Place): Promise<Store> =>
 
 /** Runs one command to its end, with `input` on its standard input. */
 async function admin(place: Place, words: string, input = "") {
-  const env = { PATH: process.env.PATH, ...place };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...place };
   const child = spawn(process.execPath, [program, ...words.split(" ")], { env });
   const out: Buffer[] = [];
   const err: Buffer[] = [];
