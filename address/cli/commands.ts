@@ -17,9 +17,9 @@ import { InvalidError, type Issue, lineOf } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
-import { saltFor, verifyReference } from "../intent/reference.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
+import { saltFor, verifyReference } from "../shop/reference.ts";
 import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
 import {

@@ -8,8 +8,8 @@ import { factoryAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/parse.ts";
-import { parseReference, saltFor, verifyReference } from "../intent/reference.ts";
 import { makeRecord } from "../record.ts";
+import { parseReference, saltFor, verifyReference } from "./reference.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 
 /** An order's intent. Its salt is made of the order's reference. */

@@ -10,16 +10,14 @@ import type { View } from "../chain/rpc/view.ts";
 import type { Pace } from "../follow/pace.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Created } from "../store/created.ts";
-import type { BudgetLimits } from "./jobs/budgets.ts";
-import type { DecisionPolicy } from "./jobs/decide.ts";
-import type { Paces } from "./jobs/lanes.ts";
-import type { TipPrices } from "./jobs/tips.ts";
 import type { LatePlace } from "./ledger/late.ts";
 import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
-import type { Size } from "./transactions/data-fee.ts";
-import type { FeePolicy } from "./transactions/fees.ts";
+import type { BudgetLimits } from "./money/budgets.ts";
+import type { Size } from "./money/data-fee.ts";
+import type { FeePolicy } from "./money/fees.ts";
+import type { TipPrices } from "./money/tips.ts";
 
 /** An EIP-1559 transaction without value. */
 export type UnsignedTransaction = {
@@ -37,6 +35,19 @@ export type Signer = {
   address: Hex;
   /** The same transaction gives the same bytes. */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
+};
+
+/**
+ * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
+ * the token has a price; one without is judged by `recoverMin` alone. After `recoveriesPerDayMax`
+ * recoveries of an address each further one of the day must be worth twice as much as the last.
+ */
+export type DecisionPolicy = {
+  recoverMin: ReadonlyMap<Hex, bigint>;
+  weiOf(token: Hex, amount: bigint): bigint | undefined;
+  paidFailuresMax: number;
+  recoveryFailuresMax: number;
+  recoveriesPerDayMax: number;
 };
 
 /** One chain, as the executor works on it. Addresses lower case. */
@@ -190,6 +201,9 @@ export type Memory = {
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
 };
+
+/** Milliseconds that a simulation for an account lately took, by endpoint and account. */
+export type Paces = Map<string, Map<string, number>>;
 
 /** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
 export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };

@@ -10,7 +10,7 @@ import { Definitions } from "../ui/definition.tsx";
 import { Identicon } from "../ui/identicon.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAbout } from "./about.tsx";
-import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
+import { GroupedAddress, ShortParty } from "./shown/address-text.tsx";
 import { useAccounts } from "./wallet/wallets.ts";
 import { Said, useSpeech } from "./words/say.tsx";
 

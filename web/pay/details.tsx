@@ -2,11 +2,11 @@ import type { Hazard, News, Standing } from "executable-address/page";
 import type { ReactNode } from "react";
 import { Badge } from "../ui/notice.tsx";
 import { Doubts } from "./doubts.tsx";
-import { Calls } from "./intent/calls.tsx";
-import { Evidence, Otherwise } from "./intent/small-print.tsx";
 import { MoneyFlow } from "./live/money-flow.tsx";
 import type { Simulated } from "./live/simulation.ts";
 import { WouldHappen } from "./live/simulation-card.tsx";
+import { Calls } from "./shown/calls.tsx";
+import { Evidence, Otherwise } from "./shown/small-print.tsx";
 import { useSpeech } from "./words/say.tsx";
 
 type DetailsProps = {

@@ -3,10 +3,10 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
-import { InertText } from "./intent/inert-text.tsx";
-import { sayMoment, saySpan } from "./live/say-when.ts";
+import { InertText } from "./shown/inert-text.tsx";
 import type { Key } from "./words/languages.ts";
 import { Said, useSpeech } from "./words/say.tsx";
+import { sayMoment, saySpan } from "./words/say-when.ts";
 
 const texts: Record<Doubt, Key> = {
   executed: "doubtExecuted",

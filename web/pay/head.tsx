@@ -4,10 +4,10 @@ import { useEffect } from "react";
 import { CopyButton } from "../ui/copy.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
-import { SentenceText, ShortParty } from "./intent/address-text.tsx";
 import { sayIntent } from "./intent/reading.ts";
-import { sayClock, sayMoment, saySpan } from "./live/say-when.ts";
+import { SentenceText, ShortParty } from "./shown/address-text.tsx";
 import { Said, useSpeech } from "./words/say.tsx";
+import { sayClock, sayMoment, saySpan } from "./words/say-when.ts";
 
 type HeadProps = {
   standing: Standing;

@@ -9,7 +9,6 @@ import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
 import { useNews, useTick } from "./live/news.ts";
 import { Rail } from "./live/rail.tsx";
-import { sayMoment } from "./live/say-when.ts";
 import { useSimulation } from "./live/simulation.ts";
 import { Strays } from "./live/strays.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
@@ -20,6 +19,7 @@ import { usePayment } from "./wallet/use-payment.ts";
 import { Pair } from "./walletconnect/pair.tsx";
 import { usePairing } from "./walletconnect/wallet.ts";
 import { Said, useSpeech } from "./words/say.tsx";
+import { sayMoment } from "./words/say-when.ts";
 
 /** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;

@@ -7,13 +7,13 @@ import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { useAbout } from "./about.tsx";
-import { GroupedAddress, ShortParty } from "./intent/address-text.tsx";
 import { findToken } from "./intent/reading.ts";
 import { explorerLink } from "./live/explorer.ts";
-import { sayMomentInFull } from "./live/say-when.ts";
 import { nativeCoin } from "./live/simulation.ts";
 import { Explored, Transaction } from "./live/transaction.tsx";
+import { GroupedAddress, ShortParty } from "./shown/address-text.tsx";
 import { Said, useSpeech } from "./words/say.tsx";
+import { sayMomentInFull } from "./words/say-when.ts";
 
 const texts = {
   executed: "executedText",

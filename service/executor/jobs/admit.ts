@@ -1,12 +1,14 @@
 // Decides who pays for each transaction that is ready: a tip, or the operator's budgets. One that
 // nobody pays for waits and holds up no other.
 
+import { patience } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
+import { type Budgets, shareOut } from "../money/budgets.ts";
+import { costOf, type Size } from "../money/data-fee.ts";
+import { valueOfTips } from "../money/tips.ts";
 import type { Pass } from "../parts.ts";
-import { costOf, type Size } from "../transactions/data-fee.ts";
 import { canAfford, gasMax, gasPerByte, type Purse } from "../transactions/send.ts";
-import { patience } from "./backoff.ts";
 import {
   type Batch,
   batchesOf,
@@ -15,8 +17,6 @@ import {
   sharesOf,
   sizeMax,
 } from "./batch.ts";
-import { type Budgets, shareOut } from "./budgets.ts";
-import { valueOfTips } from "./tips.ts";
 
 /** A tip covers an execution if it is worth its gas at the current fee and a quarter more. */
 const tipMargin = { of: 5n, by: 4n };

@@ -3,8 +3,8 @@
 import type { Hex } from "executable-address";
 import { size } from "viem";
 import type { Share } from "../ledger/purposes.ts";
+import type { Size } from "../money/data-fee.ts";
 import type { Tuning } from "../parts.ts";
-import type { Size } from "../transactions/data-fee.ts";
 import type { Examined } from "./examine.ts";
 
 /**

@@ -4,6 +4,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
+import type { DecisionPolicy } from "../parts.ts";
 
 /** What the decision needs of an intent. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
@@ -27,19 +28,6 @@ type History = {
  * token would cost, about; money that is worth less stays until there is more of it.
  */
 type Fees = { perGas: bigint; perGasMax: bigint; recovery: bigint };
-
-/**
- * `recoverMin`: base units of a token below which it is left where it is. `weiOf`: in wei, where
- * the token has a price; one without is judged by `recoverMin` alone. After `recoveriesPerDayMax`
- * recoveries of an address each further one of the day must be worth twice as much as the last.
- */
-export type DecisionPolicy = {
-  recoverMin: ReadonlyMap<Hex, bigint>;
-  weiOf(token: Hex, amount: bigint): bigint | undefined;
-  paidFailuresMax: number;
-  recoveryFailuresMax: number;
-  recoveriesPerDayMax: number;
-};
 
 type WaitReason =
   | "backoff"

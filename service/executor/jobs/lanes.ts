@@ -5,9 +5,7 @@
 
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-
-/** Milliseconds that a simulation for an account lately took, by endpoint and account. */
-export type Paces = Map<string, Map<string, number>>;
+import type { Paces } from "../parts.ts";
 
 /** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
 const accountsMax = 1000;

@@ -3,7 +3,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem";
-import { costOf } from "../transactions/data-fee.ts";
+import { costOf } from "../money/data-fee.ts";
 import type { Purse } from "../transactions/send.ts";
 import { itemCalldataBytes } from "./batch.ts";
 import type { Examined } from "./examine.ts";

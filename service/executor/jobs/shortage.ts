@@ -2,8 +2,8 @@
 // the balance every few seconds tells when to go on. Payments that come meanwhile are tried once.
 
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
+import { costOf, type Size } from "../money/data-fee.ts";
 import type { Pass, Shortage } from "../parts.ts";
-import { costOf, type Size } from "../transactions/data-fee.ts";
 import { canAfford, type Purse } from "../transactions/send.ts";
 import { type Ready, sizeMax } from "./batch.ts";
 

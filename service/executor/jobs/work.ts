@@ -4,8 +4,10 @@
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { backoffSeconds, patience } from "../ledger/backoff.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
+import type { Budgets } from "../money/budgets.ts";
 import type { Pass } from "../parts.ts";
 import {
   canAfford,
@@ -18,9 +20,7 @@ import {
   sizeOf,
 } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
-import { backoffSeconds, patience } from "./backoff.ts";
 import { type Batch, gasOf, type Ready, sharesOf } from "./batch.ts";
-import type { Budgets } from "./budgets.ts";
 import { type Decision, decide } from "./decide.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";

@@ -6,8 +6,8 @@ import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { PurposeKind } from "../../store/tables/executor.ts";
 import type { Tables } from "../../store/tables.ts";
-import type { Payer } from "../jobs/budgets.ts";
-import type { Fee } from "../transactions/fees.ts";
+import type { Payer } from "../money/budgets.ts";
+import type { Fee } from "../money/fees.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /** `raw` as signed; times in seconds of the chain's clock. */

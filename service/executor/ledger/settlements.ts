@@ -4,8 +4,7 @@ import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
-import { shareOut } from "../jobs/budgets.ts";
-import type { Outcome } from "../transactions/receipt.ts";
+import { shareOut } from "../money/budgets.ts";
 import { type JobUpdate, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { dayOf, shareOf } from "./purposes.ts";
@@ -23,9 +22,19 @@ type Settlement = {
   atSeconds: number;
   gasOf?: ReadonlyMap<Hex, number> | undefined;
   tips: ReadonlyMap<Hex, bigint>;
-  outcomes: readonly Outcome[];
+  outcomes: readonly VaultOutcome[];
   updates: readonly JobUpdate[];
 };
+
+/**
+ * Amounts are in base units of `token`, lower case. An execution tells what was held before and
+ * what was left after it.
+ */
+export type VaultOutcome =
+  | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
+  | { kind: "recovered"; vault: Hex; token: Hex; amount: bigint }
+  | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
+  | { kind: "failed"; vault: Hex; reason: string };
 
 /** @returns false where the purpose was final already: then nothing changes */
 export function settlePurpose(

@@ -3,7 +3,7 @@
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
-import { type AccountSpending, noSpending, type Payer } from "../jobs/budgets.ts";
+import { type AccountSpending, noSpending, type Payer } from "../money/budgets.ts";
 
 /** For one address of a settled purpose, in wei: its part of what was paid, and its tips' worth. */
 export type Charge = Payer & { wei: bigint; tipsWei: bigint };

@@ -5,7 +5,8 @@ import { decodeFactoryEvent } from "executable-address/status";
 import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { type Log, logOf } from "../../chain/rpc/log.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
-import { dataFeePaid } from "./data-fee.ts";
+import type { VaultOutcome } from "../ledger/settlements.ts";
+import { dataFeePaid } from "../money/data-fee.ts";
 
 export type Receipt = {
   transactionHash: Hex;
@@ -16,13 +17,6 @@ export type Receipt = {
   paid: bigint;
   logs: Log[];
 };
-
-/** Amounts in base units of `token`, lower case. Of an execution: held before and left after. */
-export type Outcome =
-  | { kind: "executed"; vault: Hex; token: Hex; amount: bigint; left: bigint }
-  | { kind: "recovered"; vault: Hex; token: Hex; amount: bigint }
-  | { kind: "recovery_failed"; vault: Hex; token: Hex; reason: string }
-  | { kind: "failed"; vault: Hex; reason: string };
 
 /** @throws {ChainUnavailable} when it is not a receipt; null is undefined: not mined there */
 export function receiptOf(value: unknown): Receipt | undefined {
@@ -49,13 +43,13 @@ export type Sent = { sender: Hex; vaults: readonly Hex[] };
  * @param factory lower case. Events of other contracts are ignored, and so is `ItemFailed` of a
  *   batch that a target sent of its own.
  */
-export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): Outcome[] {
+export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): VaultOutcome[] {
   return receipt.logs
     .filter((log) => log.address === factory)
     .flatMap((log) => outcomeOf(log, sent) ?? []);
 }
 
-function outcomeOf(log: Log, { sender, vaults }: Sent): Outcome | undefined {
+function outcomeOf(log: Log, { sender, vaults }: Sent): VaultOutcome | undefined {
   const event = decodeFactoryEvent(log);
   if (!event) return undefined;
   if (event.name === "ItemFailed") {

@@ -15,9 +15,9 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
+import { costOf, dataFeeCall, dataFeeOf, type Size } from "../money/data-fee.ts";
+import { bumpFee, type Fee, feeHistoryCall, priorityAsked, suggestFee } from "../money/fees.ts";
 import type { Pass } from "../parts.ts";
-import { costOf, dataFeeCall, dataFeeOf, type Size } from "./data-fee.ts";
-import { bumpFee, type Fee, feeHistoryCall, priorityAsked, suggestFee } from "./fees.ts";
 
 /** Of a transfer of nothing to oneself: it fills a gap, or replaces what has become pointless. */
 export const idleGas = 21_000;

@@ -5,12 +5,13 @@
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { backoffSeconds } from "../jobs/backoff.ts";
+import { backoffSeconds } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
+import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../parts.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
-import { type Outcome, outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
+import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
 import { readGasTaken, tipsIn } from "./taken.ts";
 
 /** Passes in a row without a receipt before another transaction is looked for. */
@@ -161,7 +162,7 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
 async function isBorneOut(
   { parts, view }: Pass,
   receipt: Receipt,
-  outcomes: readonly Outcome[],
+  outcomes: readonly VaultOutcome[],
 ): Promise<boolean> {
   const over = outcomes.filter((outcome) => outcome.kind !== "failed");
   const [block, ...codes] = await view.read([
@@ -180,7 +181,7 @@ async function updateOf(
   { parts, nowSeconds }: Pass,
   purpose: Purpose,
   address: Hex,
-  outcomes: readonly Outcome[],
+  outcomes: readonly VaultOutcome[],
   isOvertaken: boolean,
 ): Promise<JobUpdate> {
   const mine = outcomes.filter((outcome) => outcome.vault === address);
@@ -217,7 +218,7 @@ async function findOvertaken(
   { view }: Pass,
   { kind, addresses }: Purpose,
   { succeeded }: Receipt,
-  outcomes: readonly Outcome[],
+  outcomes: readonly VaultOutcome[],
 ): Promise<Set<Hex>> {
   if (kind === "recover" && succeeded) {
     return new Set(addresses.filter((vault) => !outcomes.some((each) => each.vault === vault)));
@@ -231,7 +232,7 @@ async function findOvertaken(
   return new Set(failed.filter((_, index) => hexData(resultOf(codes[index])) !== "0x"));
 }
 
-function reportOutcome({ parts }: Pass, outcome: Outcome, hash: Hex): void {
+function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void {
   const address = outcome.vault;
   if ("reason" in outcome) {
     parts.report({ kind: "attempt_failed", address, reason: outcome.reason });

@@ -5,8 +5,8 @@ import type { Hex } from "executable-address";
 import { saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../../chain/rpc/log.ts";
-import { type TipPrices, weiOf } from "../jobs/tips.ts";
 import type { Purpose } from "../ledger/purposes.ts";
+import { type TipPrices, weiOf } from "../money/tips.ts";
 import type { Pass } from "../parts.ts";
 import type { Receipt } from "./receipt.ts";
 

@@ -2,8 +2,8 @@
 // nonce, reopens what a reorganisation undid, and fills a nonce that no purpose has with nothing.
 
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import type { Budgets } from "../jobs/budgets.ts";
 import type { Purpose } from "../ledger/purposes.ts";
+import type { Budgets } from "../money/budgets.ts";
 import type { Pass } from "../parts.ts";
 import {
   broadcast,

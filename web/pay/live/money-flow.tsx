@@ -7,10 +7,10 @@ import type { ServiceStatus } from "executable-address/status";
 import { Flow, type Stream } from "../../ui/flow.tsx";
 import { Timeline } from "../../ui/timeline.tsx";
 import { useAbout } from "../about.tsx";
-import { ShortParty } from "../intent/address-text.tsx";
 import { findToken } from "../intent/reading.ts";
+import { ShortParty } from "../shown/address-text.tsx";
 import { useSpeech } from "../words/say.tsx";
-import { sayMoment } from "./say-when.ts";
+import { sayMoment } from "../words/say-when.ts";
 import { sayChange } from "./simulation.ts";
 
 type MoneyProps = {

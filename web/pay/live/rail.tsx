@@ -2,7 +2,7 @@ import type { Standing } from "executable-address/page";
 import { useRef } from "react";
 import type { Key } from "../words/languages.ts";
 import { useSpeech } from "../words/say.tsx";
-import { saySpan } from "./say-when.ts";
+import { saySpan } from "../words/say-when.ts";
 
 const steps: readonly Key[] = ["stepAsked", "stepSeen", "stepConfirmed", "stateExecuted"];
 

@@ -4,8 +4,8 @@ import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Loading } from "../../ui/states.tsx";
 import { useAbout } from "../about.tsx";
-import { InertText } from "../intent/inert-text.tsx";
 import { findToken } from "../intent/reading.ts";
+import { InertText } from "../shown/inert-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
 import { nativeCoin, type Simulated, sayAccount, sayChange } from "./simulation.ts";
 

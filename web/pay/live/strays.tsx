@@ -4,11 +4,11 @@ import { formatUnits } from "executable-address/page";
 import type { TokenAmount } from "executable-address/status";
 import { Notice } from "../../ui/notice.tsx";
 import { useAbout } from "../about.tsx";
-import { ShortParty } from "../intent/address-text.tsx";
+import { knownChains } from "../intent/known-chains.ts";
 import { findToken } from "../intent/reading.ts";
-import { knownChains } from "../wallet/known-chains.ts";
+import { ShortParty } from "../shown/address-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
-import { sayMoment } from "./say-when.ts";
+import { sayMoment } from "../words/say-when.ts";
 import { nativeCoin } from "./simulation.ts";
 
 const coinDecimals = 18;

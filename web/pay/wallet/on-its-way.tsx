@@ -3,9 +3,9 @@ import { useEffect } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { useAbout } from "../about.tsx";
-import { sayClock } from "../live/say-when.ts";
 import { Transaction } from "../live/transaction.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
+import { sayClock } from "../words/say-when.ts";
 import { RefusalText, StepText } from "./panel.tsx";
 import type { PaymentHere } from "./use-payment.ts";
 

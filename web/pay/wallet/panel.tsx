@@ -9,7 +9,7 @@ import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { useAbout } from "../about.tsx";
-import { InertText } from "../intent/inert-text.tsx";
+import { InertText } from "../shown/inert-text.tsx";
 import { Said, useSpeech } from "../words/say.tsx";
 import type { PaymentHere } from "./use-payment.ts";
 import { iconOf, walletApps } from "./wallets.ts";

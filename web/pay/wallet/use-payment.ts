@@ -18,8 +18,8 @@ import {
 } from "executable-address/page";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Facts } from "../intent/facts.ts";
+import { knownChains } from "../intent/known-chains.ts";
 import { useWalletConnect } from "../walletconnect/wallet.ts";
-import { knownChains } from "./known-chains.ts";
 import { useWallets } from "./wallets.ts";
 
 type Asking =

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { saySpan } from "../live/say-when.ts";
 import { type Catalogue, en, languages, pickLanguage, sayWith } from "./languages.ts";
+import { saySpan } from "./say-when.ts";
 
 const shared = join(import.meta.dirname, "../../../address/element/words");
 const read = (folder: string, tag: string) =>

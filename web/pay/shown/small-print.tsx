@@ -3,8 +3,8 @@
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { useAbout } from "../about.tsx";
-import { sayMomentInFull } from "../live/say-when.ts";
 import { Said, useSpeech } from "../words/say.tsx";
+import { sayMomentInFull } from "../words/say-when.ts";
 
 const Code = ({ children }: { children: string }) => (
   <code dir="ltr" className="break-all">

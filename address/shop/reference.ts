@@ -7,8 +7,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
-import type { AddressRecord, Hex } from "./intent.ts";
 
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
