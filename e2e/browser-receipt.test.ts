@@ -89,6 +89,19 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
+  test("in the reader's language, and from right to left", async () => {
+    const page = await openFresh(browser, { locale: "de-AT" });
+    await page.goto(urlOf(`/receipt/${record.address}`));
+    await page.getByText("Seine Aufrufe wurden ausgeführt").waitFor();
+    await page.getByLabel("Sprache").selectOption("ar");
+    await page.getByText("نُفِّذت استدعاءاته").waitFor();
+    assert.equal(await page.locator("html").getAttribute("dir"), "rtl");
+    assert.equal(await page.locator("html").getAttribute("lang"), "ar");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await assertSound(page, "receipt in Arabic");
+    await page.context().close();
+  });
+
   test("endpoints that the reader names have its blocks, or say why not", async () => {
     const page = await openFresh(browser);
     await openReceipt(page);

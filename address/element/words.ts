@@ -7,6 +7,8 @@ import en from "./words/en.json" with { type: "json" };
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
+const languages = ["en", "es", "fr", "de", "ar", "zh"];
+
 type Loaded = Promise<{ default: ElementWords }>;
 const catalogues: Readonly<Record<string, () => Loaded>> = {
   es: () => import("./words/es.json", { with: { type: "json" } }),
@@ -24,7 +26,7 @@ export function languageOf(tag: string): string | undefined {
   const [language = "", ...rest] = tag.toLowerCase().split("-");
   const isTraditional = rest.some((part) => ["hant", "tw", "hk", "mo"].includes(part));
   if (language === "zh" && isTraditional) return "en";
-  return language === "en" || language in catalogues ? language : undefined;
+  return languages.includes(language) ? language : undefined;
 }
 
 /** @throws where they cannot be fetched */

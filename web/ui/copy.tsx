@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { Button, type ButtonProps } from "./button.tsx";
 import { Icon } from "./icon.tsx";
-import { useUiWords } from "./words.ts";
+import { useUiWords } from "./words/ui-words.ts";
 
 type CopyProps = ButtonProps & { text: string; what: string };
 type Outcome = "copied" | "refused";

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Notice } from "./notice.tsx";
-import { useUiWords } from "./words.ts";
+import { useUiWords } from "./words/ui-words.ts";
 
 /** Nothing here yet, why, and what to do about it. */
 export function Empty(props: {

@@ -1,7 +1,7 @@
 import { forget, remember } from "executable-address/page";
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
-import { useUiWords } from "./words.ts";
+import { useUiWords } from "./words/ui-words.ts";
 
 const themes = ["device", "light", "dark"] as const;
 type Theme = (typeof themes)[number];

@@ -1,4 +1,4 @@
-import { sayTime } from "./say-time.ts";
+import { sayTime } from "./words/say-time.ts";
 
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 

@@ -21,7 +21,8 @@ import {
   readChains,
   signatureOf,
 } from "executable-address/page";
-import { en, sayWith } from "../words/languages.ts";
+import { sayWith } from "../../ui/words/languages.ts";
+import { en } from "../words/languages.ts";
 import { readFacts } from "./facts.ts";
 import {
   findToken,

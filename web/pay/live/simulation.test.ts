@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
-import { en, sayWith } from "../words/languages.ts";
+import { sayWith } from "../../ui/words/languages.ts";
+import { en } from "../words/languages.ts";
 import { sayAccount, sayChange } from "./simulation.ts";
 
 const say = sayWith(en);

@@ -2,6 +2,7 @@
 
 import { formatUnits, inertPieces } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
+import { element, said, say } from "./speech.ts";
 
 /** How the service says amounts and the chain: shown, not proved. */
 export type Shown = {
@@ -9,15 +10,6 @@ export type Shown = {
   readonly symbol?: string | undefined;
   readonly decimals?: number | undefined;
 };
-
-type Child = Node | string;
-
-/** An element of HTML, with text in it as it is. */
-export function element(name: string, ...children: readonly Child[]): HTMLElement {
-  const made = document.createElement(name);
-  made.append(...children);
-  return made;
-}
 
 /** Text of strangers: what would hide or reorder is written out. */
 const inert = (text: string) =>
@@ -29,13 +21,6 @@ const inert = (text: string) =>
   );
 const code = (text: string) => element("code", inert(text));
 
-const says = {
-  executed: "Its calls have run: all of them, once.",
-  closed: "It is over without its calls having run; they never can.",
-  open: "It is open: its calls may still run.",
-  never: "It expired; its calls never ran and never can.",
-} as const;
-
 /** The parts of a receipt that is right if its blocks are of the chain. */
 export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] {
   const { record, outcome, block, execution, payments } = proved;
@@ -43,45 +28,57 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
   const amountOf = (amount: string, token: string = intent.token) =>
     token.toLowerCase() === intent.token.toLowerCase()
       ? sayAmount(amount, shown)
-      : `${amount} base units of ${token}`;
-  const paid = payments.flatMap((each) =>
-    each.payments.map(({ from, amount }) =>
-      element(
-        "li",
-        `${amountOf(amount)} from `,
-        code(from),
-        ", transaction ",
-        code(each.transactionHash),
-      ),
+      : said("span", "unitsOf", { amount: formatUnits(amount, 0), token: code(token) });
+  const paid = payments.flatMap(({ payments, transactionHash }) =>
+    payments.map(({ from, amount }) =>
+      said("li", "paidBy", {
+        amount: amountOf(amount),
+        from: code(from),
+        hash: code(transactionHash),
+      }),
     ),
   );
   const moved = (execution?.moved ?? []).map(({ token, to, amount }) =>
-    element("li", `${amountOf(amount, token)} to `, code(to)),
+    said("li", "movedTo", { amount: amountOf(amount, token), to: code(to) }),
   );
   const calls = intent.calls.map(({ target, function: signature, args }) =>
     element("li", code(target), " ", code(signature), " ", code(JSON.stringify(args))),
   );
-  const chain = shown.chain ? `${shown.chain}, chain ${intent.chainId}` : `chain ${intent.chainId}`;
+  const id = String(intent.chainId);
   return [
-    element("p", says[outcome]),
+    said("p", outcome),
     list([
-      ["Asked for", sayAmount(intent.amount, shown)],
-      ["Token", code(intent.token)],
-      ["Address", code(record.address)],
-      ["Network", inert(chain)],
-      ["As of", `block ${block.number}, ${sayTime(block.timestamp)}`],
+      [
+        say("asked"),
+        element(
+          "span",
+          sayAmount(intent.amount, shown),
+          element("br"),
+          said("span", "units", { amount: intent.amount }),
+        ),
+      ],
+      [say("token"), code(intent.token)],
+      [say("address"), code(record.address)],
+      [
+        say("network"),
+        shown.chain
+          ? said("span", "namedChain", { name: inert(shown.chain), id })
+          : said("span", "chain", { id }),
+      ],
+      [say("asOf"), sayBlock(block)],
       ...(execution
         ? ([
-            ["Executed", `${sayTime(execution.block.timestamp)}, block ${execution.block.number}`],
-            ["By transaction", code(execution.transactionHash)],
-            ["Held before", amountOf(execution.held)],
-            ["Left after", amountOf(execution.left)],
+            [say("executedAt"), sayBlock(execution.block)],
+            [say("byTransaction"), code(execution.transactionHash)],
+            [say("held"), amountOf(execution.held)],
+            [say("left"), amountOf(execution.left)],
           ] as const)
         : []),
     ]),
-    ...section("Paid", paid, "No payment is proved here: native coin leaves no trace to prove."),
-    ...section("What it was for", calls, ""),
-    ...(execution ? section("What the calls moved, as the tokens tell", moved, "Nothing.") : []),
+    said("p", "notProved"),
+    ...section(say("paid"), paid, say("noPayment")),
+    ...section(say("purpose"), calls, ""),
+    ...(execution ? section(say("moved"), moved, say("nothing")) : []),
   ];
 }
 
@@ -89,17 +86,22 @@ function section(title: string, items: readonly HTMLElement[], none: string): HT
   return [element("h2", title), items.length > 0 ? element("ol", ...items) : element("p", none)];
 }
 
-function list(items: readonly (readonly [string, Child])[]): HTMLElement {
+function list(items: readonly (readonly [string, Node])[]): HTMLElement {
   return element(
     "dl",
     ...items.flatMap(([name, value]) => [element("dt", name), element("dd", value)]),
   );
 }
 
+const sayBlock = ({ number, timestamp }: { number: number; timestamp: number }) =>
+  said("span", "atBlock", { number: String(number), time: sayTime(timestamp) });
+
 const sayTime = (seconds: number) =>
   new Date(seconds * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
 
-function sayAmount(amount: string, { symbol, decimals }: Shown): string {
-  if (!symbol || decimals === undefined) return `${formatUnits(amount, 0)} base units`;
-  return `${formatUnits(amount, decimals)} ${symbol}`;
+function sayAmount(amount: string, { symbol, decimals }: Shown): HTMLElement {
+  if (!symbol || decimals === undefined) {
+    return said("span", "units", { amount: formatUnits(amount, 0) });
+  }
+  return element("bdi", `${formatUnits(amount, decimals)} `, inert(symbol));
 }

@@ -11,7 +11,8 @@ import {
   type SavedReceipt,
   verifyReceipt,
 } from "executable-address/proof";
-import { drawReceipt, element, type Shown } from "./draw.ts";
+import { drawReceipt, type Shown } from "./draw.ts";
+import { chooseLanguage, element, said, say } from "./speech.ts";
 import { askEndpoints, askWallets, followWallets, type Testimony, type Wallet } from "./witness.ts";
 
 type Kept = { readonly receipt: SavedReceipt; readonly shown: Shown };
@@ -26,7 +27,11 @@ async function start() {
   if (kept) return show(JSON.parse(kept));
   const address = location.pathname.split("/")[2];
   if (address) return show(await fetchReceipt(address));
-  main.replaceChildren(element("h1", "Check a receipt"), chooser());
+  showChooser();
+}
+
+function showChooser() {
+  main.replaceChildren(said("h1", "check"), chooser(), chooseLanguage(showChooser));
 }
 
 async function fetchReceipt(address: string): Promise<Kept> {
@@ -55,24 +60,19 @@ async function fetchReceipt(address: string): Promise<Kept> {
 
 function show({ receipt, shown }: Kept): void {
   const proved = verifyReceipt(receipt, "its own");
+  const blocks = proved.blocks.map(({ number, hash }) =>
+    said("li", "blockIs", { number: String(number), hash: element("code", hash) }),
+  );
   main.replaceChildren(
-    element("h1", "Receipt"),
+    said("h1", "title"),
     ...drawReceipt(proved, shown),
-    element("h2", "What it rests on"),
-    element(
-      "p",
-      "Checked in this browser: all of this is so if these blocks are of the chain. Compare them ",
-      "with an explorer, a node or a person that you trust.",
-    ),
-    element(
-      "ol",
-      ...proved.blocks.map(({ number, hash }) =>
-        element("li", `Block ${number}: `, element("code", hash)),
-      ),
-    ),
+    said("h2", "rests"),
+    said("p", "restsText"),
+    element("ol", ...blocks),
     ...(kept ? [] : [witnesses(proved)]),
     buttons({ receipt, shown }),
     ...(kept ? [] : [chooser()]),
+    chooseLanguage(() => show({ receipt, shown })),
   );
 }
 
@@ -80,9 +80,14 @@ function show({ receipt, shown }: Kept): void {
 function refuse(error: unknown): void {
   const issues = error instanceof InvalidError ? error.issues : [];
   const reason = issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
-  const alert = element("p", `Refused: ${reason || (error as Error).message}`);
+  const alert = said("p", "refused", { reason: reason || (error as Error).message });
   alert.setAttribute("role", "alert");
-  main.replaceChildren(element("h1", "Receipt"), alert, ...(kept ? [] : [chooser()]));
+  main.replaceChildren(
+    said("h1", "title"),
+    alert,
+    ...(kept ? [] : [chooser()]),
+    chooseLanguage(() => refuse(error)),
+  );
 }
 
 /** Endpoints that the reader names, and the wallets of this browser. */
@@ -90,21 +95,19 @@ function witnesses({ blocks, record }: ProvedReceipt): HTMLElement {
   const { chainId } = record.intent;
   const field = document.createElement("textarea");
   field.placeholder = "https://node.example";
-  const label = element("label", "Endpoints of yours, one a line", field);
+  const label = element("label", say("endpoints"), field);
   const answers = element("ul");
   answers.setAttribute("role", "status");
   let wallets: readonly Wallet[] = [];
   const tell = (said: readonly Testimony[]) =>
     answers.replaceChildren(
-      ...said.map(({ name, error }) =>
-        element("li", `${name}: ${error ?? "has each of these blocks"}`),
-      ),
+      ...said.map(({ name, error }) => element("li", `${name}: ${error ?? say("hasAll")}`)),
     );
   const urls = () => field.value.split(/\s+/).filter((text) => URL.canParse(text));
-  const endpoints = button("Ask these endpoints", async () =>
+  const endpoints = button(say("askEndpoints"), async () =>
     tell(await askEndpoints(urls(), chainId, blocks)),
   );
-  const wallet = button("Ask my wallet", async () =>
+  const wallet = button(say("askWallet"), async () =>
     tell(await askWallets(wallets, chainId, blocks)),
   );
   wallet.hidden = true;
@@ -117,13 +120,13 @@ function witnesses({ blocks, record }: ProvedReceipt): HTMLElement {
 
 function buttons({ receipt, shown }: Kept): HTMLElement {
   const name = `receipt-${receipt.record.address}`;
-  const json = button("Save as JSON", async () =>
+  const json = button(say("saveJson"), async () =>
     save(`${name}.json`, "application/json", JSON.stringify(receipt, null, 1)),
   );
-  const html = button("Save", async () =>
+  const html = button(say("save"), async () =>
     save(`${name}.html`, "text/html", await fileOf({ receipt, shown })),
   );
-  const print = button("Print", async () => window.print());
+  const print = button(say("print"), async () => window.print());
   return element("p", ...(kept ? [] : [html, " "]), json, " ", print);
 }
 
@@ -159,7 +162,7 @@ function chooser(): HTMLElement {
       refuse(error);
     }
   };
-  return element("p", element("label", "Check a receipt from a file ", input));
+  return element("p", element("label", `${say("checkFile")} `, input));
 }
 
 function button(text: string, press: () => Promise<void>): HTMLButtonElement {

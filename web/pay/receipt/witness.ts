@@ -3,6 +3,7 @@
 import type { Hex } from "executable-address";
 import { followWallets, nameOf, type Wallet } from "executable-address/page";
 import { httpRpc } from "executable-address/status";
+import { say } from "./speech.ts";
 
 type Block = { readonly number: number; readonly hash: Hex };
 /** One witness's answer about the blocks; `error` where it gives none. */
@@ -17,7 +18,7 @@ async function testify(
 ): Promise<Testimony> {
   try {
     const chain = Number(await request("eth_chainId", []));
-    if (chain !== chainId) return { name, knows: 0, error: `it is on chain ${chain}` };
+    if (chain !== chainId) return { name, knows: 0, error: say("otherChain", { id: chain }) };
     const found = await Promise.all(
       blocks.map(async ({ number, hash }) => {
         const byNumber = ["eth_getBlockByNumber", [`0x${number.toString(16)}`, false]] as const;
@@ -27,7 +28,7 @@ async function testify(
     );
     const knows = found.filter((isSame) => isSame).length;
     if (knows === blocks.length) return { name, knows };
-    return { name, knows, error: `it has ${knows} of ${blocks.length} of these blocks` };
+    return { name, knows, error: say("hasSome", { count: knows, all: blocks.length }) };
   } catch (error) {
     return { name, knows: 0, error: (error as Error).message.slice(0, 120) };
   }
@@ -42,7 +43,7 @@ export const askWallets = (wallets: readonly Wallet[], chainId: number, blocks: 
   Promise.all(
     wallets.map((wallet) =>
       testify(
-        nameOf(wallet, "your wallet"),
+        nameOf(wallet, say("yourWallet")),
         (method, params) => wallet.provider.request({ method, params }),
         chainId,
         blocks,

@@ -2,40 +2,47 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { type Catalogue, en, languages, pickLanguage, sayWith } from "./languages.ts";
+import { languages, pickLanguage, sayWith } from "../../ui/words/languages.ts";
+import { type Catalogue, en } from "./languages.ts";
 import { saySpan } from "./say-when.ts";
 
-const shared = join(import.meta.dirname, "../../../address/element/words");
-const read = (folder: string, tag: string) =>
+type Words = Readonly<Record<string, string>>;
+
+const folders = {
+  "the element": join(import.meta.dirname, "../../../address/element/words"),
+  "the page": import.meta.dirname,
+  "the receipt": join(import.meta.dirname, "../receipt/words"),
+};
+const read = (folder: string, tag: string): Words =>
   JSON.parse(readFileSync(join(folder, `${tag}.json`), "utf8"));
-const wordsOf = (tag: string): Catalogue => ({
-  ...read(shared, tag),
-  ...read(import.meta.dirname, tag),
-});
+const wordsOf = (tag: string) =>
+  ({ ...read(folders["the element"], tag), ...read(folders["the page"], tag) }) as Catalogue;
 const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
 
-describe("the catalogues", () => {
-  for (const { tag } of languages) {
-    test(`${tag} has every sentence, each with the same places and none of them empty`, () => {
-      const words = wordsOf(tag);
-      assert.deepEqual(Object.keys(words), Object.keys(en));
-      for (const [key, text] of Object.entries(en)) {
-        const said = words[key as keyof typeof en];
-        assert.ok(said.trim() !== "", key);
-        assert.deepEqual(placesOf(said), placesOf(text), key);
+for (const [name, folder] of Object.entries(folders)) {
+  describe(`the catalogues of ${name}`, () => {
+    const english = read(folder, "en");
+    for (const { tag } of languages) {
+      test(`${tag} has every sentence, each with the same places and none of them empty`, () => {
+        const words = read(folder, tag);
+        assert.deepEqual(Object.keys(words), Object.keys(english));
+        for (const [key, text] of Object.entries(english)) {
+          assert.ok(words[key]!.trim() !== "", key);
+          assert.deepEqual(placesOf(words[key]!), placesOf(text), key);
+        }
+      });
+    }
+
+    test("no sentence is left in English", () => {
+      for (const { tag } of languages.slice(1)) {
+        const words = read(folder, tag);
+        const long = Object.entries(english).filter(([, text]) => text.length > 40);
+        const same = long.filter(([key, text]) => words[key] === text);
+        assert.deepEqual(same, [], tag);
       }
     });
-  }
-
-  test("no sentence is left in English", () => {
-    for (const { tag } of languages.slice(1)) {
-      const words = wordsOf(tag);
-      const long = Object.entries(en).filter(([, text]) => text.length > 40);
-      const same = long.filter(([key, text]) => words[key as keyof typeof en] === text);
-      assert.deepEqual(same, [], tag);
-    }
   });
-});
+}
 
 describe("the language of a payer", () => {
   test("is what was chosen, else what the browser asks for, else English", () => {

@@ -1,6 +1,7 @@
 // Moments and spans in the payer's language, with the digits that amounts have.
 
-import type { Language, Say } from "./languages.ts";
+import type { Language } from "../../ui/words/languages.ts";
+import type { Say } from "./languages.ts";
 
 /** "2 h 14 min", "3 d 4 h", "40 s": the two largest units. @param seconds not negative */
 export function saySpan(seconds: number, say: Say): string {

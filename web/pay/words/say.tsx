@@ -11,18 +11,9 @@ import {
   useMemo,
   useState,
 } from "react";
-import { type UiWords, UiWordsContext } from "../../ui/words.ts";
-import {
-  type Catalogue,
-  en,
-  type Key,
-  type Language,
-  languages,
-  loadWords,
-  pickLanguage,
-  type Say,
-  sayWith,
-} from "./languages.ts";
+import { type Language, languages, pickLanguage, sayWith } from "../../ui/words/languages.ts";
+import { type UiWords, UiWordsContext } from "../../ui/words/ui-words.ts";
+import { type Catalogue, en, type Key, loadWords, type Say } from "./languages.ts";
 
 type Speech = {
   say: Say;
