@@ -131,7 +131,7 @@ export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   // A page of its own decodes the picture: the one under test lets no script in.
   const screen = await page.context().browser()!.newPage();
   try {
-    const { width, height, data } = (await screen.evaluate(`(async () => {
+    const { width, height, pixels } = (await screen.evaluate(`(async () => {
       const picture = new Image();
       picture.src = "data:image/png;base64,${png}";
       await picture.decode();
@@ -139,9 +139,10 @@ export async function readCodeIn(page: Page, code: Locator): Promise<string> {
       const context = Object.assign(document.createElement("canvas"), { width, height })
         .getContext("2d");
       context.drawImage(picture, 0, 0);
-      return { width, height, data: [...context.getImageData(0, 0, width, height).data] };
-    })()`)) as { width: number; height: number; data: number[] };
-    return decodeQr({ width, height, data: Uint8ClampedArray.from(data) });
+      const { buffer } = context.getImageData(0, 0, width, height).data;
+      return { width, height, pixels: new Uint8Array(buffer).toBase64() };
+    })()`)) as { width: number; height: number; pixels: string };
+    return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
   } finally {
     await screen.close();
   }
