@@ -1,11 +1,15 @@
 // Accounts, which have credentials. A sign-up or an operator makes them; none is ever removed.
 
 import type { Kysely } from "kysely";
+import { z } from "zod";
 import type { Tables } from "../store/tables.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { digestOf, newAccountId, newClientId } from "./credentials.ts";
 
 export type Account = { accountId: string; email: string; createdAtMs: number };
+
+/** Sign-in accepts every text that passes here. */
+export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 /** @param email as typed; any letter case */
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();

@@ -5,14 +5,13 @@ import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
 import type { Command, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
-import { type Account, createAccount, findAccount, findCredentials } from "./account.ts";
+import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
 import type { Actor } from "./audit.ts";
 import { confirmName, findName, isPlainName } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
 import { rotateApiKey, rotateClientId } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
-import { isEmail, openSignIn } from "./sign-in.ts";
 
 const operator = (): Actor => ({ atMs: Date.now() });
 const account = { account: "ID" };
@@ -80,6 +79,8 @@ export const accountCommands: Command[] = [
     words: "account reset",
     options: email,
     async run({ store, publicUrl }, { options }) {
+      // Loaded for this command alone: it takes longer than all other commands together.
+      const { openSignIn } = await import("./sign-in.ts");
       const secret = await findOrDrawSecret(store.db);
       const signIn = await openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());

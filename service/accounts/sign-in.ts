@@ -8,10 +8,9 @@
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
 import { type Kysely, sql } from "kysely";
-import { z } from "zod";
 import type { Store } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
-import { type Account, createAccount, findAccount, normalizeEmail } from "./account.ts";
+import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "./account.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { newAccountId } from "./credentials.ts";
 import { withSessionDigests } from "./session-digests.ts";
@@ -63,9 +62,6 @@ const codes: Record<string, SignInErrorCode> = {
   USER_NOT_FOUND: "invalid_token",
   CREDENTIAL_ACCOUNT_NOT_FOUND: "invalid_password",
 };
-
-/** Better-auth accepts every text that passes here. */
-export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text)).success;
 
 const sessionSeconds = 7 * 24 * 3600;
 const resetTokenMs = 24 * 3600 * 1000;

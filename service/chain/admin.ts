@@ -1,12 +1,10 @@
-// Operators' commands for chains: `chains check` holds each chain of the file against each of its
-// endpoints, `chain bring` deploys the factory, and what is
-// beside it, to a chain that lacks them.
+// Operators' commands for chains: `chains check` compares each chain of the file with each of its
+// endpoints, `chain bring` deploys the factory, and what is beside it, to a chain that lacks them.
+// Each command loads what it needs, so that the other commands start sooner.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
-import { bring, readBringKey } from "./bring.ts";
 import { readChains } from "./chains.ts";
-import { checkChain, missingPeriphery } from "./check.ts";
 import { compareEndpoints } from "./compare.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
@@ -15,6 +13,7 @@ export const chainCommands = [
     words: "chains check",
     opensNoStore: true as const,
     async run({ chainsFile }: { chainsFile: string }) {
+      const { checkChain, missingPeriphery } = await import("./check.ts");
       const factory = { address: factoryAddress, codeHash: factoryCodeHash };
       const asked = readChains(chainsFile).map(async (chain) => {
         const told = await compareEndpoints(chain.rpcUrls);
@@ -47,7 +46,9 @@ export const chainCommands = [
     opensNoStore: true as const,
     options: { rpc: "URL", "key-file": "FILE" },
     optional: ["key-file"],
-    run: (_: object, { options }: { options: Record<string, string> }) =>
-      bring(options.rpc!, () => readBringKey(options["key-file"])),
+    async run(_: object, { options }: { options: Record<string, string> }) {
+      const { bring, readBringKey } = await import("./bring.ts");
+      return bring(options.rpc!, () => readBringKey(options["key-file"]));
+    },
   },
 ];

@@ -12,16 +12,16 @@ import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { isPaused, setPaused } from "./ledger/lease.ts";
 import { readLookedUntil } from "./ledger/looks.ts";
-import { writeNewKey } from "./transactions/signer.ts";
 
 export const executorCommands: Command[] = [
   {
     words: "executor new-key",
     opensNoStore: true,
     options: { keystore: "FILE", "password-file": "FILE" },
-    run: async (_, { options }) => ({
-      address: formatAddress(writeNewKey(options.keystore!, options["password-file"]!)),
-    }),
+    async run(_, { options }) {
+      const { writeNewKey } = await import("./transactions/signer.ts");
+      return { address: formatAddress(writeNewKey(options.keystore!, options["password-file"]!)) };
+    },
   },
   {
     words: "executor status",
