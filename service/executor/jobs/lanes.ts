@@ -37,9 +37,9 @@ type Asking = {
 
 /** Milliseconds at the endpoint where it was quickest; 0: the account is not slow, or unknown. */
 export function slownessOf(paces: Paces, accountId: string): number {
-  const known = [...paces.values()].flatMap((pace) => pace.get(accountId) ?? []);
-  const least = known.length === 0 ? 0 : Math.min(...known);
-  return least > slowMs ? least : 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const pace of paces.values()) least = Math.min(least, pace.get(accountId) ?? least);
+  return least > slowMs && least < Number.POSITIVE_INFINITY ? least : 0;
 }
 
 /**
