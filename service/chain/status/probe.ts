@@ -7,7 +7,7 @@ import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem";
 import { callAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { ChainUnavailable } from "../rpc/json-rpc.ts";
+import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
 /** A question for the balances of `vault` in `token` and in the native coin. */
 export type Holder = { vault: Hex; token: Hex };
@@ -49,6 +49,32 @@ async function probeGroup(
   return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: holders.length });
 }
 
+/**
+ * The question for at most {@link holdersMax} at a block, for callers that choose the endpoints.
+ *
+ * @param at the block as JSON-RPC names it, whose time is `timestamp`
+ */
+export function askHoldings(
+  holders: readonly Holder[],
+  { chainId, timestamp, at }: { chainId: number; timestamp: number; at: unknown },
+) {
+  const wanted = { chainId, timestamp, count: holders.length };
+  /** @throws {ChainUnavailable} as {@link holdingsIn} */
+  const read = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
+  return {
+    call: { method: "eth_call", params: [{ data: probeData(holders) }, at] },
+    read,
+    isReadable(answer: Answer): boolean {
+      try {
+        read(answer);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
 /** Init code that asks for at most {@link holdersMax}: to be called, without a `to`. */
 export function probeData(holders: readonly Holder[]): Hex {
   const args = [holders.map(({ vault, token }) => ({ owner: vault, token }))] as const;
@@ -56,7 +82,7 @@ export function probeData(holders: readonly Holder[]): Hex {
 }
 
 /** @throws {ChainUnavailable} unless it is the answer for so many, at that chain and time */
-export function holdingsIn(
+function holdingsIn(
   answer: Hex,
   { chainId, timestamp, count }: { chainId: number; timestamp: number; count: number },
 ): Holding[] {

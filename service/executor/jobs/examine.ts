@@ -2,8 +2,8 @@
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
-import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
+import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
+import { askHoldings, holdersMax } from "../../chain/status/probe.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
@@ -113,15 +113,13 @@ async function readHoldings(
   const holdings: Holding[] = [];
   for (let at = 0; at < asked.length; ) {
     const group = asked.slice(at, at + memory.probeMax);
-    const wanted = {
+    const { call, read, isReadable } = askHoldings(group, {
       chainId: parts.chain.chainId,
       timestamp: view.head.timestamp,
-      count: group.length,
-    };
-    const read = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
-    const call = { method: "eth_call", params: [{ data: probeData(group) }, view.at] };
+      at: view.at,
+    });
     try {
-      const [answer] = await view.readInTurn([call], turn, (each) => isReadable(each, read));
+      const [answer] = await view.readInTurn([call], turn, isReadable);
       holdings.push(...read(answer!));
     } catch (error) {
       if (error instanceof ChainUnavailable) {
@@ -133,15 +131,6 @@ async function readHoldings(
   }
   memory.probeMax = Math.min(holdersMax, memory.probeMax * 2);
   return holdings;
-}
-
-function isReadable(answer: Answer, read: (answer: Answer) => unknown): boolean {
-  try {
-    read(answer);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function verify({ parts }: Pass, job: Job): Verified | Corrupt {

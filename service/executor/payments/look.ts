@@ -10,8 +10,8 @@
 // them: a flood of records is worked off over many passes.
 
 import { fromHex, type Hex } from "executable-address";
-import { type Answer, ChainUnavailable, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { type Holder, holdersMax, holdingsIn, probeData } from "../../chain/status/probe.ts";
+import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
+import { askHoldings, type Holder, holdersMax } from "../../chain/status/probe.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
@@ -137,22 +137,13 @@ async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | u
 async function probeSome(pass: Pass, holders: readonly Holder[]) {
   const { parts, memory, view } = pass;
   const { head } = view;
-  const wanted = {
+  const { call, read, isReadable } = askHoldings(holders, {
     chainId: parts.chain.chainId,
     timestamp: head.timestamp,
-    count: holders.length,
-  };
-  const holdings = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
-  const isUsable = (answer: Answer) => {
-    try {
-      return holdings(answer).length > 0;
-    } catch {
-      return false;
-    }
-  };
-  const call = { method: "eth_call", params: [{ data: probeData(holders) }, view.at] };
-  const answers = await view.readSeveral([call], memory.looks.turn++, isUsable);
-  const all = answers.map(([answer]) => holdings(answer!));
+    at: view.at,
+  });
+  const answers = await view.readSeveral([call], memory.looks.turn++, isReadable);
+  const all = answers.map(([answer]) => read(answer!));
   const isPaid = (index: number) =>
     all.some((each) => each[index]!.native > 0n || (each[index]!.balance ?? 0n) > 0n);
   const paid = holders.flatMap(({ vault }, index) =>
