@@ -30,7 +30,7 @@ type Output = {
   on(event: "error", listener: (error: { code?: string }) => void): void;
 };
 
-// Whoever reads may stop: `| head` closes the pipe. That is no fault to tell.
+// A reader may stop early: `| head` closes the pipe. That is no fault to tell.
 for (const output of [process.stdout, process.stderr])
   output.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

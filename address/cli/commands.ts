@@ -83,7 +83,7 @@ records. BASE is as in https://pay.example/v1. --help says this, --version the v
 Exit status: 0 done, 1 refused or not proved, 2 misused.
 `;
 
-/** What a command is given of its process: input, output, environment. */
+/** The parts of its process that a command is given: input, output, environment. */
 type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: () => Promise<string>;
@@ -102,11 +102,11 @@ type Given = OnChain & {
   readonly outside: Surroundings;
 };
 
-/** What a command gives, and the intents in it that a reader should be warned of. */
+/** A command's answer, and the intents in it that a reader should be warned of. */
 type Answer = {
   readonly value: unknown;
   readonly intents?: readonly Intent[];
-  /** Of parts that are told beside the rest. */
+  /** Errors of parts that are told beside the rest. */
   readonly errors?: readonly (InvalidError | Doubtful)[];
   /** Warnings about a command that succeeded. */
   readonly notes?: readonly Error[];
@@ -189,7 +189,7 @@ const ofRecords = (records: readonly AddressRecord[]): Answer => ({
   intents: records.map(({ intent }) => intent),
 });
 
-/** Of a record its part; anything else is itself. */
+/** Gives a record's part; anything else is given as it is. */
 function partOf(input: unknown, name: "address" | "intent" | "terms"): unknown {
   const isRecord =
     typeof input === "object" &&

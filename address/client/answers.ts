@@ -1,6 +1,5 @@
-// What the service answers, proved where it can be and of the right shape where it cannot: a
-// program that reads a field gets what the type says, whoever answered. Fields that are not known
-// pass.
+// Checks what the service answers: it is proved where it can be, and of the right shape where it
+// cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
 
 import { InvalidError, quoted } from "../errors.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";

@@ -1,4 +1,4 @@
-// What `POST /v1/address/check` answers: the record that create would make, and what is doubtful
+// The answer of `POST /v1/address/check`: the record that create would make, and what is doubtful
 // about paying its address. Only the record is proof; the rest is what one node computed.
 
 import type { Path } from "../errors.ts";
@@ -38,9 +38,9 @@ export type Finding = {
   /** The place in the intent, as in an issue: `["calls", 0, "target"]`. */
   readonly path: Path;
   readonly code: FindingCode;
-  /** What was found. A contract may have chosen some of the words: printable ASCII. */
+  /** Says what was found. A contract may have chosen some of the words: printable ASCII. */
   readonly message: string;
-  /** What to change. */
+  /** Says what to change. */
   readonly cure: string;
 };
 
@@ -53,7 +53,7 @@ export type Note = {
 };
 
 export type Check = {
-  /** As create would answer it, with the salt that was drawn where the intent had none. */
+  /** The record that create would answer, with a drawn salt where the intent had none. */
   readonly record: AddressRecord;
   readonly simulation: Simulation;
   /** Empty: nothing doubtful was found. */

@@ -93,7 +93,7 @@ export type Client = {
    */
   create(intent: NewIntent, options?: CreateOptions): Promise<AddressRecord>;
   /**
-   * What create would answer for `intent`, tried and looked over, with nothing saved. Create the
+   * Asks what create would answer for `intent`, tried and looked over. Nothing is saved. Create the
    * `record.intent` of it: where there was no salt, it has the one that was drawn.
    *
    * @throws as {@link create}
@@ -105,7 +105,7 @@ export type Client = {
    * @throws {UnprovenError} if what it has does not recompute to `address`
    */
   lookup(address: Hex, options?: CallOptions): Promise<AddressRecord | undefined>;
-  /** What can be paid and where. @throws {UnprovenError} if it names another factory */
+  /** Asks what can be paid and where. @throws {UnprovenError} if it names another factory */
   chains(options?: CallOptions): Promise<ChainList>;
   /**
    * Reads what the service claims of `address`; undefined where it has no record of it.
@@ -128,7 +128,7 @@ export type Client = {
   events(query?: EventQuery, options?: CallOptions): Promise<EventPage>;
   /** One event of the account's; undefined where none is kept under `id`. Takes an API key. */
   event(id: string, options?: CallOptions): Promise<ServiceEvent | undefined>;
-  /** What executing `address` would do now, as the service's node computes it: no proof. */
+  /** Asks what executing `address` would do now, by the service's node: no proof. */
   simulation(address: Hex, options?: CallOptions): Promise<Simulation | undefined>;
   /**
    * The present status and then each change, until the caller stops reading: by server-sent events,
@@ -159,7 +159,7 @@ export function createClient(options: ClientOptions): Client {
   const get = (path: string, { signal }: CallOptions = {}, headers: Headers = {}) =>
     send(transport, { method: "GET", path, headers, signal });
 
-  /** What `prove` makes of what there is of an address, or undefined where there is nothing. */
+  /** Gives what `prove` makes of an address's answer, or undefined where there is nothing. */
   async function find<T>(
     address: Hex,
     path: string,
@@ -173,7 +173,7 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  /** What `prove` makes of the answer to an intent that is posted. */
+  /** Posts an intent, and gives what `prove` makes of the answer. */
   async function post<T>(
     path: string,
     intent: NewIntent,

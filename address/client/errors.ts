@@ -1,5 +1,5 @@
-// What can go wrong between a program and the service, apart from an input's own faults
-// (InvalidError): each kind is a class, and ClientError is all of them.
+// The errors between a program and the service, apart from an input's own faults (InvalidError):
+// each kind is a class, and ClientError is all of them.
 
 import type { Issue } from "../errors.ts";
 import type { Intent } from "../intent/intent.ts";
@@ -10,8 +10,8 @@ export class ClientError extends Error {
   /** The service's `X-Request-Id`, for its operator to find the request, if an answer had one. */
   requestId: string | undefined;
   /**
-   * Of a failed create: what was sent, with its salt. Creating it again gives the same address,
-   * whether the service has it by now or not.
+   * A failed create has the intent that was sent, with its salt. Creating it again gives the same
+   * address, whether the service has it by now or not.
    */
   intent: Intent | undefined;
 }
@@ -21,7 +21,7 @@ export class ServiceError extends ClientError {
   override readonly name = "ServiceError";
   /** HTTP status. */
   readonly status: number;
-  /** As spec §7 has them, such as `rate_limited`: at most 64 of `a-z`, `0-9` and `_`. */
+  /** A code of spec §7, such as `rate_limited`: at most 64 of `a-z`, `0-9` and `_`. */
   readonly code: string;
   /** At most 100, well-formed; their text is the service's. */
   readonly issues: readonly Issue[];
@@ -56,7 +56,7 @@ export class NetworkError extends ClientError {
   }
 }
 
-/** What the service answered is not proved by what it says. `cause` has the faults, if any. */
+/** The service's answer does not prove itself. `cause` has the faults, if any. */
 export class UnprovenError extends ClientError {
   override readonly name = "UnprovenError";
 }

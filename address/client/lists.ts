@@ -1,5 +1,5 @@
-// What an account reads of its own: its addresses, and the events about them. The service's word,
-// not proof: a record proves itself, and `executable-address/status` asks the chain.
+// An account's own lists: its addresses, and the events about them. They are the service's word
+// and no proof: a record proves itself, and `executable-address/status` asks the chain.
 
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
@@ -51,10 +51,10 @@ export type ListedAddress = {
   chainId: number;
   token: Hex;
   amount: string;
-  /** As last seen at `block`; `unfunded` and null where no money was ever seen. */
+  /** The state last seen, at `block`; `unfunded` and null where no money was ever seen. */
   state: AddressState;
   block: BlockReference | null;
-  /** Of the execution, or of the recovery that closed it. */
+  /** The transaction of the execution, or of the recovery that closed it. */
   transactionHash: Hex | null;
   settledAt: string | null;
 };
@@ -82,7 +82,7 @@ export type EventQuery = {
   readonly types?: readonly EventType[];
 };
 
-/** What a webhook carries, byte for byte. */
+/** A webhook carries it byte for byte. */
 export type ServiceEvent = {
   /** Also `webhook-id`: deliveries may repeat, ids tell. */
   id: string;

@@ -1,5 +1,5 @@
-// What a receiver may act on: an event says where to look, and nodes of the receiver's say what is
-// so. Nothing of a fact is taken from the event.
+// Proves what a receiver may act on: an event says where to look, and nodes of the receiver's say
+// what is so. No fact is taken from the event.
 
 import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -15,7 +15,7 @@ import { UnprovenError, WebhookError } from "./errors.ts";
 import { proveEventShape, type ServiceEvent } from "./lists.ts";
 
 /**
- * What is so of an address, `depth` blocks below the newest that the nodes agree on. `executed`,
+ * The facts of an address, `depth` blocks below the newest that the nodes agree on. `executed`,
  * `recovered` and `expired` are proved by headers, accounts and receipts; what it holds is what so
  * many nodes read. Amounts are in base units.
  *

@@ -11,7 +11,7 @@ export type Transport = {
   readonly fetch: typeof fetch;
   readonly retriesMax: number;
   readonly waitSecondsMax: number;
-  /** Of one attempt, from asking to the last byte. */
+  /** The time of one attempt, from asking to the last byte. */
   readonly timeoutMs: number;
 };
 
@@ -198,7 +198,7 @@ export function errorOf(response: Response, answer: unknown): ServiceError {
 const messageLengthMax = 2000;
 const issuesMax = 100;
 
-/** What the service says is wrong, as far as it has the form: spec §7. */
+/** Reads what the service says is wrong, as far as it has the form: spec §7. */
 function refusalOf(error: unknown): Refusal | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { code, message, issues } = error as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// What a simulation says, as `GET /v1/address/{address}/simulation` answers it: what one node
+// The form of a simulation, as `GET /v1/address/{address}/simulation` answers it: what one node
 // computed at one block. Unlike a status it is no evidence, and unlike a record it proves nothing.
 
 import type { Hex } from "../intent/intent.ts";
@@ -26,7 +26,7 @@ export type Simulation = {
   chainId: number;
   /** Everything here was computed on top of this block. */
   block: BlockReference;
-  /** Of the address at `block`. */
+  /** The address's state at `block`. */
   state: AddressState;
   /**
    * `impossible`: in this `state` nothing can execute any more. `unknown`: the node could not run
@@ -39,7 +39,7 @@ export type Simulation = {
   failedCall: number | null;
   /** The address holds less than `amount`, and the run was given exactly `amount`. */
   fundingAssumed: boolean;
-  /** Of an execution by itself, or null where the node does not tell. */
+  /** Gas of an execution by itself, or null where the node does not tell. */
   gasUsed: number | null;
   /** Measured by asking each token before and after, whatever its logs claim. */
   changes: BalanceChange[];

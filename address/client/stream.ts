@@ -15,7 +15,7 @@ type ServerEvent = { readonly name: string; readonly data: string; readonly id: 
 
 type StreamRequest = {
   readonly path: string;
-  /** Of the last event that was read, to go on behind it. */
+  /** The id of the last event that was read, to go on behind it. */
   readonly lastId: string | undefined;
   /** So long without a byte, heartbeats included, and the stream counts as lost. */
   readonly silenceMs: number;

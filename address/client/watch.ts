@@ -21,7 +21,7 @@ export type WaitOptions = WatchOptions & {
 };
 
 /**
- * What is heard of an address: its status, that the server is there and what its chain's newest
+ * News of an address: its status, that the server is there and what its chain's newest
  * block is (`timestamp` in Unix seconds; undefined while none is known), or that its chain cannot
  * be read.
  */

@@ -98,7 +98,7 @@ export function provePayment(
 const isSame = (a: Hex, b: Hex) => a.toLowerCase() === b.toLowerCase();
 
 /**
- * What one transaction returned of `record`.
+ * Proves what one transaction returned of `record`.
  *
  * @throws as `proveOutcome`
  */

@@ -75,7 +75,7 @@ export async function findExecution(
 type Wanted<Found> = {
   readonly name: VaultEvent["name"];
   readonly prove: Parameters<typeof askEvents<Found>>[3];
-  /** Of this transaction alone. */
+  /** Only this transaction is looked at. */
   readonly transactionHash?: Hex;
 };
 
@@ -120,7 +120,7 @@ export async function findEvents<Found extends object>(
 }
 
 /**
- * What the first of `rpcs` gives.
+ * Asks one of `rpcs` after another, and gives what the first that can gives.
  *
  * @throws {ProofError} `unproved`, with the reason of each
  */

@@ -1,4 +1,4 @@
-// What became of an address, proved: a header leads from a block's hash to the state, an account's
+// Proves what became of an address: a header leads from a block's hash to the state, an account's
 // proof from there to the hash of its code, and that says executed or closed, for ever.
 // spec/proof.md has the format.
 

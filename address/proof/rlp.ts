@@ -37,7 +37,7 @@ function readItem(bytes: Uint8Array, at: number, depth: number): [Rlp, number] {
   return [list, end];
 }
 
-/** Where the content of the item at `at` starts, and its bytes. */
+/** Reads where the content of the item at `at` starts, and its bytes. */
 function readLength(bytes: Uint8Array, at: number, base: number): [number, number] {
   const short = bytes[at]! - base;
   if (short <= 55) return [at + 1, short];

@@ -4,10 +4,10 @@ import type { AddressState, AddressStatus, TokenAmount } from "executable-addres
 import type { EventType } from "executable-address/webhook";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 
-/** What was last said of an address: enough to tell what is new, and whether it still holds. */
+/** The last that was said of an address: enough to tell what is new, and what is taken back. */
 export type Known = {
   state: AddressState;
-  /** Of the execution: `transactionHash blockHash logIndex`. */
+  /** The execution's place: `transactionHash blockHash logIndex`. */
   execution: string | null;
   /** How many recoveries were told of, and which was the last of them. */
   recoveries: number;

@@ -138,7 +138,7 @@ function walkOf(query: AddressQuery): Walk {
     const from = sql`owners a where ${mine} and a.address = ${addresses.from}`;
     return { at: "created_at", from, answers: 1 };
   }
-  // Of an address that never held money nothing is kept: these two walk all of them.
+  // Nothing is kept of an address that never received money, so these two states walk all.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return {
       at: "created_at",

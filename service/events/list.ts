@@ -1,4 +1,4 @@
-// What an account reads of its own events, and how long they are kept.
+// Lists an account's own events, and says how long they are kept.
 
 import type { EventType } from "executable-address/webhook";
 import type { Kysely } from "kysely";

@@ -13,7 +13,7 @@ const confirmationsDefault = 12;
  * again, and each costs the payer's executor a row.
  */
 const laterOwnersMax = 31;
-/** Of one statement, which others wait for: each may be a new row of a table with six indexes. */
+/** Addresses of one statement. Each may add a row to six indexes, and other statements wait. */
 const addressesMax = 50;
 
 /**

@@ -7,11 +7,11 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
-/** Of one address, ever, in base units of its token: decimal. */
+/** All that one address ever moved, in base units of its token: decimal. */
 export type Moved = { paid: string; executed: string; returned: string };
 export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
-/** What was paid is what is there, what the calls took, and what went back. */
+/** The sum of what is there, what the calls took and what went back is what was paid. */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
   const isOfToken = (each: { token: string }) => each.token.toLowerCase() === token.toLowerCase();
   const returned = recoveries
@@ -25,7 +25,7 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** Of one day and token, to be added. `token` 20 bytes. */
+/** An amount to be added to the sums of a day and token. `token` 20 bytes. */
 type Sum = {
   accountId: string;
   day: number;
@@ -41,7 +41,7 @@ type Sum = {
 const daySeconds = 86_400;
 const none = { count: 0n, asked: 0n, paid: 0n, executed: 0n, returned: 0n };
 
-/** What an observation adds to its day; undefined where nothing moved. */
+/** Computes what an observation adds to its day; undefined where nothing moved. */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
   const [paid, executed, returned] = (["paid", "executed", "returned"] as const).map(
@@ -102,7 +102,7 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
     .execute();
 }
 
-/** Rows of one statement, which others wait for. */
+/** One statement reads at most so many rows, since other statements wait for it. */
 const stepRows = 100;
 const stepsMax = 80;
 
@@ -141,7 +141,7 @@ export async function countAsked(
   return true;
 }
 
-/** Where the last count ended, locked for this one. */
+/** Reads where the last count ended, and locks it for this one. */
 async function lockPlace(db: Transaction<Tables>, accountId: string): Promise<Cursor> {
   const place = await db
     .insertInto("money_places")

@@ -3,9 +3,9 @@
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
-/** Of one statement, which others wait for. */
+/** Rows that one statement deletes, since other statements wait for it. */
 const stepRows = 100;
-/** Of one call. */
+/** Rows that one call deletes. */
 const rowsMax = 10_000;
 
 /**

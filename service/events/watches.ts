@@ -48,7 +48,7 @@ export type OnEvents = (transaction: Transaction<Tables>, events: NewEvent[]) =>
 
 /** Keys read, of which those to be observed are chosen. */
 const keysMax = 1_000;
-/** Read by one statement, which others wait for: terms have up to 24,576 bytes. */
+/** Rows of one statement, which others wait for: terms have up to 24,576 bytes. */
 const stepRows = 50;
 
 /** Whether anything is due by the clock, or will be at some block. */
@@ -142,7 +142,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
 /** `readAgainAtMs` when to read again though no money came; null: never. */
 type Observation = { watch: Watch; status: AddressStatus; readAgainAtMs: number | null };
 
-/** Of one commit, for which creates wait: some 20 ms. */
+/** Observations kept by one commit. Creates wait for it, about 20 ms. */
 const observationsMax = 50;
 
 /** `anchor`: nothing is kept once a reorganisation took this block back. */

@@ -1,5 +1,5 @@
-// What the executor's core is given. Clock, randomness and waiting come from here, so that the
-// simulator in test/ can repeat a history from a seed.
+// The parts that the executor's core is given. Clock, randomness and waiting come from here, so
+// that the simulator in test/ can repeat a history from a seed.
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
@@ -166,7 +166,7 @@ export type Parts = {
   tuning: Tuning;
 };
 
-/** What a process may lose at any moment: everything that must survive is in the ledger. */
+/** A process may lose all of it at any moment: everything that must survive is in the ledger. */
 export type Memory = {
   network: Network;
   fence: Fence | undefined;
@@ -211,7 +211,7 @@ export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: n
 export type Looks = {
   /** All up to this one were looked at, but for `again`; undefined before the first step. */
   seq: number | undefined;
-  /** As far as the ledger has it, and when it was last written, by the process's clock. */
+  /** The `seq` that the ledger has, and when it was last written, by the process's clock. */
   kept: { seq: number; atMs: number };
   /**
    * Records that too few endpoints showed, until a time of the process's clock; one that none

@@ -41,7 +41,7 @@ export type Executor = {
 const rpcTimeoutMs = 4000;
 /** Between passes at most, while a socket tells of new blocks. */
 const quietMsMax = 10_000;
-/** Where a chain's file names no cap: 500 gwei. */
+/** The cap of a chain whose file names none: 500 gwei. */
 const perGasMaxDefault = 500_000_000_000n;
 /** 3 gwei; twice the base fee where that is more. */
 const priorityMaxDefault = 3_000_000_000n;
@@ -72,7 +72,7 @@ export function startExecutor(parts: ExecutorParts): Executor {
   };
 }
 
-/** What the core of each chain is given in a real program. */
+/** The parts that the core of each chain is given in a real program. */
 export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const { store, config, log } = parts;
   const signer = openSigner(config);

@@ -38,7 +38,7 @@ const faultMs = 2_000;
 const pruneMs = 60_000;
 /** Endpoints that one look finds: as many as 100 accounts have. */
 const dueMax = 1_000;
-/** Deliveries that one commit claims, for which others wait. */
+/** Deliveries that one commit claims. Other statements wait for it. */
 const claimedMax = 16;
 
 /** @returns how to stop: resolves when the requests under way have been kept */
@@ -70,7 +70,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, tellFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // What is answered in the same moment shares a commit.
+  // Deliveries that are answered in the same moment share a commit.
   const keep = together((finished: Finished[]) => finish(db, finished, parts.random), {
     sizeMax: 16,
   });

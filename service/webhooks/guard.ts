@@ -33,7 +33,7 @@ export function isPublic(address: string): boolean {
   return ip.range() === "unicast";
 }
 
-/** What can be checked of a URL without DNS. @throws {TargetError} */
+/** Checks of a URL what can be checked without DNS. @throws {TargetError} */
 export function parseTarget(text: string, targets: Targets): URL {
   if (text.length > urlMax) throw new TargetError(`a URL has at most ${urlMax} characters`);
   const url = URL.canParse(text) ? new URL(text) : undefined;

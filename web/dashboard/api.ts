@@ -54,7 +54,7 @@ export type Config = {
   signup: "open" | "closed";
   publicUrl: string;
   apiBase: string;
-  /** Where the operator keeps the documentation. */
+  /** The operator keeps the documentation there. */
   docsUrl: string | null;
   chains: Chain[];
 };

@@ -4,7 +4,7 @@ import { Dialog } from "../ui/dialog.tsx";
 
 type ConfirmProps = {
   title: string;
-  /** What the button does: "Rotate now". */
+  /** Names what the button does: "Rotate now". */
   action: string;
   open: boolean;
   busy: boolean;

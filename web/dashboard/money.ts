@@ -4,7 +4,7 @@ import type { Intent } from "executable-address";
 import { formatUnits } from "executable-address/page";
 import type { Chain, Token } from "./api.ts";
 
-/** Where an amount is: an intent has both, and so has a sum. */
+/** The chain and token of an amount: an intent has both, and so has a sum. */
 export type Place = Pick<Intent, "chainId" | "token">;
 
 export const chainOf = ({ chainId }: Place, chains: readonly Chain[]): Chain | undefined =>

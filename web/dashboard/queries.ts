@@ -1,4 +1,4 @@
-// What the pages read and change, cached in one place under one key each.
+// Reads and changes what the pages show, cached in one place under one key each.
 
 import {
   keepPreviousData,
@@ -28,7 +28,7 @@ export const queryClient = new QueryClient({
       retry: (count, error) => count < 1 && error instanceof Problem && error.status >= 500,
     },
     mutations: {
-      // What was sent and answered may be a password or a key: neither outlives its form.
+      // Requests and answers may be a password or a key: neither outlives its form.
       gcTime: 0,
       onError: (error) => {
         if (isUnauthorized(error) && queryClient.getQueryData(["session"])) endSession("ended");
@@ -107,7 +107,7 @@ export function useOriginChange(change: (origin: string) => Promise<Origins>) {
   });
 }
 
-/** What `judge` says of `text` once typing rests, and of the text before until then. */
+/** Gives what `judge` says of `text` once typing rests, and of the text before until then. */
 export function useVerdict<Answer>(
   of: "entry" | "origin",
   text: string,

@@ -10,12 +10,12 @@ export type SimplePayment = {
   /** Base units. */
   amount: string;
   receiver: string;
-  /** Where money goes that cannot be used. */
+  /** Money that cannot be used goes there. */
   recovery: string;
   expirationTimestamp: number;
 };
 
-/** As create takes it; the salt is drawn there. */
+/** Writes an intent as create takes it; the salt is drawn there. */
 export const intentOf = ({ receiver, recovery, ...payment }: SimplePayment) => ({
   chainId: payment.chainId,
   token: payment.token,

@@ -17,7 +17,7 @@ const pages: { path: string; name: string; icon: IconName }[] = [
   { path: "/account", name: "Account", icon: "person" },
 ];
 
-/** What stands around every page of a signed-in account. */
+/** Stands around every page of a signed-in account. */
 export function Shell({ account, children }: { account: Account; children: ReactNode }) {
   const [path] = useLocation();
   const [menuOpen, setMenuOpen] = useState(false);

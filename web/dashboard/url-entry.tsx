@@ -4,7 +4,7 @@ import { Field } from "../ui/field.tsx";
 
 type UrlEntryProps = Omit<ComponentProps<typeof Field>, "onChange"> & {
   onType: (text: string) => void;
-  /** What the button does: "Add origin". */
+  /** Names what the button does: "Add origin". */
   action: string;
   busy: boolean;
 };

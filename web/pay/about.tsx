@@ -14,7 +14,7 @@ export type About = {
 
 export const AboutContext = createContext<About | undefined>(undefined);
 
-/** What every part of the page is about, with the ways to say it. */
+/** Gives each part of the page what the page is about, with the ways to say it. */
 export function useAbout() {
   const about = useContext(AboutContext)!;
   const { say } = useSpeech();
@@ -27,7 +27,7 @@ export function useAbout() {
     intent: intent as Intent,
     token,
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
-    /** Of the intent's token unless another is given. */
+    /** The amount is of the intent's token unless another is given. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
     sayParty: (address: string) => sayParty(address, record, facts.labels, say),
   };

@@ -103,7 +103,7 @@ function GoesElse() {
   );
 }
 
-/** What is typed by hand elsewhere. Copied text is as the other side takes it. */
+/** A value to be typed by hand elsewhere. Copied text is as the other side takes it. */
 function FromAnExchange({ owed }: { owed: string }) {
   const { intent, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();

@@ -92,7 +92,7 @@ export function Payment() {
 
 type BodyProps = { standing: Standing; receipt: ReactNode; children: ReactNode };
 
-/** What the card holds below its head: the outcome, or how to pay, behind its doubts. */
+/** The card below its head: the outcome, or how to pay, behind its doubts. */
 function Body({ standing, receipt, children }: BodyProps) {
   const { intent } = useAbout();
   const { say, language } = useSpeech();

@@ -1,4 +1,4 @@
-// What became of it: in place of every way to pay once the calls have run, or can no longer run.
+// Shows the outcome, in place of every way to pay, once the calls have run or can no longer run.
 
 import type { News, Standing } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";

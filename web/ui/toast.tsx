@@ -22,7 +22,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** Where toasts appear. It must be on the page before the first one, or none is read out. */
+/** Toasts appear in it. It must be on the page before the first one, or none is read out. */
 export function Toasts() {
   const text = useSyncExternalStore(subscribe, () => present);
   return (

@@ -1,5 +1,5 @@
-// What JSON-RPC says of headers, receipts and transactions, as the bytes that are hashed. Nothing
-// here is believed: whoever builds compares the hash, so a wrong guess is no proof, never a wrong
+// Writes what JSON-RPC says of headers, receipts and transactions as the bytes that are hashed.
+// Nothing here is believed: the hash is compared, so a wrong guess gives no proof, never a wrong
 // one.
 
 import { concatBytes } from "@noble/hashes/utils.js";

@@ -1,6 +1,6 @@
-// What the rest of the service asks of the executor, which may be another process on the same
-// database: what it has in hand for an address, asked for with each status that is told, and what
-// gas it paid for an account.
+// Answers what the rest of the service asks of the executor, which may be another process on the
+// same database: what it has in hand for an address, asked for with each status that is told, and
+// what gas it paid for an account.
 
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Logger } from "pino";

@@ -1,4 +1,4 @@
-// What the executor has in hand for an address, read from its tables. Addresses asked for in one
+// Reads from the executor's tables what it has in hand for an address. Addresses asked for in one
 // turn of the event loop share a query.
 
 import type { Hex } from "executable-address";
@@ -24,7 +24,7 @@ type Asked = { address: Hex; chainId: number };
 /** Undefined where the executor never heard of money of the address. */
 type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
 
-/** Of one statement, which others wait for. */
+/** One statement reads at most so many, since other statements wait for it. */
 const addressesMax = 100;
 
 export function openJobs(db: Kysely<Tables>): FindJob {

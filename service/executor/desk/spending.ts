@@ -1,4 +1,4 @@
-// What gas was paid for an account, as its owner reads it.
+// Reads what gas was paid for an account, for its owner.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../../store/tables.ts";

@@ -8,12 +8,12 @@ import type { Tuning } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
 /**
- * What was estimated by itself, and the gas it takes as a transaction of its own. `tokens`: a
- * recovery of these. Otherwise an execution; `isTipped`: its tip pays for it.
+ * An item that was estimated by itself, and the gas that it takes as a transaction of its own. With
+ * `tokens` it is a recovery of these, otherwise an execution; `isTipped`: its tip pays for it.
  */
 export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: boolean };
 
-/** Of one kind: executions, or recoveries. */
+/** Its items are of one kind: executions, or recoveries. */
 export type Batch = { ready: Ready[]; gas: number };
 
 type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax"> & {
@@ -30,14 +30,15 @@ type BatchLimits = Pick<Tuning, "batchGasMax" | "batchItemsMax" | "batchBytesMax
 const margin = 1.375;
 
 /**
- * The most gas in a batch, in the least. Whoever burns all he is allowed makes the others pay part
- * of it where no trace tells who took what: not twice their own, with the margin.
+ * The most gas in a batch, as a multiple of the least. An item that burns all its gas makes the
+ * others pay part of it where no trace tells who took what: with the margin, less than twice their
+ * own.
  */
 const gasFactor = 1.45;
 const baseGas = 40_000;
 
 /**
- * Those that never failed, in batches within the limits. One that has failed before gets a
+ * Puts items that never failed into batches within the limits. One that has failed before gets a
  * transaction of its own, so that its next failure costs no other. Tipped ones go apart.
  *
  * The factory gives each item an equal share of the gas left. So items of like gas go together, and
@@ -89,7 +90,7 @@ const itemBytes = 256;
 export const itemCalldataBytes = ({ item, tokens = [] }: Ready): number =>
   itemBytes + size(item.job.terms) + 32 * tokens.length;
 
-/** Of the transaction that they share. @param items in ascending order of gas */
+/** The size of the transaction that they share. @param items in ascending order of gas */
 export const sizeMax = (items: readonly Ready[]): Size => ({
   gas: gasOf(items),
   bytes: items.reduce((sum, each) => sum + itemCalldataBytes(each), callBytes),

@@ -1,19 +1,19 @@
-// What to do with an address now. Pure: the same facts give the same decision, and every reason an
-// operator may read is named here or in budgets.ts.
+// Decides what to do with an address now. Pure: the same facts give the same decision, and every
+// reason an operator may read is named here or in budgets.ts.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";
 import { midnightAfter } from "../ledger/purposes.ts";
 import type { DecisionPolicy } from "../parts.ts";
 
-/** What the decision needs of an intent. `token` lower case, `expirationSeconds` inclusive. */
+/** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */
 export type Wanted = { chainId: number; token: Hex; amount: bigint; expirationSeconds: number };
 
 /** The vault at one block. Balances in base units, by token in lower case; zero address: native. */
 export type Vault = { hasCode: boolean; balances: ReadonlyMap<Hex, bigint> };
 
 /**
- * What was tried before. `notBeforeSeconds` is where the last failure's backoff ends;
+ * The record of earlier tries. `notBeforeSeconds` is where the last failure's backoff ends;
  * `recoveriesToday` counts transactions on the chain's day.
  */
 type History = {

@@ -104,9 +104,8 @@ function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate 
 }
 
 /**
- * As enough endpoints say, which are asked side by side; where they differ, a further one. A
- * failure that others do not show is an endpoint's own, and of two amounts of gas the greater
- * counts.
+ * Asks enough endpoints side by side, and a further one where they differ. A failure that others do
+ * not show is an endpoint's own, and the greater of two amounts of gas counts.
  */
 async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
@@ -159,7 +158,10 @@ function isSettled(estimates: readonly Estimate[], quorum: number): boolean {
 const gasOf = (estimates: readonly Estimate[]): number[] =>
   estimates.flatMap((each) => (each.result === "succeeds" ? [each.gas] : [])).sort((a, b) => a - b);
 
-/** What most say; of two the one that succeeds. Of three amounts the middle, of two the greater. */
+/**
+ * Takes what most say, or the success where one of two fails; the middle of three amounts, or the
+ * greater of two.
+ */
 export function judge(estimates: readonly Estimate[]): Estimate | undefined {
   const gas = gasOf(estimates);
   const failed = estimates.find(({ result }) => result === "fails");

@@ -1,5 +1,5 @@
-// What returning an address's money takes: the gas its transaction is given, and, before that is
-// known, about what it would cost, which decides whether the money is worth it.
+// Computes what it takes to return an address's money: the gas that its transaction is given, and
+// before that is known an approximate cost, which decides whether the money is worth it.
 
 import { fromHex, type Hex } from "executable-address";
 import { size } from "viem";
@@ -23,7 +23,7 @@ export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas:
   return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
 }
 
-/** Of a recovery of one token, about, besides its calldata. */
+/** A recovery of one token takes about so much, besides its calldata. */
 const ordinaryGas = 50_000;
 /** EIP-7623, for each zero byte; four times as much for another. */
 const calldataGas = 4;

@@ -1,7 +1,7 @@
 // How long to hold an address back after a failure.
 
 const firstSeconds = 15;
-/** What fails for hours is tried a few times a day: each try costs an estimate of its gas. */
+/** A job that fails for hours is tried a few times a day: each try costs an estimate of its gas. */
 const longestSeconds = 21_600;
 
 /** An obstacle that ends by itself, such as a spent budget, is checked at least so often. */

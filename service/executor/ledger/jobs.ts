@@ -29,7 +29,7 @@ export type Job = {
   recoveries: number;
 };
 
-/** What changes of a job once it was worked on. Fields left out stay as they are. */
+/** The changes of a job once it was worked on. Fields left out stay as they are. */
 export type JobUpdate = {
   address: Hex;
   state: "waiting" | "idle" | "given_up";
@@ -42,7 +42,7 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
-/** Rows of one statement, which others wait for. */
+/** One statement writes at most so many rows, since other statements wait for it. */
 const rowsMax = 100;
 
 /** Accounts that take turns, where more jobs are due than are asked for. */
@@ -82,7 +82,7 @@ export async function findDueJobs(
   return jobs;
 }
 
-/** At once, for which others wait: each is read and written as hex, and has up to 24,576 bytes. */
+/** Terms read at once. Each has up to 24,576 bytes, and others wait while it is written as hex. */
 const termsMax = 25;
 
 async function withTerms(db: Kysely<Tables>, rows: Row[]): Promise<Job[]> {
@@ -116,7 +116,7 @@ async function readDue(
   return rows;
 }
 
-/** As many of each account; with each second another account comes first. */
+/** Reads as many of each account; with each second another account comes first. */
 async function readInTurn(db: Kysely<Tables>, due: Due, slowness: Slowness): Promise<Row[]> {
   const scattered = Math.imul(due.nowSeconds, 2_654_435_761) >>> 0;
   const start = `acc_${scattered.toString(16).padStart(8, "0")}`;
@@ -327,7 +327,7 @@ export async function retryJob(
 
 /**
  * For an operator: nothing more is sent for the address, whatever it receives, until `retryJob`.
- * What is in flight for it stays in flight.
+ * A transaction that is in flight for it stays in flight.
  * @returns false where no record is held for `address`
  */
 export async function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {

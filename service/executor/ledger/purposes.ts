@@ -1,6 +1,6 @@
-// What nonces are spent on. A purpose, its first signed transaction and the jobs it is for are
-// stored in one commit, before anything is sent. Until it is final, its jobs get no other purpose
-// and its nonce goes to no other.
+// Keeps purposes: what nonces are spent on. A purpose, its first signed transaction and the jobs
+// it is for are stored in one commit, before anything is sent. Until it is final, its jobs get no
+// other purpose and its nonce goes to no other.
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
@@ -29,7 +29,7 @@ type NewPurpose = {
   shares: readonly Share[];
 };
 
-/** What of a purpose is for one address: its part of the gas, and who is charged for it. */
+/** One address's part of a purpose: its part of the gas, and who is charged for it. */
 export type Share = Payer & { address: Hex; gas: number };
 
 /** `transactions` oldest first, never empty; any of them may be the one that is mined. */
@@ -159,12 +159,12 @@ async function insertTransaction(
     .execute();
 }
 
-/** Those not final, by nonce. */
+/** Finds the purposes that are not final, by nonce. */
 export function findPending(db: Kysely<Tables>, chainId: number, sender: Hex): Promise<Purpose[]> {
   return findPurposes(db, chainId, sender, (query) => query.where("state", "=", "pending"));
 }
 
-/** Those final at or above a nonce: there are some only after a reorg deeper than final. */
+/** Finds final ones at or above a nonce: there are some only after a reorg deeper than final. */
 export function findFinalFrom(
   db: Kysely<Tables>,
   chainId: number,
@@ -176,7 +176,7 @@ export function findFinalFrom(
   );
 }
 
-/** Those final by a block above `number`. */
+/** Finds those that a block above `number` made final. */
 export function findFinalAbove(
   db: Kysely<Tables>,
   chainId: number,

@@ -179,7 +179,7 @@ async function settleCharges(
   await charge(transaction, chainId, dayOf(atSeconds), shares.length > 0 ? charges : [own], 1n);
 }
 
-/** What a purpose was charged with, as {@link settleCharges} left it. */
+/** Reads what a purpose was charged with, as {@link settleCharges} left it. */
 async function takeBack(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -1,5 +1,5 @@
-// What was paid for gas, and received in tips, by chain, account and day of the chain's clock, as
-// settled receipts say it. A reorganisation takes back what it undid.
+// Counts what was paid for gas and received in tips, by chain, account and day of the chain's
+// clock, as settled receipts say it. A reorganisation takes back what it undid.
 
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
@@ -8,7 +8,7 @@ import { type AccountSpending, noSpending, type Payer } from "../money/budgets.t
 /** For one address of a settled purpose, in wei: its part of what was paid, and its tips' worth. */
 export type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
-/** What nobody's addresses caused, such as filling a gap in the nonces, stands under no account. */
+/** Costs that no address caused, such as filling a gap in the nonces, stand under no account. */
 export const noAccount = "";
 
 /** An account's row of a day, in wei. `gas` and `earned` are all that was paid and received. */

@@ -1,4 +1,4 @@
-// What the loop of a chain found, kept in the executor's tables: jobs are woken in the same commit
+// Keeps in the executor's tables what the loop of a chain found: jobs are woken in the same commit
 // that moves the cursor, so that it never passes a payment that was not kept.
 
 import type { Kysely } from "kysely";

@@ -1,7 +1,7 @@
-// What the executor may spend on gas in a day of the chain's clock: for the chain, for an account,
-// and for what was created with an account's client ID, which anybody who sees its page can use.
-// What is in flight counts at its cap, and so does what is about to be sent, so no budget is ever
-// exceeded, whatever the chain charges in the end.
+// Bounds what the executor spends on gas in a day of the chain's clock: for the chain, for an
+// account, and for what was created with an account's client ID, which anybody who sees its page
+// can use. A transaction counts at its cap from before it is sent until it is settled, so no budget
+// is ever exceeded, whatever the chain charges in the end.
 //
 // An execution that pays a tip counts against them as far as its tip did not cover what it took on
 // chain. It is sent whatever they say, until the tips of its account fell short by as much as the
@@ -84,7 +84,7 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
-/** What each address of a purpose is charged: parts of the whole that sum to it, to the wei. */
+/** Divides what a purpose took among its addresses: the parts sum to the whole, to the wei. */
 export function shareOut(
   whole: bigint,
   addresses: readonly { address: Hex; gas: number }[],

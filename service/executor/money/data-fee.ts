@@ -1,5 +1,5 @@
-// What an OP Stack chain takes for a transaction's bytes, beside its gas: they are published on
-// Ethereum. Other chains take nothing, or count it as gas.
+// Reads the fee that an OP Stack chain takes for a transaction's bytes, beside its gas: they are
+// published on Ethereum. Other chains take nothing, or count it as gas.
 //
 // Its oracle stands at one address on all such chains and bounds the fee by the size, since Fjord:
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
@@ -13,7 +13,7 @@ const oracle: Hex = "0x420000000000000000000000000000000000000f";
 const sizeAsked = 100_000n;
 /** Ethereum's base fee may double until the transaction is included, as the chain's own may. */
 const headroom = 2n;
-/** Of a signed transaction besides its data, and what the bound adds to every size. */
+/** A signed transaction has so many bytes besides its data; the bound adds some to every size. */
 const envelopeBytes = 200;
 
 const boundOfFee = viewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [`${sizeAsked}`]);
@@ -34,10 +34,10 @@ export function dataFeeOf(result: unknown): bigint | undefined {
 /** `gas` it is given, `bytes` of calldata. */
 export type Size = { gas: number; bytes: number };
 
-/** What a transaction costs at most, in wei; at `perGas` and `perByte` wei. */
+/** Computes what a transaction costs at most, in wei; at `perGas` and `perByte` wei. */
 export const costOf = ({ gas, bytes }: Size, perGas: bigint, perByte: bigint): bigint =>
   BigInt(gas) * perGas + BigInt(bytes + envelopeBytes) * perByte;
 
-/** What a receipt says was taken for the bytes: no field of other chains. */
+/** Reads from a receipt what was taken for the bytes; other chains have no such field. */
 export const dataFeePaid = ({ l1Fee }: Record<string, unknown>): bigint =>
   l1Fee === undefined || l1Fee === null ? 0n : quantity(l1Fee);

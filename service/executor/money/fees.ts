@@ -1,4 +1,4 @@
-// What to offer for a transaction, EIP-1559. All in wei per gas.
+// Decides what to offer for a transaction, EIP-1559. All amounts are in wei per gas.
 
 import { middle } from "../../chain/rpc/alike.ts";
 import { type Call, quantity } from "../../chain/rpc/json-rpc.ts";
@@ -11,7 +11,7 @@ export type Fee = { maxFee: bigint; priorityFee: bigint };
  */
 export type FeePolicy = { perGasMax: bigint; priorityMin: bigint; priorityMax: bigint };
 
-/** What transactions of the last ten blocks offered, the middle one of each. */
+/** Asks what transactions of the last ten blocks offered: the middle offer of each block. */
 export const feeHistoryCall: Call = { method: "eth_feeHistory", params: ["0xa", "latest", [50]] };
 
 /** The middle of the blocks that hold transactions. @returns undefined where none does */
@@ -23,7 +23,7 @@ export function priorityAsked(history: unknown): bigint | undefined {
   return middle(offered);
 }
 
-/** Of the base fee. */
+/** No more priority fee is offered than so many times the base fee, or the policy's most. */
 const priorityFactor = 2n;
 
 /** Twice the base fee outlasts six full blocks, each of which raises it by an eighth. */

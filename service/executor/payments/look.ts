@@ -18,7 +18,7 @@ import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass } from "../parts.ts";
 
-/** What one endpoint alone showed is asked of others for so long, should they answer again. */
+/** A record that one endpoint alone showed is asked of others again for so long. */
 const uncorroboratedMs = 3_600_000;
 
 /** Records that are asked about again. Beyond that the first of them count as looked at. */

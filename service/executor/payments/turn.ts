@@ -1,4 +1,4 @@
-// What the loop of a chain is given by the executor: its ledger, and what a reorganisation undoes.
+// Gives the loop of a chain the executor's ledger, and undoes what a reorganisation took back.
 
 import type { Turn } from "../../follow/parts.ts";
 import type { Pass } from "../parts.ts";

@@ -36,7 +36,7 @@ export function receiptOf(value: unknown): Receipt | undefined {
   };
 }
 
-/** What was sent: by whom, and the vault of each item where it was a batch. All lower case. */
+/** A transaction as it was sent: its sender, and the vaults of a batch's items. All lower case. */
 export type Sent = { sender: Hex; vaults: readonly Hex[] };
 
 /**

@@ -19,7 +19,10 @@ import { costOf, dataFeeCall, dataFeeOf, type Size } from "../money/data-fee.ts"
 import { bumpFee, type Fee, feeHistoryCall, priorityAsked, suggestFee } from "../money/fees.ts";
 import type { Pass } from "../parts.ts";
 
-/** Of a transfer of nothing to oneself: it fills a gap, or replaces what has become pointless. */
+/**
+ * A transfer of nothing to oneself takes so much. It fills a gap, or replaces a transaction that
+ * has become pointless.
+ */
 export const idleGas = 21_000;
 
 /** EIP-7825: no chain's block holds a transaction of more gas. */
@@ -33,8 +36,8 @@ export function gasMax({ view, parts }: Pass): number {
 }
 
 /**
- * What sending costs and what there is to pay it with, as of one pass. Wei; `perByte` of calldata,
- * at most. `reserved`: what is not mined yet may cost so much.
+ * The costs of sending and the money to pay them with, as of one pass, in wei. A byte of calldata
+ * costs `perByte` at most. Transactions that are not mined yet may cost `reserved`.
  */
 export type Purse = {
   suggested: Fee;
@@ -86,7 +89,7 @@ export const gasPerByte = ({ perByte, suggested }: Purse): number =>
 type Sized = Pick<Order, "gas" | "data">;
 export const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
-/** What a purpose may cost at most, as last signed. @param perByte as of now */
+/** Computes what a purpose may cost at most, as last signed. @param perByte as of now */
 export function costMax(purpose: Purpose, perByte: bigint): bigint {
   return costOf(sizeOf(purpose), purpose.transactions.at(-1)?.fee.maxFee ?? 0n, perByte);
 }
@@ -143,7 +146,7 @@ export async function replace(
 ): Promise<void> {
   const { parts, memory, fence } = pass;
   const newest = purpose.transactions.at(-1)!;
-  // What no node took into its pool need not be outbid.
+  // A transaction that no node took into its pool need not be outbid.
   const isNew = memory.hopeless.delete(purpose.id);
   const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
   if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
@@ -209,7 +212,7 @@ export async function readNonce({ parts, view }: Pass): Promise<number> {
   return Number(quantity(resultOf(answer)));
 }
 
-/** What each endpoint that answers shows at its own head, highest first. */
+/** Reads the nonce that each endpoint shows at its own head, highest first. */
 export async function readNonces({ parts, view }: Pass): Promise<number[]> {
   const params = [parts.signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);

@@ -25,7 +25,7 @@ export async function settle(
 ): Promise<void> {
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
-  // What is settled above the newest anchor would stay settled if a reorganisation replaced it.
+  // A receipt settled above the newest anchor would stay settled if a reorganisation replaced it.
   const anchor = await pass.parts.ledger.findAnchor(pass.parts.chain.chainId);
   const finalBlock = Math.min(await readFinalBlock(pass), anchor?.number ?? -1);
   const calls = used.flatMap((purpose) =>
@@ -176,7 +176,7 @@ async function isBorneOut(
   return false;
 }
 
-/** What becomes of a job: due at once after a success, after a backoff else. */
+/** Updates a job: it is due at once after a success, and after a backoff otherwise. */
 async function updateOf(
   { parts, nowSeconds }: Pass,
   purpose: Purpose,

@@ -76,5 +76,5 @@ function readSecret(file: string, name: string): string {
   }
 }
 
-/** What an editor adds at the end of a file is no part of the password. */
+/** Editors end a file with a line feed, which is no part of the password. */
 const passwordOf = (text: string) => text.replace(/\r?\n$/, "");

@@ -1,5 +1,5 @@
-// What each address of a transaction took of its gas, where a node traces it, and what it paid the
-// sender in tokens that have a price.
+// Reads what each address of a transaction took of its gas, where a node traces it, and what it
+// paid the sender in tokens that have a price.
 
 import type { Hex } from "executable-address";
 import { saidBy } from "../../chain/rpc/alike.ts";

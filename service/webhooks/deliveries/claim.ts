@@ -35,7 +35,7 @@ export async function findDueEndpoints(
     .execute();
 }
 
-/** What is to be sent now. `secrets` those valid now. */
+/** A delivery to be sent now. `secrets` are those valid now. */
 export type Claim = {
   id: string;
   endpointId: string;

@@ -7,7 +7,7 @@ import type { NewEvent } from "../../events/watches.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoint } from "./lock-endpoint.ts";
 
-/** Of one replay. */
+/** Events that one replay sends again. */
 const replaysMax = 1_000;
 
 /** In the transaction that keeps the events: neither without the other. */

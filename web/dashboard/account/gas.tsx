@@ -3,10 +3,10 @@ import { Table } from "../../ui/table.tsx";
 import type { Account } from "../api.ts";
 import { useConfig } from "../queries.ts";
 
-/** Of the chain's coin: a transaction's fee has 18 decimals on every chain that is listed. */
+/** The chain's coin, in which fees are paid, has 18 decimals on every chain that is listed. */
 const sayWei = (wei: string) => formatUnits(wei, 18);
 
-/** What the operator's executor spent on this account's addresses, as its budgets count it. */
+/** Shows what the executor spent on this account's addresses, as its budgets count it. */
 export function GasSpent({ rows }: { rows: Account["gasSpent"] }) {
   const chains = useConfig().data?.chains ?? [];
   const nameOf = (chainId: number) =>

@@ -20,7 +20,7 @@ type Session = {
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];
 
-/** Where the account is signed in. Ending one takes effect with its next request. */
+/** Lists where the account is signed in. Ending one takes effect with its next request. */
 export function Sessions() {
   const client = useQueryClient();
   const found = useQuery({

@@ -1,4 +1,4 @@
-// What service/http/dashboard/addresses.ts and statuses.ts answer, and how they are asked.
+// Asks service/http/dashboard/addresses.ts and statuses.ts, and has the types of their answers.
 
 import type { Hex, Intent } from "executable-address";
 import type { AddressState, ServiceStatus } from "executable-address/status";
@@ -18,7 +18,7 @@ export type OwnedAddress = {
   transactionHash: Hex | null;
 };
 
-/** What is empty is not asked for; `address`, or how it begins, goes with `token` alone. */
+/** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
 export type AddressFilter = {
   address: string;
   reference: string;
@@ -29,7 +29,7 @@ export type AddressFilter = {
   createdUntil: string;
 };
 
-/** Of one address now; its chain may be away. */
+/** The status of one address now; its chain may be away. */
 export type FoundStatus = { address: Hex } & ({ status: ServiceStatus } | { error: string });
 
 /** A page of the list is as long as the server takes statuses in one request. */

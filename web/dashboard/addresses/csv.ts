@@ -5,7 +5,7 @@ import type { Chain } from "../api.ts";
 import { chainOf, tokenOf } from "../money.ts";
 import { type AddressFilter, addresses, type OwnedAddress } from "./api.ts";
 
-/** What a spreadsheet opens with ease; the API has the rest. */
+/** A spreadsheet opens so many rows with ease; the API has the rest. */
 export const csvRowsMax = 10_000;
 
 const columns = [

@@ -74,7 +74,7 @@ function Facts({ row, now, chains }: Omit<DetailProps, "row" | "onClose"> & { ro
   );
 }
 
-/** What came and where it went, as far as there is any. */
+/** Shows what came and where it went, as far as there is any. */
 function moneyOf(status: ServiceStatus, chains: readonly Chain[]): [string, ReactNode][] {
   const { execution, recoveries, recoverable, chainId } = status;
   const at = (token: Hex): Place => ({ chainId, token });

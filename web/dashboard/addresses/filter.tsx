@@ -4,7 +4,7 @@ import { useSettled } from "../queries.ts";
 import type { AddressFilter } from "./api.ts";
 import { states } from "./state.tsx";
 
-/** As typed and chosen; days are of this browser's time zone. */
+/** The filter as typed and chosen; days are of this browser's time zone. */
 export type Typed = { text: string; token: string; state: string; from: string; until: string };
 export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
 
@@ -12,7 +12,7 @@ export const untyped: Typed = { text: "", token: "", state: "", from: "", until:
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 const isAddress = (text: string) => text.startsWith("0x");
 
-/** What is asked for: an address alone with a token, anything else together. */
+/** Asks for an address alone with a token, or for anything else together. */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
   const none = { address: "", reference: "", state: "", createdFrom: "", createdUntil: "" };

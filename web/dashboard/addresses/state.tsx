@@ -14,7 +14,7 @@ export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | 
 
 type StateProps = { of: OwnedAddress; now: FoundStatus | undefined };
 
-/** As its chain has it now; where that cannot be read, as the service last saw it. */
+/** Shows the state that its chain has now, or, where that cannot be read, the last one seen. */
 export function State({ of: seen, now }: StateProps) {
   if (!now) return <span className="skeleton inline-block h-4 w-16" />;
   const state = "status" in now ? now.status.state : seen.block && seen.state;

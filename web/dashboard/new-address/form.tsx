@@ -58,7 +58,7 @@ type PaymentFormProps = {
   config: Config;
   busy: boolean;
   onSubmit: (asked: { payment: SimplePayment; reference: string }) => void;
-  /** What was found before holds no more. */
+  /** Forgets what was found before. */
   onChange: () => void;
 };
 

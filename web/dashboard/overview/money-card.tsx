@@ -25,7 +25,7 @@ const heads: Record<Name, string> = {
   returned: "Returned",
 };
 
-/** What was asked for and what became of it, by token and by day. */
+/** Shows what was asked for and what became of it, by token and by day. */
 export function Money() {
   const config = useConfig();
   const found = useQuery({

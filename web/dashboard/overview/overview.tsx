@@ -77,7 +77,7 @@ function Warnings({ credentials }: { credentials: Credentials }) {
   );
 }
 
-/** What is left to do before the first address, then the first address itself. */
+/** Shows what is left to do before the first address, then the first address itself. */
 function Steps({ isNew, credentials, origins, config }: SectionsProps & { isNew: boolean }) {
   const hasKey = credentials.apiKey !== null;
   const hasOrigin = origins.origins.length > 0;

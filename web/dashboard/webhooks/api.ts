@@ -1,4 +1,4 @@
-// What service/http/dashboard/webhooks.ts answers, and how it is asked.
+// Asks service/http/dashboard/webhooks.ts, and has the types of its answers.
 
 import { request } from "../request.ts";
 

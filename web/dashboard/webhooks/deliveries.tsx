@@ -10,7 +10,7 @@ import { QueryState } from "../query-state.tsx";
 import { type Delivery, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
-/** What an endpoint was sent, newest first, and what it answered. */
+/** Lists what an endpoint was sent, newest first, and what it answered. */
 export function Deliveries({ endpointId }: { endpointId: string }) {
   const found = useQuery({
     queryKey: ["webhooks", endpointId, "deliveries"],
@@ -54,7 +54,7 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** What was told in a span of time, sent again. */
+/** Sends again what was told in a span of time. */
 function ReplaySpan({ endpointId }: { endpointId: string }) {
   const [span, setSpan] = useState({ from: "", until: "" });
   const replay = useChange(webhooks.replay);
@@ -66,7 +66,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       {
         onSuccess({ replayed, next }) {
           toast(`${replayed} ${replayed === 1 ? "event is" : "events are"} sent again`);
-          // What is left begins there.
+          // The rest begins there.
           if (next) setSpan({ ...span, from: localOf(next) });
         },
       },
@@ -93,7 +93,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
   );
 }
 
-/** As an input of the type datetime-local has it, in the reader's time zone. */
+/** Writes a time as an input of the type datetime-local has it, in the reader's time zone. */
 function localOf(iso: string): string {
   const at = new Date(iso);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);

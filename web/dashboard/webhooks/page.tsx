@@ -14,7 +14,7 @@ import { EndpointCard } from "./endpoint.tsx";
 
 const key = ["webhooks"];
 
-/** Where events go: endpoints, what each was sent, and what it answered. */
+/** Shows where events go: endpoints, what each was sent, and what it answered. */
 export function WebhooksPage() {
   const found = useQuery({
     ...{ queryKey: key, queryFn: webhooks.list },

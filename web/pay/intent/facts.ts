@@ -1,5 +1,5 @@
-// What the operator says about an address, in the page as it was served: names, and what a wallet
-// needs to know of a chain. Without a server there is nothing, and the page says less.
+// Reads what the operator says about an address in the page as it was served: names, and what a
+// wallet needs to know of a chain. Without a server there is nothing, and the page says less.
 
 import { hasHidden } from "executable-address/page";
 import type { Labels } from "./reading.ts";
@@ -10,7 +10,7 @@ export type Facts = {
   readonly labels: Labels;
   /** For wallets that do not know the address's chain: an RPC URL for everybody, and its coin. */
   readonly walletChain: { readonly rpcUrl: string; readonly coin: string } | undefined;
-  /** Where the operator offers wallets on other devices. */
+  /** Is there where the operator offers wallets on other devices. */
   readonly walletConnect: { readonly projectId: string; readonly relayUrl: string } | undefined;
 };
 

@@ -1,5 +1,5 @@
-// What a call does, in plain words. Only a listed token's own functions are explained: the same
-// name on an unknown contract promises nothing.
+// Says what a call does, in plain words. Only a listed token's own functions are explained: the
+// same name on an unknown contract promises nothing.
 
 import {
   type AddressRecord,

@@ -1,5 +1,5 @@
-// Where the record on this page comes from, and the proof that it is the address's own. Nothing of
-// a record is ever shown before verifyRecord has agreed to it.
+// Finds the record of this page, and proves that it is the address's own. Nothing of a record is
+// ever shown before verifyRecord has agreed to it.
 
 import {
   type AddressRecord,

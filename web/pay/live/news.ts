@@ -2,7 +2,7 @@ import type { Hex } from "executable-address";
 import { followStatus, type News, noNews } from "executable-address/page";
 import { useEffect, useState } from "react";
 
-/** What is known of `address`, followed while the page is open. */
+/** Follows what is known of `address` while the page is open. */
 export function useNews(address: Hex): News {
   const [news, setNews] = useState(noNews);
   useEffect(() => followStatus({ address, baseUrl: "/v1", tell: setNews }), [address]);

@@ -1,5 +1,5 @@
-// What executing would do now, as the server's node computes it: asked for again when the status
-// changes, and shown as the server's word, for nothing of it can be proved here.
+// Asks what executing would do now, as the server's node computes it, and again when the status
+// changes. It is shown as the server's word, for nothing of it can be proved here.
 
 import type { AddressRecord, Hex } from "executable-address";
 import {
@@ -22,12 +22,12 @@ const patienceMs = 2_000;
 const behindMs = 500;
 const triesMax = 4;
 
-/** What was simulated last stays until the next is there; `again` asks at once. */
+/** The last simulation stays until the next is there; `again` asks at once. */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
   const [attempt, setAttempt] = useState(0);
   const state = status && `${status.state} ${status.balance}`;
-  // Of the status that changed: the one after it, of the same state, is no reason to ask again.
+  // The block of the status that changed: a later one of the same state is no reason to ask again.
   const known = useRef({ state, from: 0 });
   if (known.current.state !== state) known.current = { state, from: status?.block.number ?? 0 };
   const { from } = known.current;

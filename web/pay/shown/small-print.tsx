@@ -1,4 +1,4 @@
-// What a payer may want to know beyond the payment: where money goes otherwise, and the evidence.
+// Tells what a payer may want to know besides: where money goes otherwise, and the evidence.
 
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";

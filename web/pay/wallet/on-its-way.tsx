@@ -57,7 +57,7 @@ function StillAsking({ payment, kept, standing }: Omit<Props, "news">) {
   const { sayAmount } = useAbout();
   const { say } = useSpeech();
   const { asking, forget } = payment;
-  // What is owed no longer is what the wallet asks for: some of it came another way, or it is over.
+  // The wallet asks for an amount that is no longer owed: some came another way, or it is over.
   const isVoid = standing.owed !== kept.amount || isOver(standing);
   const isHere = asking.is === "asking";
   return (

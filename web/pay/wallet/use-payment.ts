@@ -33,7 +33,7 @@ export type PaymentHere = {
   wallets: readonly Wallet[];
   /** The wallet of another device, where the operator offers that. */
   remote: Wallet | undefined;
-  /** What this browser asks for or has sent, until it is known to have failed or arrived. */
+  /** The payment that this browser asks for or has sent, until it has failed or arrived. */
   kept: Kept | undefined;
   /** `unwatched`: the wallet that was asked is not there. */
   fate: Fate | { kind: "unwatched" };

@@ -8,7 +8,7 @@ import { SignClient } from "@walletconnect/sign-client";
 
 export type Asked = { method: string; params?: readonly unknown[] };
 
-/** What the wallet is to scan or open, while it is asked to connect. */
+/** The link that the wallet is to scan or open, while it is asked to connect. */
 export type Pairing = { uri: string; cancel: () => void };
 
 type ProviderOptions = {
@@ -83,7 +83,7 @@ export async function openProvider(options: ProviderOptions) {
   };
 }
 
-/** Of `eip155:1:0x…`, those on `chain`. A wallet that is not there gives none. */
+/** Takes those on `chain` of `eip155:1:0x…`. A wallet that is not there gives none. */
 const accountsOf = ({ namespaces }: Session, chain: string): string[] =>
   (namespaces.eip155?.accounts ?? [])
     .filter((account) => account.startsWith(`${chain}:`))

@@ -29,7 +29,7 @@ type Values = Readonly<Record<string, string | number>>;
 /** Says the sentence of that name, with its places filled. */
 export type SayIn<Key extends string> = (key: Key, values?: Values) => string;
 
-/** What is put into a sentence keeps its own direction; U+2068 and U+2069 isolate it. */
+/** A value put into a sentence keeps its own direction; U+2068 and U+2069 isolate it. */
 export const sayWith =
   <Key extends string>(words: Readonly<Record<Key, string>>, { dir } = english): SayIn<Key> =>
   (key, values = {}) =>
