@@ -17,6 +17,7 @@ import {
   proveStatus,
 } from "./answers.ts";
 import type { Check } from "./check.ts";
+import { type Endpoints, endpointsOf } from "./endpoints.ts";
 import { ClientError } from "./errors.ts";
 import {
   type AddressPage,
@@ -42,6 +43,7 @@ export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
 export { type Check, type Finding, type FindingCode, findingCodes, type Note } from "./check.ts";
+export type { Delivery, Endpoint, Endpoints, ReplayQuery } from "./endpoints.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 export type {
   AddressPage,
@@ -69,11 +71,13 @@ type CallOptions = { readonly signal?: AbortSignal };
  * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
  * it makes the salt of an intent without one, so that a repeat gives the same address; with the
  * salt of `saltFor` the address is known before the service has answered. `again`: the reference of
- * another address is meant to be used once more.
+ * another address is meant to be used once more. `signature`: of `signatureFor`, for a
+ * client ID that is bound to what the account's server signs.
  */
 export type CreateOptions = CallOptions & {
   readonly reference?: string;
   readonly again?: boolean;
+  readonly signature?: Hex;
 };
 
 /**
@@ -128,6 +132,8 @@ export type Client = {
   events(query?: EventQuery, options?: CallOptions): Promise<EventPage>;
   /** One event of the account's; undefined where none is kept under `id`. Takes an API key. */
   event(id: string, options?: CallOptions): Promise<ServiceEvent | undefined>;
+  /** The account's webhook endpoints. They take an API key with the scope `webhooks`. */
+  readonly webhooks: Endpoints;
   /** Asks what executing `address` would do now, by the service's node: no proof. */
   simulation(address: Hex, options?: CallOptions): Promise<Simulation | undefined>;
   /**
@@ -196,17 +202,17 @@ export function createClient(options: ClientOptions): Client {
 
   /** A server's reference makes the salt of an intent without one, at the service. */
   async function create(intent: NewIntent, options: CreateOptions): Promise<AddressRecord> {
-    const { reference, again, ...rest } = options;
-    const path = `/address/create${queryOf({ reference, again: again ? "true" : undefined })}`;
+    const { reference, again } = options;
+    const path = createPath(options);
     const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
     if (!isSaltMade || !("Authorization" in credential))
-      return post(path, intent, rest, (answer, address) => proveRecord(answer, address, trust));
-    return createSalted(settings, path, intent, rest);
+      return post(path, intent, options, (answer, address) => proveRecord(answer, address, trust));
+    return createSalted(settings, path, intent, options);
   }
 
   const lookUp = lookupIn(settings);
-  const lookup: Client["lookup"] = async (address, options) =>
-    lookUp(parse(address), options?.signal);
+  const lookup: Client["lookup"] = async (address, { signal } = {}) =>
+    lookUp(parse(address), signal);
 
   return {
     create: (intent, options = {}) => create(intent, options),
@@ -221,18 +227,23 @@ export function createClient(options: ClientOptions): Client {
     mine: (address, options) => find(address, "/mine", options, proveListed, credential),
     addresses: async (query = {}, options) =>
       proveAddressPage(await get(`/addresses${queryOf(query)}`, options, credential)),
-    events: async ({ types, ...query } = {}, options) => {
-      const path = `/events${queryOf({ ...query, types: types?.join(",") })}`;
-      return proveEventPage(await get(path, options, credential));
-    },
+    events: async (query, options) =>
+      proveEventPage(await get(eventsPath(query), options, credential)),
     event: (id, options) =>
       orNothing(async () => proveEventOf(await get(pathOf(id), options, credential), id)),
     async *watch(address, options = {}) {
       yield* watchStatus(transport, parse(address), options);
     },
+    webhooks: endpointsOf(settings),
     ...proving({ get, lookup, parse, transport, trust }),
   };
 }
+
+const createPath = ({ reference, signature, again }: CreateOptions) =>
+  `/address/create${queryOf({ reference, signature, again: again ? "true" : undefined })}`;
+
+const eventsPath = ({ types, ...query }: EventQuery = {}) =>
+  `/events${queryOf({ ...query, types: types?.join(",") })}`;
 
 const pathOf = (eventId: string) => `/events/${encodeURIComponent(eventId)}`;
 

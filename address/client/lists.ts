@@ -114,7 +114,7 @@ export function queryOf(query: Readonly<Record<string, string | number | undefin
   return pairs.length > 0 ? `?${pairs.join("&")}` : "";
 }
 
-const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
+export const time: Shape = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
 
 const createdBy = matching(/^(api_key|client_id)$/);
 

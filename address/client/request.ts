@@ -16,7 +16,7 @@ export type Transport = {
 };
 
 export type Request = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

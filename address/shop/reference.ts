@@ -1,9 +1,11 @@
 // `executable-address/reference`: the salt that a reference gives an address. Two sides who know
 // the account's reference key agree on the address of an order without asking each other, and
-// nobody else can make an address that looks like that order's.
+// nobody else can make an address that looks like that order's. The key also signs what a page may
+// create by a client ID that is bound to it.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { parseAddress } from "../abi/checksum.ts";
 import { fromHex, toHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
 import { InvalidError } from "../errors.ts";
@@ -36,12 +38,31 @@ export function parseReference(value: unknown): string {
  * @throws {InvalidError} on a malformed reference, {TypeError} on a malformed key
  */
 export function saltFor(reference: string, key: string): Hex {
+  const salt = new Uint8Array(32);
+  salt.set(underKey(key, parseReference(reference)).subarray(0, saltBytesKept));
+  return toHex(salt);
+}
+
+/**
+ * Lets a page create `address` by a client ID that is bound: HMAC-SHA256 under the key's 32 bytes
+ * of `create`, the address in lower case and the reference, each but the last with a line feed
+ * after it. No reference has one, so no salt says anything of a signature.
+ *
+ * @param address made with the intent's own salt; it commits to every byte of the intent
+ * @param reference under which the page may name it, if any
+ * @throws {InvalidError} on a malformed address or reference, {TypeError} on a malformed key
+ */
+export function signatureFor(address: Hex, key: string, reference?: string): Hex {
+  const spelled = parseAddress(address, { path: ["address"] }).toLowerCase();
+  const named = reference === undefined ? "" : parseReference(reference);
+  return toHex(underKey(key, `create\n${spelled}\n${named}`));
+}
+
+/** @throws {TypeError} that does not repeat the key */
+function underKey(key: string, text: string): Uint8Array {
   if (!spelledKey.test(key))
     throw new TypeError("expected a reference key: svc_ref_ and 64 lower-case hex digits");
-  const text = new TextEncoder().encode(parseReference(reference));
-  const salt = new Uint8Array(32);
-  salt.set(hmac(sha256, fromHex(`0x${key.slice(8)}`), text).subarray(0, saltBytesKept));
-  return toHex(salt);
+  return hmac(sha256, fromHex(`0x${key.slice(8)}`), new TextEncoder().encode(text));
 }
 
 /**

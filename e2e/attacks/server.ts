@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { createAccount } from "../../service/accounts/account.ts";
-import { rotateApiKey } from "../../service/accounts/rotate.ts";
+import { addApiKey, wholeKey } from "../../service/accounts/api-keys.ts";
 import { openStore } from "../../service/store/open.ts";
 import { token } from "../../service/testing/app.ts";
 import { admin } from "../service.ts";
@@ -86,7 +86,7 @@ export async function newKeys({ env }: Server, count: number): Promise<string[]>
   for (let i = 0; i < count; i++) {
     const by = { atMs: Date.now() };
     const account = await createAccount(store.db, `load${i}@example.com`, by);
-    keys.push((await rotateApiKey(store.db, account!.accountId, null, by))!.apiKey);
+    keys.push((await addApiKey(store.db, account!.accountId, wholeKey, by))!.apiKey);
   }
   await store.close();
   return keys;

@@ -3,6 +3,7 @@
 import type { Kysely } from "kysely";
 import { z } from "zod";
 import type { Tables } from "../store/tables.ts";
+import { listApiKeys } from "./api-keys.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { digestOf, newAccountId, newClientId } from "./credentials.ts";
 
@@ -15,8 +16,8 @@ export const isEmail = (text: string) => z.email().safeParse(normalizeEmail(text
 export const normalizeEmail = (email: string) => email.trim().toLowerCase();
 
 /**
- * Makes an account with its client ID and no API key: a key is made by the first rotation, so that
- * it is shown exactly once. Repeating it with the same id changes nothing.
+ * Makes an account with its client ID and no API key: a key is made when somebody is there to whom
+ * it is shown, once. Repeating it with the same id changes nothing.
  * @param accountId for a sign-up, whose user has it already
  * @returns undefined when another account has this email
  */
@@ -37,7 +38,10 @@ export async function createAccount(
       const digest = digestOf(clientId);
       await transaction
         .insertInto("client_ids")
-        .values({ account_id: accountId, digest, client_id: clientId, created_at: actor.atMs })
+        .values({
+          ...{ account_id: accountId, digest, client_id: clientId, created_at: actor.atMs },
+          bound: 0,
+        })
         .execute();
       await appendAudit(transaction, accountId, "account_created", actor);
     }
@@ -60,17 +64,20 @@ export async function findAccount(
 
 /** The part of an account's credentials that a dashboard may show: never a key, never a digest. */
 export async function findCredentials(db: Kysely<Tables>, accountId: string) {
-  const [apiKey, clientId] = await Promise.all([
-    db
-      .selectFrom("api_keys")
-      .select(["prefix", "created_at", "rotated_at", "last_used_at", "seen_in_browser_at"])
-      .where("account_id", "=", accountId)
-      .executeTakeFirst(),
+  const [apiKeys, clientId, referenceKey] = await Promise.all([
+    listApiKeys(db, accountId),
     db
       .selectFrom("client_ids")
-      .select(["client_id", "created_at", "rotated_at", "last_used_at"])
+      .select(["client_id", "bound", "created_at", "rotated_at", "last_used_at"])
       .where("account_id", "=", accountId)
       .executeTakeFirst(),
+    db
+      .selectFrom("reference_keys")
+      .select(["number", "created_at"])
+      .where("account_id", "=", accountId)
+      .orderBy("number", "desc")
+      .limit(1)
+      .executeTakeFirst(),
   ]);
-  return { apiKey, clientId };
+  return { apiKeys, clientId, referenceKey };
 }

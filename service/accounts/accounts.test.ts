@@ -11,11 +11,11 @@ import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { createAccount } from "./account.ts";
 import { accountCommands } from "./admin.ts";
+import { addApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
 import { appendAudit } from "./audit.ts";
 import { digestOf, newApiKey } from "./credentials.ts";
 import { openHolders } from "./holders.ts";
 import { addOrigin, listOrigins, removeOrigin, setOrigins } from "./origins/origin-list.ts";
-import { rotateApiKey } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
 import { countUsage, listUsage } from "./usage.ts";
 
@@ -115,7 +115,7 @@ for (const [name, database] of Object.entries(databases)) {
 
       test("of two servers adds up; the later use is the last", async () => {
         const accountId = await newAccount();
-        const { apiKey } = (await rotateApiKey(store.db, accountId, null, actor))!;
+        const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const digest = digestOf(apiKey);
         const [a, b] = [countUsage(store.db, noFault), countUsage(store.db, noFault)];
         const use = { accountId, kind: "apiKey", digest } as const;
@@ -141,7 +141,7 @@ for (const [name, database] of Object.entries(databases)) {
 
       test("of a key that was rotated meanwhile is not the new key's", async () => {
         const accountId = await newAccount();
-        const first = (await rotateApiKey(store.db, accountId, null, actor))!;
+        const first = (await addApiKey(store.db, accountId, wholeKey, actor))!;
         const usage = countUsage(store.db, noFault);
         const digest = digestOf(first.apiKey);
         usage.count({ accountId, kind: "apiKey", digest, atMs }, "created");
@@ -205,15 +205,14 @@ for (const [name, database] of Object.entries(databases)) {
       test("account create, list, show and reset", async () => {
         const email = newEmail();
         const made = await run("account create", { email });
-        assert.deepEqual(await openHolders(store).findApiKey(digestOf(made.apiKey)), {
-          accountId: made.accountId,
-        });
+        const holder = await openHolders(store).findApiKey(digestOf(made.apiKey));
+        assert.equal(holder?.accountId, made.accountId);
         assert.ok(await openHolders(store).findClientId(digestOf(made.clientId)));
         const listed = await run("account list");
         assert.ok(listed.some((row: { email: string }) => row.email === email));
         const shown = await run("account show", { account: made.accountId });
         assert.deepEqual(await run("account show", { email }), shown);
-        assert.equal(shown.apiKeyPrefix, made.apiKey.slice(0, 15));
+        assert.equal(shown.apiKeys[0].prefix, made.apiKey.slice(0, 15));
         assert.ok(!JSON.stringify(shown).includes(made.apiKey));
         const { resetUrl } = await run("account reset", { email });
         assert.match(resetUrl, /^https:\/\/pay\.example\/reset#token=[\w-]{32}$/);
@@ -228,6 +227,30 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(await openHolders(store).findClientId(digestOf(made.clientId)), undefined);
         assert.ok(await openHolders(store).findApiKey(digestOf(apiKey)));
         assert.ok(await openHolders(store).findClientId(digestOf(clientId)));
+      });
+
+      test("key create, rotate and revoke say which key is meant, where there are two", async () => {
+        const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
+        const holders = openHolders(store);
+        for (const [options, scopes, said] of [
+          [{}, ["delete"], /delete is none of create, read, webhooks/],
+          [{ name: "a\nb" }, [], /--name: expected at most 64/],
+          [{ expires: "2020-01-01T00:00:00Z" }, [], /--expires: expected a time ahead/],
+          [{ expires: "soon" }, [], /--expires: expected a time ahead/],
+        ] as const)
+          await assert.rejects(run("key create", { account, ...options }, [...scopes]), said);
+        const expires = "2099-01-01T00:00:00Z";
+        const made = await run("key create", { account, name: "reports", expires }, ["read"]);
+        const found = await holders.findApiKey(digestOf(made.apiKey));
+        assert.deepEqual([found?.scopes, found?.expiresAtMs], [["read"], Date.parse(expires)]);
+        await assert.rejects(run("key rotate", { account }), /say which key by --key: svc_sk_/);
+        const rotated = await run("key rotate", { account, key: made.prefix });
+        assert.deepEqual((await holders.findApiKey(digestOf(rotated.apiKey)))?.scopes, ["read"]);
+        await run("key revoke", { account, key: rotated.apiKey });
+        assert.equal(await holders.findApiKey(digestOf(rotated.apiKey)), undefined);
+        assert.ok(await holders.findApiKey(digestOf(apiKey)));
+        assert.equal((await run("client-id bind", { account })).bound, true);
+        assert.equal((await run("account show", { account })).clientIdBound, true);
       });
 
       test("origins set replaces the list; a refused entry says why", async () => {

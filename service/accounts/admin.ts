@@ -3,14 +3,23 @@
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
-import type { Command, Given } from "../store/command.ts";
+import type { Command, CommandContext, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
+import {
+  addApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  type Scope,
+  scopes,
+  wholeKey,
+} from "./api-keys.ts";
 import type { Actor } from "./audit.ts";
-import { confirmName, findName, isPlainName } from "./names.ts";
+import { bindClientId, rotateClientId } from "./client-ids.ts";
+import { confirmName, findName, isPlainName, plainNames } from "./names.ts";
 import { listOrigins, setOrigins } from "./origins/origin-list.ts";
 import { rotateReferenceKey } from "./reference-keys.ts";
-import { rotateApiKey, rotateClientId } from "./rotate.ts";
 import { findOrDrawSecret } from "./secret.ts";
 
 const operator = (): Actor => ({ atMs: Date.now() });
@@ -29,7 +38,7 @@ export const accountCommands: Command[] = [
       const created = await createAccount(db, options.email as string, operator());
       if (!created) throw new Error(`there is an account with the email ${options.email} already`);
       const { accountId } = created;
-      const key = await rotateApiKey(db, accountId, null, operator());
+      const key = await addApiKey(db, accountId, wholeKey, operator());
       const { clientId } = await findCredentials(db, accountId);
       return { accountId, apiKey: key?.apiKey, clientId: clientId?.client_id };
     },
@@ -47,15 +56,18 @@ export const accountCommands: Command[] = [
     optional: ["account", "email"],
     async run({ store: { db } }, { options }) {
       const found = await accountOf(db, options);
-      const { apiKey, clientId } = await findCredentials(db, found.accountId);
+      const { apiKeys, clientId } = await findCredentials(db, found.accountId);
       const origins = await listOrigins(db, found.accountId);
       return {
         ...shown(found),
         name: (await findName(db, found.accountId)) ?? null,
-        apiKeyPrefix: apiKey?.prefix ?? null,
-        apiKeyLastUsedAt: iso(apiKey?.last_used_at),
-        apiKeySeenInBrowserAt: iso(apiKey?.seen_in_browser_at),
+        apiKeys: apiKeys.map((key) => ({
+          ...{ prefix: key.prefix, name: key.name, scopes: key.scopes },
+          ...{ expiresAt: iso(key.expires_at), lastUsedAt: iso(key.last_used_at) },
+          seenInBrowserAt: iso(key.seen_in_browser_at),
+        })),
         clientId: clientId?.client_id ?? null,
+        clientIdBound: clientId?.bound === 1,
         clientIdLastUsedAt: iso(clientId?.last_used_at),
         origins: origins.map(({ origin }) => origin),
       };
@@ -69,7 +81,7 @@ export const accountCommands: Command[] = [
       const { accountId } = await accountOf(db, options);
       const { name } = options;
       if (name !== undefined && !isPlainName(name)) {
-        throw new Error("--name: expected at most 64 plain characters with single spaces");
+        throw new Error(`--name: expected ${plainNames}`);
       }
       await confirmName(db, accountId, name, operator());
       return { accountId, name: name ?? null };
@@ -90,14 +102,36 @@ export const accountCommands: Command[] = [
     },
   },
   {
+    words: "key create",
+    options: { ...account, name: "NAME", expires: "TIME" },
+    optional: ["name", "expires"],
+    rest: "[SCOPE ...]",
+    async run({ store: { db } }, { options, rest }) {
+      const { accountId } = await accountOf(db, options);
+      const made = await addApiKey(db, accountId, newKeyOf(options, rest), operator());
+      if (!made) throw new Error("another key was made at the same moment: try again");
+      return made;
+    },
+  },
+  {
     words: "key rotate",
-    options: account,
+    options: { ...account, key: "PREFIX" },
+    optional: ["key"],
     async run({ store: { db } }, { options }) {
       const { accountId } = await accountOf(db, options);
-      const { apiKey } = await findCredentials(db, accountId);
-      const rotated = await rotateApiKey(db, accountId, apiKey?.prefix ?? null, operator());
-      if (!rotated) throw new Error("the key was rotated by somebody else meanwhile");
+      const prefix = await prefixOf(db, accountId, options.key);
+      const rotated = await rotateApiKey(db, accountId, prefix, operator());
+      if (!rotated) throw new Error("the key was rotated, was revoked or has expired");
       return { apiKey: rotated.apiKey };
+    },
+  },
+  {
+    words: "key revoke",
+    options: { ...account, key: "PREFIX" },
+    async run({ store: { db } }, { options }) {
+      const { accountId } = await accountOf(db, options);
+      const prefix = await prefixOf(db, accountId, options.key);
+      return { revoked: await revokeApiKey(db, accountId, prefix, operator()), prefix };
     },
   },
   {
@@ -122,6 +156,15 @@ export const accountCommands: Command[] = [
       return rotated;
     },
   },
+  ...(["bind", "unbind"] as const).map((word) => ({
+    words: `client-id ${word}`,
+    options: account,
+    async run({ store: { db } }: CommandContext, { options }: Given) {
+      const { accountId } = await accountOf(db, options);
+      await bindClientId(db, accountId, word === "bind", operator());
+      return { accountId, bound: word === "bind" };
+    },
+  })),
   {
     words: "origins set",
     options: account,
@@ -138,6 +181,25 @@ export const accountCommands: Command[] = [
     },
   },
 ];
+
+function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
+  const unknown = rest.find((scope) => !scopes.includes(scope as Scope));
+  if (unknown !== undefined) throw new Error(`${unknown} is none of ${scopes.join(", ")}`);
+  if (name !== undefined && !isPlainName(name)) throw new Error(`--name: expected ${plainNames}`);
+  const expiresAtMs = expires === undefined ? null : Date.parse(expires);
+  if (expiresAtMs !== null && !(expiresAtMs > Date.now()))
+    throw new Error("--expires: expected a time ahead, such as 2027-01-31T00:00:00Z");
+  const chosen = rest.length > 0 ? (rest as Scope[]) : wholeKey.scopes;
+  return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
+}
+
+/** The key that is meant: the one that begins so, or the only one. */
+async function prefixOf(db: Kysely<Tables>, accountId: string, text: string | undefined) {
+  const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
+  const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));
+  if (found.length === 1) return found[0]!;
+  throw new Error(`say which key by --key: ${held.join(", ") || "the account has none"}`);
+}
 
 async function accountOf(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {
   if (!options.account && !options.email) throw new Error("say --account ID or --email E");

@@ -23,6 +23,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`holders of credentials on ${dialect}`, () => {
     const accountId = "acc_credentials";
     const [digest, next, clientDigest] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+    const holder = { accountId, number: 2, scopes: ["create", "read"], expiresAtMs: 7 };
     let store: Store;
     let holders: Holders;
     before(async () => {
@@ -31,16 +32,23 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       holders = openHolders(store);
       const created = { account_id: accountId, created_at: 1 };
       const unused = { rotated_at: null, last_used_at: null };
+      const key = { number: 2, name: "shop", scopes: "create,read", expires_at: 7 };
       const { db } = store;
       const account = { id: accountId, email: "a@example.com", created_at: 1 };
       await db.insertInto("accounts").values(account).execute();
       await db
         .insertInto("api_keys")
-        .values({ ...created, ...unused, digest, prefix: "svc_sk_0", seen_in_browser_at: null })
+        .values({ ...created, ...unused, ...key, digest, prefix: "svc_sk_0" })
         .execute();
       await db
         .insertInto("client_ids")
-        .values({ ...created, ...unused, digest: clientDigest, client_id: "svc_client_0" })
+        .values({
+          ...created,
+          ...unused,
+          digest: clientDigest,
+          client_id: "svc_client_0",
+          bound: 1,
+        })
         .execute();
     });
     after(() => store.close());
@@ -51,8 +59,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("a key and a client ID are found by digest, each among its own kind", async () => {
-      assert.deepEqual(await holders.findApiKey(digest), { accountId });
-      assert.deepEqual(await holders.findClientId(clientDigest), { accountId, origins: [] });
+      assert.deepEqual(await holders.findApiKey(digest), holder);
+      assert.deepEqual(await holders.findClientId(clientDigest), {
+        accountId,
+        isBound: true,
+        origins: [],
+      });
       assert.equal(await holders.findApiKey(clientDigest), undefined);
       assert.equal(await holders.findClientId(digest), undefined);
     });
@@ -69,7 +81,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("a digest is dead as soon as its row has changed", async () => {
       await store.db.updateTable("api_keys").set({ digest: next }).execute();
       assert.equal(await holders.findApiKey(digest), undefined);
-      assert.deepEqual(await holders.findApiKey(next), { accountId });
+      assert.deepEqual(await holders.findApiKey(next), holder);
     });
   });
 }

@@ -2,47 +2,64 @@
 // that a rotated key is dead at once on every server (spec §5, rule 5).
 
 import type { KeyedQuery, Store } from "../store/store.ts";
+import { parseScopes, type Scope } from "./api-keys.ts";
+
+type KeyHolder = {
+  accountId: string;
+  /** The key's place among the account's; it has a limit of its own. */
+  number: number;
+  scopes: Scope[];
+  /** Unix milliseconds; null for never. */
+  expiresAtMs: number | null;
+};
 
 export type Holders = {
   /**
    * @param digest SHA-256 of the credential's text, 32 bytes
    * @throws {UnavailableError}
    */
-  findApiKey(digest: Uint8Array): Promise<{ accountId: string } | undefined>;
+  findApiKey(digest: Uint8Array): Promise<KeyHolder | undefined>;
 
   /** The same by a client ID, with the account's origins, sorted. */
-  findClientId(digest: Uint8Array): Promise<{ accountId: string; origins: string[] } | undefined>;
+  findClientId(
+    digest: Uint8Array,
+  ): Promise<{ accountId: string; isBound: boolean; origins: string[] } | undefined>;
 };
+
+const keyColumns = `account_id as "accountId", number, scopes, expires_at as "expiresAtMs"`;
 
 const apiKeyQuery: KeyedQuery = {
   name: "find-api-keys",
-  sqlite: `select account_id as "accountId" from api_keys where digest = ?`,
-  postgres: `select digest as key, account_id as "accountId" from api_keys
-    where digest = any($1::bytea[])`,
+  sqlite: `select ${keyColumns} from api_keys where digest = ?`,
+  postgres: `select digest as key, ${keyColumns} from api_keys where digest = any($1::bytea[])`,
 };
 
 const clientIdQuery: KeyedQuery = {
   name: "find-client-ids",
-  sqlite: `select c.account_id as "accountId", o.origin from client_ids c
+  sqlite: `select c.account_id as "accountId", c.bound, o.origin from client_ids c
     left join origins o on o.account_id = c.account_id where c.digest = ? order by o.origin`,
-  postgres: `select c.digest as key, c.account_id as "accountId", o.origin from client_ids c
+  postgres: `select c.digest as key, c.account_id as "accountId", c.bound, o.origin from client_ids c
     left join origins o on o.account_id = c.account_id
     where c.digest = any($1::bytea[]) order by o.origin collate "C"`,
 };
 
+type ClientIdRow = { accountId: string; bound: number; origin: string | null };
+
 export function openHolders({ readerOf }: Pick<Store, "readerOf">): Holders {
-  const apiKeys = readerOf<{ accountId: string }>(apiKeyQuery);
-  const clientIds = readerOf<{ accountId: string; origin: string | null }>(clientIdQuery);
+  const apiKeys = readerOf<Omit<KeyHolder, "scopes"> & { scopes: string }>(apiKeyQuery);
+  const clientIds = readerOf<ClientIdRow>(clientIdQuery);
   return {
     async findApiKey(digest) {
       const [row] = await apiKeys(digest);
-      return row && { accountId: row.accountId };
+      if (!row) return undefined;
+      const { accountId, number, scopes, expiresAtMs } = row;
+      return { accountId, number, scopes: parseScopes(scopes), expiresAtMs };
     },
     async findClientId(digest) {
       const rows = await clientIds(digest);
       if (!rows[0]) return undefined;
       const origins = rows.flatMap(({ origin }) => (origin === null ? [] : [origin]));
-      return { accountId: rows[0].accountId, origins };
+      return { accountId: rows[0].accountId, isBound: rows[0].bound === 1, origins };
     },
   };
 }

@@ -9,6 +9,9 @@ export type Policy = { name: string; intervalMs: number; burst: number };
 /** Reads and checks by an API key are counted apart, so that reading stops no create. */
 export const readPolicy: Policy = { name: "api-key-read", intervalMs: 20, burst: 100 };
 
+/** Keeping endpoints is seldom: each change is a row of the audit log, which is never shortened. */
+export const webhookPolicy: Policy = { name: "api-key-webhooks", intervalMs: 1_000, burst: 60 };
+
 /** spec §8: 50 requests a second and bursts of 100; 10 a second and bursts of 20. */
 export const policies: Record<CredentialKind, Policy> = {
   apiKey: { name: "api-key", intervalMs: 20, burst: 100 },

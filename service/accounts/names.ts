@@ -9,6 +9,8 @@ const nameMax = 64;
 /** Letters, digits, punctuation and single spaces: nothing that hides, reorders or imitates. */
 const plainName = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u;
 
+export const plainNames = `at most ${nameMax} plain characters with single spaces`;
+
 /** Whether it is at most 64 characters, none of them invisible. */
 export const isPlainName = (text: string): boolean =>
   text.length <= nameMax && plainName.test(text);

@@ -9,8 +9,8 @@ import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-addre
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
+import { addApiKey, wholeKey } from "../accounts/api-keys.ts";
 import { openAccounts } from "../accounts/open.ts";
-import { rotateApiKey } from "../accounts/rotate.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openDesk } from "../executor/desk/desk.ts";
@@ -51,7 +51,7 @@ const keys: string[] = [];
 const actor = { atMs: Date.now() };
 for (let i = 0; i < accountsCount; i++) {
   const account = await createAccount(store.db, `bench${i}@example.com`, actor);
-  keys.push((await rotateApiKey(store.db, account!.accountId, null, actor))!.apiKey);
+  keys.push((await addApiKey(store.db, account!.accountId, wholeKey, actor))!.apiKey);
 }
 const addresses: string[] = [];
 const saves: Promise<void>[] = [];

@@ -12,9 +12,11 @@ import { check, openCheck } from "./create/check.ts";
 import { create, openCreate } from "./create/create.ts";
 import { mountDashboard } from "./dashboard/dashboard.ts";
 import type { Intents } from "./dashboard/intents.ts";
+import { type WebhookRoutes, webhookRoutes } from "./dashboard/webhooks.ts";
 import { apiHeaders, closeWhenDraining, commonHeaders, requestIds } from "./headers.ts";
 import { parseJsonBody } from "./input/body.ts";
 import { addresses, mine } from "./lists/addresses.ts";
+import { apiKeyOnly } from "./lists/caller.ts";
 import { accountEvent, accountEvents } from "./lists/events.ts";
 import { type Admission, admitCreates } from "./load/admission.ts";
 import { openServer } from "./load/server.ts";
@@ -102,6 +104,14 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   at("/addresses", { GET: addresses(parts) });
   at("/events", { GET: accountEvents(parts) });
   at("/events/:id", { GET: accountEvent(parts) });
+  for (const [path, routes] of Object.entries(webhookRoutes(parts))) at(path, byKey(routes, parts));
   at("/chains", { GET: chains(parts) });
   at("/openapi.json", { GET: openapi() });
+}
+
+/** What the dashboard's session opens, an API key with the scope opens too. */
+function byKey(routes: WebhookRoutes[string], parts: Parts): Record<string, Route> {
+  const before = [apiKeyOnly(parts, "webhooks")];
+  const made = Object.entries(routes).map(([method, handler]) => [method, { before, handler }]);
+  return Object.fromEntries(made);
 }

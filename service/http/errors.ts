@@ -13,6 +13,8 @@ export const statuses = {
   origin_required: 403,
   origin_not_allowed: 403,
   forbidden: 403,
+  scope_required: 403,
+  not_signed: 403,
   not_found: 404,
   unknown_path: 404,
   method_not_allowed: 405,

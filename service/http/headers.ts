@@ -39,6 +39,12 @@ export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
+/** @throws {Refusal} rather than ignore what is relied on. @param cure how to repeat without it */
+export function refuseIdempotencyKey(request: FastifyRequest, cure: string): void {
+  if (request.headers["idempotency-key"] === undefined) return;
+  throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
+}
+
 /** onSend: without it, a request that began before the drain would leave its connection open. */
 export function closeWhenDraining(draining: AbortSignal) {
   return (

@@ -27,7 +27,7 @@ export function mount(
   app: FastifyInstance,
   metrics: Metrics,
   path: string,
-  routes: { GET?: Route; POST?: Route },
+  routes: Partial<Record<"GET" | "POST" | "DELETE", Route>>,
 ): void {
   const own = Object.keys(routes).flatMap((method) =>
     method === "GET" ? ["GET", "HEAD"] : method,

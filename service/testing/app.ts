@@ -10,8 +10,8 @@ import { newWasmKeccak } from "executable-address/keccak-wasm";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
+import { addApiKey, wholeKey } from "../accounts/api-keys.ts";
 import { openAccounts } from "../accounts/open.ts";
-import { rotateApiKey } from "../accounts/rotate.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
@@ -137,7 +137,7 @@ export async function startApp(
       const email = `${randomBytes(6).toString("hex")}@example.com`;
       const account = await createAccount(store.db, email, { atMs: Date.now() });
       const { accountId } = account!;
-      const key = await rotateApiKey(store.db, accountId, null, { atMs: Date.now() });
+      const key = await addApiKey(store.db, accountId, wholeKey, { atMs: Date.now() });
       return { accountId, apiKey: key!.apiKey };
     },
     async close() {

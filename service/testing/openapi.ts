@@ -12,8 +12,11 @@ type Answer = {
   content?: Record<string, { schema: Schema }>;
 };
 type Operation = { responses: Record<string, Answer | Reference> };
+type Method = "get" | "post" | "delete";
 type Document = {
-  paths: Record<string, Partial<Record<"get" | "post", Operation>>>;
+  paths: Record<string, Partial<Record<Method, Operation>>>;
+  /** By type of event: what is posted to an endpoint. */
+  webhooks: Record<string, { post: { requestBody: Answer } }>;
   components: { schemas: Record<string, Schema>; responses: Record<string, Answer> };
   /** Answers that no operation owns: a linter would take them for unused components. */
   "x-responses": Record<string, Answer>;
@@ -38,7 +41,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(closed, "a
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
 
 /** @throws where `answered` is not what the document says of `path` and `method` */
-export function judge(answered: Answered, path: string, method: "get" | "post"): void {
+export function judge(answered: Answered, path: string, method: Method): void {
   const pointer = `/paths/${path.replaceAll("/", "~1")}/${method}/responses/${answered.statusCode}`;
   const described = document.paths[path]?.[method]?.responses[answered.statusCode];
   assert.ok(described, `${method} ${path} is not said to answer ${answered.statusCode}`);
@@ -56,6 +59,13 @@ export function judgeAs(answered: Answered, name: string): void {
 export function judgeStatus(value: unknown): void {
   const isRight = ajv.validate({ $ref: "api#/components/schemas/Status" }, value);
   assert.ok(isRight, `${ajv.errorsText()} in ${JSON.stringify(value)}`);
+}
+
+/** @param body what an endpoint was posted */
+export function judgeEvent(type: string, body: unknown): void {
+  const at = `/webhooks/${type}/post/requestBody/content/application~1json/schema`;
+  const isRight = ajv.validate({ $ref: `api#${at}` }, body);
+  assert.ok(isRight, `${type}: ${ajv.errorsText()} in ${JSON.stringify(body)}`);
 }
 
 function judgeBy(answered: Answered, described: Answer | Reference, pointer: string): void {
@@ -100,12 +110,11 @@ function close(schema: unknown): void {
 /** Every error code that an operation's answer may carry, as in "404 not_found". */
 export function documentedCodes(): Set<string> {
   const found = new Set<string>();
-  for (const { get, post } of Object.values(document.paths)) {
-    for (const responses of [get?.responses, post?.responses]) {
-      for (const [status, answer] of Object.entries(responses ?? {})) {
-        if (!("$ref" in answer)) continue;
-        for (const code of codesOf(resolve(answer))) found.add(`${status} ${code}`);
-      }
+  for (const { get, post, delete: remove } of Object.values(document.paths)) {
+    const all = [get, post, remove].map((operation) => operation?.responses ?? {});
+    for (const [status, answer] of all.flatMap(Object.entries<Answer | Reference>)) {
+      if (!("$ref" in answer)) continue;
+      for (const code of codesOf(resolve(answer))) found.add(`${status} ${code}`);
     }
   }
   return found;

@@ -69,6 +69,11 @@ export async function addEndpoint(
       .where("account_id", "=", accountId)
       .execute();
     const held = await listEndpoints(transaction, accountId);
+    const same = held.find(({ url }) => url === values.url);
+    if (same) {
+      const message = `${same.id} has this URL: its types are ${same.types.join(", ") || "all"}`;
+      throw invalid("url", "url_in_use", `${message}; rotate it for another secret`);
+    }
     if (held.length >= endpointsMax) {
       throw invalid("url", "too_many", `an account has at most ${endpointsMax} endpoints`);
     }

@@ -21,8 +21,15 @@ export type Account = {
     failedTipsWei: string;
   }[];
 };
+export const scopes = ["create", "read", "webhooks"] as const;
+export type Scope = (typeof scopes)[number];
+/** Left out: the service's own name for it, every scope, and no expiry. */
+export type NewApiKey = { name?: string; scopes?: Scope[]; expiresAt?: When };
 export type ApiKey = {
   prefix: string;
+  name: string;
+  scopes: Scope[];
+  expiresAt: When;
   createdAt: string;
   rotatedAt: When;
   lastUsedAt: When;
@@ -30,11 +37,18 @@ export type ApiKey = {
 };
 export type ClientId = {
   clientId: string;
+  /** It creates what the account's server signed, and nothing else. */
+  bound: boolean;
   createdAt: string;
   rotatedAt: When;
   lastUsedAt: When;
 };
-export type Credentials = { apiKey: ApiKey | null; clientId: ClientId | null };
+export type Credentials = {
+  apiKeys: ApiKey[];
+  apiKeysMax: number;
+  clientId: ClientId | null;
+  referenceKey: { number: number; createdAt: string } | null;
+};
 export type Origins = { origins: { origin: string; createdAt: string }[]; max: number };
 export type EntryVerdict = {
   ok: boolean;
@@ -67,14 +81,20 @@ export const api = {
   account: () => request<Account>("GET", `${dashboard}/account`),
   credentials: () => request<Credentials>("GET", `${dashboard}/credentials`),
   /** `prefix`: the key the page shows, so that two rotations at once cannot both win. */
-  rotateApiKey: (prefix: string | null) =>
-    request<{ apiKey: string; prefix: string }>("POST", `${dashboard}/credentials/api-key/rotate`, {
-      prefix,
-    }),
+  rotateApiKey: (prefix: string) =>
+    request<{ apiKey: string }>("POST", `${dashboard}/credentials/api-key/rotate`, { prefix }),
+  addApiKey: (key: NewApiKey) =>
+    request<{ apiKey: string }>("POST", `${dashboard}/credentials/api-key`, key),
+  revokeApiKey: (prefix: string) =>
+    request<object>("DELETE", `${dashboard}/credentials/api-key`, { prefix }),
   rotateClientId: (clientId: string | null) =>
     request<{ clientId: string }>("POST", `${dashboard}/credentials/client-id/rotate`, {
       clientId,
     }),
+  bindClientId: (bound: boolean) =>
+    request<object>("POST", `${dashboard}/credentials/client-id/bound`, { bound }),
+  rotateReferenceKey: () =>
+    request<{ referenceKey: string }>("POST", `${dashboard}/credentials/reference-key/rotate`, {}),
   origins: () => request<Origins>("GET", `${dashboard}/origins`),
   addOrigin: (origin: string) => request<Origins>("POST", `${dashboard}/origins`, { origin }),
   removeOrigin: (origin: string) => request<Origins>("DELETE", `${dashboard}/origins`, { origin }),

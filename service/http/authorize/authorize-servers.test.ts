@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { rotateApiKey } from "../../accounts/api-keys.ts";
 import { policies } from "../../accounts/limits.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import { addOrigin, removeOrigin } from "../../accounts/origins/origin-list.ts";
-import { rotateApiKey } from "../../accounts/rotate.ts";
 import { newIntent, startApp, type TestApp } from "../../testing/app.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 

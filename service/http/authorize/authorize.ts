@@ -3,8 +3,9 @@
 // once everywhere.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Scope } from "../../accounts/api-keys.ts";
 import { type CredentialKind, digestOf, spellingOf } from "../../accounts/credentials.ts";
-import { policies, readPolicy } from "../../accounts/limits.ts";
+import { type Policy, policies, readPolicy, webhookPolicy } from "../../accounts/limits.ts";
 import { findAllowing } from "../../accounts/origins/origins.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
@@ -12,9 +13,20 @@ import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
-type Caller = { accountId: string; kind: CredentialKind };
-type Use = "create" | "read";
+/** `isBound`: a client ID that creates what a server of its account signed, and nothing else. */
+type Caller = { accountId: string; kind: CredentialKind; isBound: boolean };
+/** `whose` limit is spent: each key has its own, of a place that a rotation does not change. */
+type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
+
+/** What a request is for: the scope that an API key needs, and the limit it spends. */
+const uses = {
+  create: { scope: "create", policy: policies.apiKey },
+  check: { scope: "create", policy: readPolicy },
+  read: { scope: "read", policy: readPolicy },
+  webhooks: { scope: "webhooks", policy: webhookPolicy },
+} as const satisfies Record<string, { scope: Scope; policy: Policy }>;
+export type Use = keyof typeof uses;
 
 /**
  * The account that a request's one credential belongs to. In this order, over the headers as they
@@ -24,16 +36,16 @@ type AuthorizeParts = Pick<Parts, "accounts" | "now">;
  * 2. neither: 401 `unauthorized`
  * 3. `Authorization: Bearer` and any `Origin`, `null` and empty included: 403 `api_key_in_browser`,
  *    before the key is looked up, so that the answer tells nothing of the key
- * 4. another scheme, a credential not spelled as issued (checksum included), or an unknown one:
- *    401 `unauthorized`; the database is asked only about the last of these
- * 5. client ID without `Origin`: 403 `origin_required`
+ * 4. another scheme, a credential not spelled as issued (checksum included), an unknown or expired
+ *    one: 401 `unauthorized`; the database is asked only about the last of these
+ * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without `Origin`: 403 `origin_required`
  * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
  * 7. over the credential's limit: 429 `rate_limited`
  *
  * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
  * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
  *
- * @param use `read` for what makes nothing: it keeps when the credential was used, and no count
+ * @param use all but `create` make no address: they keep when the credential was used, and no count
  * @throws {Refusal} as above
  * @throws {UnavailableError} when the store of credentials does not answer
  */
@@ -59,9 +71,8 @@ export async function authorize(
       ? await useClientId(clientIds[0] as string, origins, reply, parts, use)
       : await useApiKey(authorizations[0], origins, reply, parts, use);
 
-  const isRead = use === "read" && caller.kind === "apiKey";
-  const policy = isRead ? readPolicy : policies[caller.kind];
-  reply.headers(await spend(parts.accounts.limiter, policy, caller.accountId, "over the limit"));
+  const policy = caller.kind === "apiKey" ? uses[use].policy : policies.clientId;
+  reply.headers(await spend(parts.accounts.limiter, policy, caller.whose, "over the limit"));
   return caller;
 }
 
@@ -71,7 +82,7 @@ async function useApiKey(
   reply: FastifyReply,
   parts: AuthorizeParts,
   use: Use,
-): Promise<Caller> {
+): Promise<Limited> {
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
   const key = bearer?.[1] ?? "";
   if (bearer && origins.length > 0) {
@@ -88,9 +99,12 @@ async function useApiKey(
   const digest = digestOf(key);
   const found = await lookUp(parts.accounts.holders.findApiKey(digest));
   if (!found) throw unauthorized("this API key is not known; it may have been rotated");
-  const caller: Caller = { accountId: found.accountId, kind: "apiKey" };
-  countWhenAnswered(caller, digest, reply, parts, use);
-  return caller;
+  const { accountId, number, scopes, expiresAtMs } = found;
+  if (expiresAtMs !== null && expiresAtMs <= parts.now())
+    throw unauthorized(`this API key expired at ${new Date(expiresAtMs).toISOString()}`);
+  countWhenAnswered({ accountId, kind: "apiKey" }, digest, reply, parts, use);
+  assertScope(uses[use].scope, scopes);
+  return { accountId, kind: "apiKey", isBound: false, whose: `${accountId}/${number}` };
 }
 
 async function useClientId(
@@ -99,13 +113,13 @@ async function useClientId(
   reply: FastifyReply,
   parts: AuthorizeParts,
   use: Use,
-): Promise<Caller> {
+): Promise<Limited> {
   assertSpelled("clientId", clientId);
   const digest = digestOf(clientId);
   const found = await lookUp(parts.accounts.holders.findClientId(digest));
   if (!found) throw unauthorized("this client ID is not known; it may have been rotated");
-  const caller: Caller = { accountId: found.accountId, kind: "clientId" };
-  countWhenAnswered(caller, digest, reply, parts, use);
+  const { accountId, isBound } = found;
+  countWhenAnswered({ accountId, kind: "clientId" }, digest, reply, parts, use);
   const [origin, ...more] = origins;
   if (origin === undefined) {
     throw new Refusal(
@@ -119,7 +133,15 @@ async function useClientId(
       "this page's origin is not among those the account allows; the dashboard lists them",
     );
   }
-  return caller;
+  return { accountId, kind: "clientId", isBound, whose: accountId };
+}
+
+/** @throws {Refusal} that names the scope, and what the key has */
+function assertScope(needed: Scope, scopes: readonly Scope[]): void {
+  if (scopes.includes(needed)) return;
+  const message = `this API key has ${scopes.join(", ")} and this needs the scope ${needed}`;
+  const issue = { path: ["scopes"], code: "scope_required", message: `expected ${needed}` };
+  throw new Refusal("scope_required", message, { issues: [issue] });
 }
 
 const challenge = { "www-authenticate": 'Bearer realm="executable-address"' };
@@ -155,7 +177,7 @@ async function lookUp<Found>(found: Promise<Found>): Promise<Found> {
 
 /** Answers of 500 and above count as neither used nor refused: the fault is not the account's. */
 function countWhenAnswered(
-  caller: Caller,
+  caller: Omit<Caller, "isBound">,
   digest: Buffer,
   reply: FastifyReply,
   { accounts, now }: AuthorizeParts,

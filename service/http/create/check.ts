@@ -54,7 +54,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
   return {
     before: [
       async (request, reply) => {
-        request.caller = await authorize(request, reply, parts, "read");
+        request.caller = await authorize(request, reply, parts, "check");
       },
     ],
     whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],

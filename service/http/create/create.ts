@@ -2,11 +2,11 @@
 // bytes, once its record is durable.
 
 import { deriveAddress } from "executable-address";
-import type { FastifyRequest } from "fastify";
 import { perDay } from "../../accounts/limits.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
-import { missingBody, Refusal } from "../errors.ts";
+import { missingBody } from "../errors.ts";
+import { refuseIdempotencyKey } from "../headers.ts";
 import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -38,6 +38,7 @@ export function openCreate(parts: Parts): CreateRecord {
     const { accountId, isClientId } = by;
     const { intent, terms } = await references.parse(body, by);
     const address = deriveAddress(terms, { factory, keccak });
+    await references.assertSigned(address, by);
     await bound(accountId);
     await references.assertFree(address, by);
     await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
@@ -55,12 +56,8 @@ function boundPerDay({ accounts, limits }: Parts) {
     spend(accounts.limiter, policy, accountId, `over ${most} addresses a day`);
 }
 
-/** Repeating a create is safe without it. @throws {Refusal} rather than ignore what is relied on */
-function refuseIdempotencyKey(request: FastifyRequest): void {
-  if (request.headers["idempotency-key"] === undefined) return;
-  const cure = "a create may be repeated as it is: send the intent with its salt, or a reference";
-  throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
-}
+const repeatable =
+  "a create may be repeated as it is: send the intent with its salt, or a reference";
 
 export function create(admission: Admission, createRecord: CreateRecord, parts: Parts): Route {
   return {
@@ -75,9 +72,9 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
     async handler(request, reply) {
       admission.begin(request);
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
-      refuseIdempotencyKey(request);
-      const { accountId, kind } = request.caller as NonNullable<typeof request.caller>;
-      const by = { accountId, isClientId: kind === "clientId", ...referenceOf(request) };
+      refuseIdempotencyKey(request, repeatable);
+      const { accountId, kind, isBound } = request.caller as NonNullable<typeof request.caller>;
+      const by = { accountId, isClientId: kind === "clientId", isBound, ...referenceOf(request) };
       const record = await createRecord(request.body, by);
       reply.header("content-type", "application/json; charset=utf-8");
       return record;

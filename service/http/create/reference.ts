@@ -1,8 +1,9 @@
 // The reference that a create names its address by: what the query may say, the salt that it makes,
 // and the refusals that keep one reference to one address. spec/service.md §4.1.
 
+import { timingSafeEqual } from "node:crypto";
 import { deriveAddress, formatAddress } from "executable-address";
-import { parseReference, saltFor } from "executable-address/reference";
+import { parseReference, saltFor, signatureFor } from "executable-address/reference";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
@@ -22,6 +23,9 @@ import { parseNewIntent } from "./new-intent.ts";
 export type Creator = {
   accountId: string;
   isClientId: boolean;
+  /** A bound client ID: what it creates is signed. */
+  isBound: boolean;
+  signature: string | undefined;
   reference: string | undefined;
   /** The reference of another address is meant to be used once more. */
   isAgain: boolean;
@@ -32,12 +36,19 @@ type NewIntent = ReturnType<typeof parseNewIntent>;
 const input = z.strictObject({
   reference: z.string().max(300).optional(),
   again: z.literal("true").optional(),
+  signature: z
+    .string()
+    .regex(/^0x[0-9a-f]{64}$/, "expected 0x and 64 lower-case hex digits, as signatureFor gives")
+    .optional(),
 });
 
 /** Reads a create's query. @throws {InvalidError} on any other field */
-export function referenceOf(request: FastifyRequest): Pick<Creator, "reference" | "isAgain"> {
-  const { reference, again } = parseQuery(input, request);
+export function referenceOf(
+  request: FastifyRequest,
+): Pick<Creator, "reference" | "isAgain" | "signature"> {
+  const { reference, again, signature } = parseQuery(input, request);
   return {
+    signature,
     reference: reference === undefined ? undefined : parseReference(reference),
     isAgain: again !== undefined,
   };
@@ -75,7 +86,22 @@ export function openReferences(parts: Parts) {
     if (held.get(Buffer.from(address).toString("hex")) !== by.reference) throw notYours();
   }
 
+  /**
+   * The address commits to every byte of the intent, so a signature of it is one of token, payee,
+   * amount and expiry. The newest key alone signs: a rotation ends what a leaked one allowed.
+   *
+   * @throws {Refusal} 403 `not_signed`
+   */
+  async function assertSigned(address: Uint8Array, by: Creator): Promise<void> {
+    if (by.signature === undefined && !by.isBound) return;
+    const [key] = await findReferenceKeys(db, by.accountId, parts.now());
+    const wanted = signatureFor(formatAddress(address, parts.keccak), key, by.reference);
+    const isSigned = timingSafeEqual(Buffer.from(wanted), Buffer.from(by.signature ?? noSignature));
+    if (!isSigned) throw notSigned(by);
+  }
+
   return {
+    assertSigned,
     parse: (body: unknown, by: Creator) =>
       isNamed(by) ? parse(body, by) : parseNewIntent(body, parts),
     assertFree: async (address: Uint8Array, by: Creator) => {
@@ -100,6 +126,17 @@ export function openReferences(parts: Parts) {
     return new Refusal("reference_in_use", message, { issues });
   }
 }
+
+const noSignature = `0x${"0".repeat(64)}`;
+
+const notSigned = ({ signature, reference }: Creator) =>
+  new Refusal(
+    "not_signed",
+    signature === undefined
+      ? "this client ID is bound: it creates what the account's server signed, by &signature="
+      : "the signature is not by the newest reference key of this very address and " +
+          (reference === undefined ? "no reference" : "reference"),
+  );
 
 const isNamed = (by: Creator): by is Named => by.reference !== undefined;
 

@@ -30,7 +30,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       service = await startApp({ ...databaseUrl, now: () => nowMs });
       browser = openBrowser(service);
       accountId = (await browser.signUp("ada@example.com")).json().accountId;
-      const key = await browser.post(`${api}/credentials/api-key/rotate`, { prefix: null });
+      const key = await browser.post(`${api}/credentials/api-key`, {});
       for (const reference of ["order 1", "order 2", undefined]) {
         nowMs += 60_000;
         const { body } = await service.app.inject({

@@ -53,8 +53,10 @@ for (const [name, database] of Object.entries(databases)) {
       await browser.signUp(`${randomBytes(6).toString("hex")}@example.com`);
       return browser;
     };
-    const rotate = (browser: Browser, prefix: string | null) =>
+    const rotate = (browser: Browser, prefix: string) =>
       browser.post(`${api}/credentials/api-key/rotate`, { prefix });
+    const newKey = async (browser: Browser, key = {}) =>
+      (await browser.post(`${api}/credentials/api-key`, key)).json();
     const create = (headers: Record<string, string>, intent: object = newIntent()) =>
       service.app.inject({ method: "POST", url: "/v1/address/create", headers, payload: intent });
     const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
@@ -84,13 +86,17 @@ for (const [name, database] of Object.entries(databases)) {
     test("401 unauthorized: every route but config, also with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
-      const posts = ["api-key/rotate", "client-id/rotate"].map((path) => `credentials/${path}`);
+      const posts = [
+        ...["api-key", "api-key/rotate", "client-id/rotate", "client-id/bound"],
+        "reference-key/rotate",
+      ].map((path) => `credentials/${path}`);
       for (const headers of [{}, bearer(apiKey)]) {
         const stranger = openBrowser(service, headers);
         const answers = [
           ...gets.map((path) => stranger.get(`${api}/${path}`)),
           ...[...posts, "origins", "origins/verdict"].map((p) => stranger.post(`${api}/${p}`, {})),
           stranger.delete(`${api}/origins`, {}),
+          stranger.delete(`${api}/credentials/api-key`, {}),
         ];
         for (const answer of await Promise.all(answers)) {
           assert.equal(answer.statusCode, 401);
@@ -106,7 +112,7 @@ for (const [name, database] of Object.entries(databases)) {
         page.jar.set("eas-session", jar.get("eas-session")!);
         assert.equal((await page.get(`${api}/account`)).statusCode, 200);
         for (const answer of [
-          await rotate(page, null),
+          await page.post(`${api}/credentials/api-key`, {}),
           await page.post(`${api}/origins`, { origin: "https://evil.example" }),
           await page.delete(`${api}/origins`, { origin: "https://evil.example" }),
         ]) {
@@ -130,6 +136,12 @@ for (const [name, database] of Object.entries(databases)) {
     test("400 with the path: bodies and queries that are not as agreed", async () => {
       const browser = await signUp();
       const answers = {
+        name: await browser.post(`${api}/credentials/api-key`, { name: "a\u200bb" }),
+        scopes: await browser.post(`${api}/credentials/api-key`, { scopes: [] }),
+        expiresAt: await browser.post(`${api}/credentials/api-key`, {
+          expiresAt: "2026-01-01T00:00:00Z",
+        }),
+        bound: await browser.post(`${api}/credentials/client-id/bound`, {}),
         prefix: await browser.post(`${api}/credentials/api-key/rotate`, {}),
         clientId: await browser.post(`${api}/credentials/client-id/rotate`, { clientId: 7 }),
         hours: await browser.get(`${api}/usage?hours=0`),
@@ -148,9 +160,12 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("409 conflict: rotating a credential that is not the one the page shows", async () => {
       const browser = await signUp();
-      const { prefix } = (await rotate(browser, null)).json();
-      for (const stale of [null, "svc_sk_00000000"]) {
-        const answer = await rotate(browser, stale);
+      const { prefix } = await newKey(browser);
+      const unknown = { prefix: "svc_sk_00000000" };
+      for (const answer of [
+        await rotate(browser, unknown.prefix),
+        await browser.delete(`${api}/credentials/api-key`, unknown),
+      ]) {
         assert.equal(answer.statusCode, 409);
         assert.equal(answer.json().error.code, "conflict");
       }
@@ -162,14 +177,15 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("a key is shown once, then its prefix; it works until it is rotated", async () => {
       const browser = await signUp();
-      const made = (await rotate(browser, null)).json();
+      const made = await newKey(browser);
       assert.match(made.apiKey, /^svc_sk_[0-9a-f]{64}$/);
       assert.equal(made.prefix, made.apiKey.slice(0, 15));
       assert.equal((await create(bearer(made.apiKey))).statusCode, 200);
 
       const shown = await browser.get(`${api}/credentials`);
       assert.ok(!shown.body.includes(made.apiKey));
-      const { apiKey } = shown.json();
+      const [apiKey] = shown.json().apiKeys;
+      assert.deepEqual(apiKey.scopes, ["create", "read", "webhooks"]);
       assert.equal(apiKey.prefix, made.prefix);
       assert.deepEqual([apiKey.rotatedAt, apiKey.seenInBrowserAt], [null, null]);
       assert.ok(Date.parse(apiKey.createdAt) > Date.now() - 60_000);
@@ -177,6 +193,34 @@ for (const [name, database] of Object.entries(databases)) {
       const next = (await rotate(browser, made.prefix)).json();
       assert.equal((await create(bearer(made.apiKey))).statusCode, 401);
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
+    });
+
+    test("400 too_many: the eleventh key; a revoked one makes room, and is dead at once", async () => {
+      const browser = await signUp();
+      const [first, ...more] = await Promise.all(
+        Array.from({ length: 10 }, async (_, at) => {
+          for (;;) {
+            const made = await newKey(browser, { name: `server ${at}` });
+            if (made.apiKey) return made;
+            assert.equal(made.error.code, "conflict");
+          }
+        }),
+      );
+      assert.equal((await newKey(browser)).error.issues[0].code, "too_many");
+      assert.equal((await create(bearer(first.apiKey))).statusCode, 200);
+      const revoked = { prefix: first.prefix };
+      assert.equal((await browser.delete(`${api}/credentials/api-key`, revoked)).statusCode, 200);
+      assert.equal((await create(bearer(first.apiKey))).statusCode, 401);
+      assert.equal((await create(bearer(more[0].apiKey))).statusCode, 200);
+      const key = { name: "reports", scopes: ["read"], expiresAt: "2099-01-01T00:00:00.000Z" };
+      assert.ok((await newKey(browser, key)).apiKey);
+      const { apiKeys } = (await browser.get(`${api}/credentials`)).json();
+      const { name, scopes, expiresAt } = apiKeys.find(
+        (each: { name: string }) => each.name === "reports",
+      );
+      assert.deepEqual({ name, scopes, expiresAt }, key);
+      const { items } = (await browser.get(`${api}/activity`)).json();
+      assert.ok(items.some(({ event }: { event: string }) => event === "api_key_revoked"));
     });
 
     test("a client ID passes from an allowed origin until it is rotated", async () => {
@@ -194,13 +238,13 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("a key seen in a browser is reported until it is rotated", async () => {
       const browser = await signUp();
-      const { apiKey, prefix } = (await rotate(browser, null)).json();
+      const { apiKey, prefix } = await newKey(browser);
       await create({ ...bearer(apiKey), origin: "https://shop.example" });
       await service.parts.accounts.usage.flush();
-      const seen = (await browser.get(`${api}/credentials`)).json().apiKey.seenInBrowserAt;
+      const seen = (await browser.get(`${api}/credentials`)).json().apiKeys[0].seenInBrowserAt;
       assert.ok(Date.parse(seen) > Date.now() - 60_000);
       await rotate(browser, prefix);
-      const after = (await browser.get(`${api}/credentials`)).json().apiKey;
+      const after = (await browser.get(`${api}/credentials`)).json().apiKeys[0];
       assert.equal(after.seenInBrowserAt, null);
       assert.ok(after.rotatedAt);
     });
@@ -256,7 +300,7 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("addresses are this account's alone, newest first, in pages", async () => {
       const [mine, other] = [await signUp(), await signUp()];
-      const { apiKey } = (await rotate(mine, null)).json();
+      const { apiKey } = await newKey(mine);
       const created: string[] = [];
       for (let i = 0; i < 7; i++) {
         created.unshift((await create(bearer(apiKey))).json().address);
@@ -276,7 +320,7 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("addresses are found by how they begin, in any letter case, and by token", async () => {
       const browser = await signUp();
-      const { apiKey } = (await rotate(browser, null)).json();
+      const { apiKey } = await newKey(browser);
       const { address, intent } = (await create(bearer(apiKey))).json();
       await create(bearer(apiKey));
       const find = async (query: string) =>
@@ -295,7 +339,7 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("usage counts by the hour and the credential", async () => {
       const browser = await signUp();
-      const { apiKey } = (await rotate(browser, null)).json();
+      const { apiKey } = await newKey(browser);
       await create(bearer(apiKey));
       await create(bearer(apiKey), { nonsense: true });
       const { clientId } = (await browser.get(`${api}/credentials`)).json().clientId;
@@ -310,7 +354,7 @@ for (const [name, database] of Object.entries(databases)) {
 
     test("activity tells what was changed, when and from where, newest first", async () => {
       const browser = await signUp();
-      const { prefix } = (await rotate(browser, null)).json();
+      const { prefix } = await newKey(browser);
       await rotate(browser, prefix);
       await browser.post(`${api}/origins`, { origin: "https://shop.example" });
       await browser.delete(`${api}/origins`, { origin: "https://shop.example" });

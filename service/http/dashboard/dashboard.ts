@@ -10,6 +10,7 @@ import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
 import { mountAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
+import { mountCredentials } from "./credentials.ts";
 import { type Intents, mountIntents } from "./intents.ts";
 import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
@@ -58,6 +59,7 @@ export function mountDashboard(
         own.addHook("onRequest", requireSession(parts));
         own.addHook("onRequest", limitSession(parts));
         mountAccount(own, parts);
+        mountCredentials(own, parts);
         mountOrigins(own, parts);
         mountAddresses(own, parts);
         mountStatuses(own, parts, statuses);

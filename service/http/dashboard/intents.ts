@@ -18,7 +18,7 @@ export function mountIntents(app: FastifyInstance, { check, create }: Intents): 
   });
 
   app.post("/addresses", async (request, reply) => {
-    const by = { accountId: accountIdOf(request), isClientId: false };
+    const by = { accountId: accountIdOf(request), isClientId: false, isBound: false };
     const record = await create(request.body, { ...by, ...referenceOf(request) });
     reply.header("content-type", json);
     return record;

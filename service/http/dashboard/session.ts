@@ -66,9 +66,9 @@ export function limitSession({ accounts: { limiter } }: Pick<Parts, "accounts">)
     spend(limiter, perAccount, accountIdOf(request), "too many requests");
 }
 
-/** The account of a request that requireSession let pass. */
-export const accountIdOf = (request: FastifyRequest): string =>
-  (request.account as Account).accountId;
+/** The account of a request that a session or an API key let pass. */
+export const accountIdOf = ({ account, caller }: FastifyRequest): string =>
+  (account ?? caller)!.accountId;
 
 const userAgentMax = 200;
 

@@ -193,8 +193,8 @@ for (const [name, database] of Object.entries(databases)) {
       const account = (await browser.get("/dashboard/api/account")).json();
       assert.equal(account.email, email);
       assert.match(account.accountId, /^acc_[0-9a-f]{24}$/);
-      const { apiKey, clientId } = (await browser.get("/dashboard/api/credentials")).json();
-      assert.equal(apiKey, null);
+      const { apiKeys, clientId } = (await browser.get("/dashboard/api/credentials")).json();
+      assert.deepEqual(apiKeys, []);
       assert.match(clientId.clientId, /^svc_client_[0-9a-f]{32}$/);
     });
 

@@ -1,4 +1,5 @@
-// /dashboard/api/webhooks: the account's endpoints, their deliveries and each attempt.
+// The account's endpoints, their deliveries and each attempt: /v1/webhooks by API key, and
+// /dashboard/api/webhooks by session, are the same routes. The dashboard has one more, for depths.
 
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -19,6 +20,7 @@ import {
 } from "../../webhooks/endpoints.ts";
 import { readSigningKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
+import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -29,7 +31,6 @@ const addInput = z.strictObject({
   url: z.string().max(500),
   types: z.array(z.string().max(100)).max(20).default([]),
 });
-const pauseInput = z.strictObject({ paused: z.boolean() });
 const replayInput = z.union([
   z.strictObject({ eventId: z.string().max(100) }),
   z.strictObject({
@@ -50,31 +51,9 @@ type WebhookParts = Pick<Parts, "store" | "accounts" | "now" | "webhookTargets" 
 
 export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
   const { db } = parts.store;
-  const targets = parts.webhookTargets ?? "public";
 
-  app.get("/webhooks", async (request) => {
-    const accountId = accountIdOf(request);
-    const chosen = await listConfirmations(db, accountId);
-    return {
-      endpoints: (await listEndpoints(db, accountId)).map(shown),
-      max: endpointsMax,
-      types: eventTypes,
-      publicKey: (await readSigningKey(db)).publicKey,
-      chains: parts.chains.known.map(({ chainId, name, confirmations }) => ({
-        chainId,
-        name,
-        byDefault: confirmations,
-        chosen: chosen.find((each) => each.chainId === chainId)?.confirmations ?? null,
-      })),
-    };
-  });
-
-  app.post("/webhooks", async (request) => {
-    const { url, types } = parseInput(addInput, request.body);
-    const input = { url, types, targets };
-    const added = await addEndpoint(db, accountIdOf(request), input, actorOf(request, parts));
-    return { ...shown(added), secret: added.secret };
-  });
+  for (const [url, routes] of Object.entries(webhookRoutes(parts)))
+    for (const [method, handler] of Object.entries(routes)) app.route({ method, url, handler });
 
   app.post("/webhooks/confirmations", async (request) => {
     const { chainId, confirmations } = parseInput(depthInput, request.body);
@@ -82,12 +61,52 @@ export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
     await setConfirmations(db, accountIdOf(request), chainId, confirmations);
     return { chainId, confirmations };
   });
+}
 
-  mountEndpoint(app, parts);
+type Handler = (request: FastifyRequest) => Promise<object>;
+export type WebhookRoutes = Record<string, Partial<Record<"GET" | "POST" | "DELETE", Handler>>>;
+
+/** By path, then by method. Whoever mounts them sees to it that the request has an account. */
+export function webhookRoutes(parts: WebhookParts): WebhookRoutes {
+  return {
+    "/webhooks": { GET: listed(parts), POST: added(parts) },
+    ...endpointRoutes(parts),
+  };
+}
+
+function listed({ store: { db }, chains }: WebhookParts): Handler {
+  return async (request) => {
+    const accountId = accountIdOf(request);
+    const chosen = await listConfirmations(db, accountId);
+    return {
+      endpoints: (await listEndpoints(db, accountId)).map(shown),
+      max: endpointsMax,
+      types: eventTypes,
+      publicKey: (await readSigningKey(db)).publicKey,
+      chains: chains.known.map(({ chainId, name, confirmations }) => ({
+        chainId,
+        name,
+        byDefault: confirmations,
+        chosen: chosen.find((each) => each.chainId === chainId)?.confirmations ?? null,
+      })),
+    };
+  };
+}
+
+function added(parts: WebhookParts): Handler {
+  const targets = parts.webhookTargets ?? "public";
+  return async (request) => {
+    refuseIdempotencyKey(request, "a repeat is refused and names the endpoint that has the URL");
+    const { url, types } = parseInput(addInput, request.body);
+    const input = { url, types, targets };
+    const { db } = parts.store;
+    const made = await addEndpoint(db, accountIdOf(request), input, actorOf(request, parts));
+    return { ...shown(made), secret: made.secret };
+  };
 }
 
 /** The routes of one endpoint of the account: 404 for any other. */
-function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
+function endpointRoutes(parts: WebhookParts): WebhookRoutes {
   const { db } = parts.store;
   const endpointOf = async (request: FastifyRequest): Promise<Endpoint> => {
     const { id } = request.params as { id: string };
@@ -96,27 +115,28 @@ function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
     return found;
   };
 
-  app.post("/webhooks/:id/rotate", async (request) => {
-    const { id } = await endpointOf(request);
-    return rotateSecret(db, accountIdOf(request), id, actorOf(request, parts));
-  });
+  const pause =
+    (isPaused: boolean): Handler =>
+    async (request) => {
+      const { id } = await endpointOf(request);
+      await setPaused(db, accountIdOf(request), id, isPaused, actorOf(request, parts));
+      return shown(await endpointOf(request));
+    };
 
-  app.post("/webhooks/:id/pause", async (request) => {
+  const rotate: Handler = async (request) => {
     const { id } = await endpointOf(request);
-    const { paused } = parseInput(pauseInput, request.body);
-    await setPaused(db, accountIdOf(request), id, paused, actorOf(request, parts));
-    return shown((await findEndpoint(db, accountIdOf(request), id))!);
-  });
+    return (await rotateSecret(db, accountIdOf(request), id, actorOf(request, parts)))!;
+  };
 
-  app.post("/webhooks/:id/test", async (request) => {
+  const test: Handler = async (request) => {
     const { id, state } = await endpointOf(request);
     if (state !== "active")
       throw new Refusal("conflict", `the endpoint is ${state}: resume it first`);
     await spend(parts.accounts.limiter, perTest, accountIdOf(request), "too many tests");
     return { deliveryId: await sendTest(db, id, parts.now()) };
-  });
+  };
 
-  app.post("/webhooks/:id/replay", async (request) => {
+  const again: Handler = async (request) => {
     const { id } = await endpointOf(request);
     const asked = parseInput(replayInput, request.body);
     const which =
@@ -125,15 +145,15 @@ function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
         : { fromMs: Date.parse(asked.from), untilMs: Date.parse(asked.until) };
     const { replayed, nextMs } = await replay(db, accountIdOf(request), id, which, parts.now());
     return { replayed, next: toIsoOrNull(nextMs) };
-  });
+  };
 
-  app.delete("/webhooks/:id", async (request) => {
+  const remove: Handler = async (request) => {
     const { id } = await endpointOf(request);
     await removeEndpoint(db, accountIdOf(request), id, actorOf(request, parts));
     return { id };
-  });
+  };
 
-  app.get("/webhooks/:id/deliveries", async (request) => {
+  const deliveries: Handler = async (request) => {
     const { id } = await endpointOf(request);
     const found = await listDeliveries(db, id, deliveriesShown);
     return {
@@ -144,7 +164,17 @@ function mountEndpoint(app: FastifyInstance, parts: WebhookParts): void {
         attempts: attempts.map(({ atMs, ...attempt }) => ({ at: toIso(atMs), ...attempt })),
       })),
     };
-  });
+  };
+
+  return {
+    "/webhooks/:id": { GET: async (request) => shown(await endpointOf(request)), DELETE: remove },
+    "/webhooks/:id/rotate": { POST: rotate },
+    "/webhooks/:id/pause": { POST: pause(true) },
+    "/webhooks/:id/resume": { POST: pause(false) },
+    "/webhooks/:id/test": { POST: test },
+    "/webhooks/:id/replay": { POST: again },
+    "/webhooks/:id/deliveries": { GET: deliveries },
+  };
 }
 
 const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...endpoint }: Endpoint) => ({

@@ -57,10 +57,9 @@ export async function findPage(
 export function addresses(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
-    async handler(request, reply) {
+    async handler(request) {
       const asked = parseQuery(listInput, request);
       const { items, next } = await findPage(parts, request.caller!.accountId, asked, request);
-      reply.header("cache-control", "no-store");
       return { items: items.map((item) => itemJson(item, parts)), next };
     },
   };
@@ -70,13 +69,12 @@ export function addresses(parts: Parts): Route {
 export function mine(parts: Parts): Route {
   return {
     before: [apiKeyOnly(parts)],
-    async handler(request, reply) {
+    async handler(request) {
       parseQuery(z.strictObject({}), request);
       const address = Buffer.from(addressDigits(addressOf(request)), "hex");
       const { accountId } = request.caller!;
       const item = await findListed(parts.store.db, { accountId, address, nowMs: parts.now() });
       if (!item) throw new Refusal("not_found", "the account has not created this address");
-      reply.header("cache-control", "no-store");
       return itemJson(item, parts);
     },
   };

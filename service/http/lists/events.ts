@@ -66,6 +66,4 @@ export function accountEvent(parts: Parts): Route {
 }
 
 const asJson = (reply: FastifyReply) =>
-  reply
-    .header("cache-control", "no-store")
-    .header("content-type", "application/json; charset=utf-8");
+  reply.header("content-type", "application/json; charset=utf-8");

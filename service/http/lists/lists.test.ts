@@ -282,8 +282,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("the dashboard shows references, and finds by them", async () => {
       const browser = openBrowser(service);
       await browser.signUp(`${Math.random()}@example.com`);
-      const rotate = "/dashboard/api/credentials/api-key/rotate";
-      const { apiKey } = (await browser.post(rotate, { prefix: null })).json();
+      const keys = "/dashboard/api/credentials/api-key";
+      const { apiKey } = (await browser.post(keys, {})).json();
       const { address } = (await create(apiKey, "order-1")).json();
       await create(apiKey);
       const find = async (query: string) =>
@@ -303,7 +303,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await service.parts.accounts.usage.flush();
       const { db } = service.parts.store;
       const found = await findCredentials(db, accountId);
-      assert.ok(found.apiKey?.last_used_at);
+      assert.ok(found.apiKeys[0]?.last_used_at);
       const usage = db.selectFrom("usage").selectAll().where("account_id", "=", accountId);
       assert.deepEqual(await usage.execute(), []);
     });

@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
+import { eventTypes } from "executable-address/webhook";
 import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
@@ -20,8 +21,11 @@ import {
   documentedCodes,
   judge,
   judgeAs,
+  judgeEvent,
   judgeStatus,
 } from "../../testing/openapi.ts";
+import { sendTest } from "../../webhooks/deliveries/enqueue.ts";
+import { addEndpoint, removeEndpoint } from "../../webhooks/endpoints.ts";
 import { bodyBytesMax, buildApp } from "../app.ts";
 import { statuses } from "../errors.ts";
 import { createMetrics } from "../metrics.ts";
@@ -56,13 +60,13 @@ async function expect(
   request: InjectOptions & { url?: string },
   to = service,
 ) {
-  const method = request.method === "POST" ? "post" : "get";
+  const method = { POST: "post", DELETE: "delete" }[request.method as string] ?? "get";
   const response = await to.app.inject({
     url: `/v1${path.replace("{address}", address).replace("{id}", eventId)}`,
     ...request,
   });
   assert.equal(response.statusCode, status, response.body);
-  judge(response, path, method);
+  judge(response, path, method as "get");
   answered.add(`${method} ${path} ${status}`);
   return response;
 }
@@ -109,13 +113,19 @@ test("every route under /v1 is in the document with its methods, and nothing els
   });
   await app.ready();
   assert.deepEqual(mounted, new Set(Object.keys(document.paths)));
-  for (const [path, { get, post }] of Object.entries(document.paths)) {
+  for (const [path, operations] of Object.entries(document.paths)) {
     const response = await app.inject({ method: "OPTIONS", url: `/v1${path}` });
     judgeAs(response, "Preflight");
+    const named = (["get", "post", "delete"] as const).filter((method) => operations[method]);
+    const own = named.map((method) => method.toUpperCase());
     // What is no address is looked up as one, and refused as such.
-    const hasGet = get || post;
-    const methods = [...(post ? ["POST"] : []), ...(hasGet ? ["GET", "HEAD"] : []), "OPTIONS"];
-    assert.equal(response.headers.allow, methods.join(", "), path);
+    if (intentPaths.includes(path)) own.push("GET");
+    if (own.includes("GET")) own.push("HEAD");
+    assert.deepEqual(
+      String(response.headers.allow).split(", ").sort(),
+      [...own, "OPTIONS"].sort(),
+      path,
+    );
   }
   await app.close();
 });
@@ -247,6 +257,94 @@ describe("answers are as described, no header and no field besides", () => {
     accounts.limiter.take = take;
   });
 
+  test("200 and every refusal to the account's webhook endpoints", async () => {
+    const { accountId, apiKey } = await service.newKey();
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const { clientId } = await newClientId(service);
+    const many = Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`x-${i}`, "1"]));
+    const json = { ...headers, "content-type": "application/json" };
+    const hook = JSON.stringify({ url: "https://shop.example.com/hook" });
+    const add = { method: "POST", headers: json, payload: hook } as const;
+    const { id } = (await expect(200, "/webhooks", add)).json();
+    await expect(400, "/webhooks", add);
+    const span = { from: "2026-01-01T00:00:00Z", until: "2026-01-02T00:00:00Z" };
+    const one = "/webhooks/{id}";
+    const routes = [
+      ["GET", "/webhooks"],
+      ["POST", "/webhooks", hook],
+      ["GET", one],
+      ["POST", `${one}/rotate`],
+      ["POST", `${one}/replay`, JSON.stringify(span)],
+      ["POST", `${one}/test`],
+      ["POST", `${one}/pause`],
+      ["POST", `${one}/resume`],
+      ["GET", `${one}/deliveries`],
+      ["DELETE", one],
+    ] as const;
+    const ask = (
+      [method, path, payload]: readonly [string, string, string?],
+      status: number,
+      more: Record<string, string> = json,
+      of: string = id,
+    ) =>
+      expect(status, path, {
+        method: method as "GET",
+        url: `/v1${path.replace("{id}", of)}`,
+        headers: payload === undefined && more === json ? headers : more,
+        ...(payload !== undefined && { payload }),
+      });
+    for (const route of routes) {
+      if (route[1].includes("{id}")) await ask(route, 404, json, "whe_0");
+      await ask(route, 401, {});
+      await ask(route, 403, { "x-client-id": clientId, origin });
+      await ask(route, 431, { ...many, ...headers });
+      if (!route[2]) continue;
+      await ask(route, 415, { ...headers, "content-type": "text/plain" });
+    }
+    await ask(["POST", `${one}/replay`, "{}"], 400);
+    const { accounts } = service.parts;
+    const { take } = accounts.limiter;
+    const { findApiKey } = accounts.holders;
+    const verdict = { admitted: false, remaining: 0, resetMs: 2000, retryMs: 20 };
+    for (const route of routes) {
+      accounts.limiter.take = () => Promise.reject(new Error("lost"));
+      await ask(route, 500);
+      accounts.limiter.take = async () => verdict;
+      await ask(route, 429);
+      accounts.limiter.take = take;
+      accounts.holders.findApiKey = () => Promise.reject(new Error("away"));
+      await ask(route, 503);
+      accounts.holders.findApiKey = findApiKey;
+    }
+    await removeEndpoint(service.parts.store.db, accountId, id, { atMs: Date.now() });
+    const made = (await ask(routes[1], 200)).json().id;
+    for (const route of routes.slice(2)) await ask(route, 200, json, made);
+    await ask(routes[0], 200);
+    const paused = (await ask(routes[1], 200)).json().id;
+    await ask(["POST", `${one}/pause`], 200, json, paused);
+    await ask(["POST", `${one}/test`], 409, json, paused);
+  });
+
+  test("each type of event is in the document's webhooks, by the body that is posted", async () => {
+    const { accountId } = await service.newKey();
+    assert.deepEqual(Object.keys(document.webhooks), [...eventTypes, "webhook.test"]);
+    const body = await withEvent(accountId);
+    for (const type of eventTypes) judgeEvent(type, { ...body, type });
+    const [first, ...others] = eventTypes;
+    for (const type of others)
+      assert.throws(() => judgeEvent(first, { ...body, type }), /must be equal to constant/);
+    const { db } = service.parts.store;
+    const input = { url: "https://a.example", types: [], targets: "public" } as const;
+    const { id } = await addEndpoint(db, accountId, input, { atMs: 1 });
+    await sendTest(db, id, Date.now());
+    const sent = await db
+      .selectFrom("webhook_deliveries")
+      .select("body")
+      .where("endpoint_id", "=", id)
+      .executeTakeFirstOrThrow();
+    judgeEvent("webhook.test", JSON.parse(sent.body!));
+  });
+
   test("200 to a status through the life of an address, 503 where its chain is away", async () => {
     const record = await held(await world.newRecord());
     const until = async (isThere: (status: AddressStatus) => boolean) => {
@@ -359,7 +457,7 @@ describe("answers are as described, no header and no field besides", () => {
     // What is in memory does not fail.
     for (const path of constant) answered.add(`get ${path} 500`);
     for (const [path, operations] of Object.entries(document.paths)) {
-      for (const method of ["get", "post"] as const) {
+      for (const method of ["get", "post", "delete"] as const) {
         for (const status of Object.keys(operations[method]?.responses ?? {})) {
           assert.ok(answered.has(`${method} ${path} ${status}`), `${method} ${path} ${status}`);
         }
@@ -370,7 +468,7 @@ describe("answers are as described, no header and no field besides", () => {
 
 test("every error code of the API is in the document, with the status the table gives it", () => {
   const dashboardOnly = new Set(
-    `conflict invalid_email invalid_password password_too_short password_too_long password_guessable
+    `invalid_email invalid_password password_too_short password_too_long password_guessable
     invalid_token invalid_email_or_password signup_closed user_already_exists`.split(/\s+/),
   );
   const unowned = {
@@ -418,15 +516,14 @@ async function withEvent(accountId: string) {
   const of = { reference: null, createdBy: "api_key" } as const;
   const about = { ...of, sequence: 1, publicUrl: "https://pay.example" };
   const row = { id: told.id, type: told.type, created_at: 1, position: 1, sequence: 1 };
+  const body = eventBody({ ...told, ...about }, status);
+  const key = { account_id: accountId, address: Buffer.from(address.slice(2), "hex") };
   await service.parts.store.db
     .insertInto("events")
-    .values({
-      ...row,
-      account_id: accountId,
-      address: Buffer.from(address.slice(2), "hex"),
-      body: eventBody({ ...told, ...about }, status),
-    })
+    .values({ ...row, ...key, body })
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
+  return JSON.parse(body);
 }
 
 async function newClientId({ newKey, parts: { store } }: TestApp) {

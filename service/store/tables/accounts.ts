@@ -9,9 +9,16 @@ import type { Bytes, Dialect, Statement } from "../dialect.ts";
 export type AccountTables = {
   /** `id` is `acc_` and 24 hex digits, `email` lower case. */
   accounts: { id: string; email: string; created_at: number };
-  /** `digest` SHA-256 of the key's text; `prefix` its first characters, for display. */
+  /**
+   * `number`: its place among the account's. `digest` SHA-256 of the key's text; `prefix` its first
+   * characters, for display. `scopes` with commas. `expires_at` null: never.
+   */
   api_keys: {
     account_id: string;
+    number: number;
+    name: string;
+    scopes: string;
+    expires_at: number | null;
     digest: Bytes;
     prefix: string;
     created_at: number;
@@ -19,11 +26,12 @@ export type AccountTables = {
     last_used_at: number | null;
     seen_in_browser_at: number | null;
   };
-  /** Publishable, so `client_id` is kept in full. */
+  /** Publishable, so `client_id` is kept in full. `bound` 1: it creates what is signed alone. */
   client_ids: {
     account_id: string;
     digest: Bytes;
     client_id: string;
+    bound: number;
     created_at: number;
     rotated_at: number | null;
     last_used_at: number | null;
@@ -66,11 +74,14 @@ export function statements(dialect: Dialect): Statement[] {
   return [
     sql`create table accounts (id text primary key not null, email text not null unique,
         created_at bigint not null)`,
-    sql`create table api_keys (account_id text primary key not null references accounts (id),
+    sql`create table api_keys (account_id text not null references accounts (id),
+        number int not null, name text not null, scopes text not null, expires_at bigint,
         digest ${bytes} not null unique, prefix text not null, created_at bigint not null,
-        rotated_at bigint, last_used_at bigint, seen_in_browser_at bigint)`,
+        rotated_at bigint, last_used_at bigint, seen_in_browser_at bigint,
+        primary key (account_id, number))`,
     sql`create table client_ids (account_id text primary key not null references accounts (id),
-        digest ${bytes} not null unique, client_id text not null, created_at bigint not null,
+        digest ${bytes} not null unique, client_id text not null, bound int not null,
+        created_at bigint not null,
         rotated_at bigint, last_used_at bigint)`,
     sql`create table reference_keys (account_id text not null references accounts (id),
         number bigint not null, key text not null, created_at bigint not null,

@@ -6,7 +6,9 @@ import { type Hex, toHex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
 import { pino } from "pino";
 import { createAccount, findAccount, findCredentials } from "../../accounts/account.ts";
+import { addApiKey, rotateApiKey, wholeKey } from "../../accounts/api-keys.ts";
 import { listAudit } from "../../accounts/audit.ts";
+import { rotateClientId } from "../../accounts/client-ids.ts";
 import { confirmName, findName } from "../../accounts/names.ts";
 import { openAccounts } from "../../accounts/open.ts";
 import {
@@ -16,7 +18,6 @@ import {
   setOrigins,
 } from "../../accounts/origins/origin-list.ts";
 import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
-import { rotateApiKey, rotateClientId } from "../../accounts/rotate.ts";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { nothingKnown } from "../../events/changes.ts";
@@ -174,7 +175,7 @@ async function people({ store, nowMs, crowd }: World): Promise<Operations> {
       await findAccount(db, { email: made!.email });
       for (const name of ["Shop", undefined]) await confirmName(db, accountId, name, actor);
       await findName(db, accountId);
-      const { prefix } = (await rotateApiKey(db, accountId, null, actor))!;
+      const { prefix } = (await addApiKey(db, accountId, wholeKey, actor))!;
       await rotateApiKey(db, accountId, prefix, actor);
       const { clientId } = await findCredentials(db, accountId);
       await rotateClientId(db, accountId, clientId!.client_id, actor);

@@ -74,7 +74,22 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
         ["Rotated", <Time key="rotated" at={clientId.rotatedAt} />],
         ["Last used", <Time key="used" at={clientId.lastUsedAt} />],
         ["Limit", "10 requests a second, 20 at once"],
+        ["Creates", <Binding key="bound" isBound={clientId.bound} />],
       ]}
     />
+  );
+}
+
+/** Whoever reads the page has its client ID: bound, it makes only what the shop's server signed. */
+function Binding({ isBound }: { isBound: boolean }) {
+  const binding = useRotation(api.bindClientId);
+  return (
+    <span className="flex flex-wrap items-center gap-3">
+      {isBound ? "only what your server signed" : "any intent"}
+      <Button small busy={binding.isPending} onClick={() => binding.mutate(!isBound)}>
+        {isBound ? "Allow any intent" : "Require a signature"}
+      </Button>
+      {binding.isError && <Notice tone="bad">{sayProblem(binding.error)}</Notice>}
+    </span>
   );
 }

@@ -44,7 +44,9 @@ type SectionsProps = { credentials: Credentials; origins: Origins; config: Confi
  * jump under the pointer because the first use was counted meanwhile.
  */
 function Sections({ credentials, origins, config }: SectionsProps) {
-  const [isNew] = useState(!credentials.apiKey?.lastUsedAt && !credentials.clientId?.lastUsedAt);
+  const [isNew] = useState(
+    ![...credentials.apiKeys, credentials.clientId].some((each) => each?.lastUsedAt),
+  );
   return (
     <div className="flex flex-col gap-6">
       <Warnings credentials={credentials} />
@@ -58,7 +60,7 @@ function Sections({ credentials, origins, config }: SectionsProps) {
 }
 
 function Warnings({ credentials }: { credentials: Credentials }) {
-  if (!credentials.apiKey?.seenInBrowserAt) return null;
+  if (!credentials.apiKeys.some(({ seenInBrowserAt }) => seenInBrowserAt)) return null;
   return (
     <Notice
       tone="bad"
@@ -79,7 +81,7 @@ function Warnings({ credentials }: { credentials: Credentials }) {
 
 /** Shows what is left to do before the first address, then the first address itself. */
 function Steps({ isNew, credentials, origins, config }: SectionsProps & { isNew: boolean }) {
-  const hasKey = credentials.apiKey !== null;
+  const hasKey = credentials.apiKeys.length > 0;
   const hasOrigin = origins.origins.length > 0;
   return (
     <section aria-labelledby="start" className="card">

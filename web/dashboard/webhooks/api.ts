@@ -46,7 +46,7 @@ export const webhooks = {
     request<Endpoint & { secret: string }>("POST", base, input),
   rotate: (id: string) => request<{ secret: string }>("POST", `${base}/${id}/rotate`, {}),
   pause: ({ id, paused }: { id: string; paused: boolean }) =>
-    request<Endpoint>("POST", `${base}/${id}/pause`, { paused }),
+    request<Endpoint>("POST", `${base}/${id}/${paused ? "pause" : "resume"}`, {}),
   test: (id: string) => request<{ deliveryId: string }>("POST", `${base}/${id}/test`, {}),
   remove: (id: string) => request<{ id: string }>("DELETE", `${base}/${id}`, {}),
   replay: ({ id, ...which }: { id: string } & ({ eventId: string } | Span)) =>

@@ -1,0 +1,130 @@
+// The API keys of an account. Each has a name, scopes and perhaps an expiry, so that a server gets
+// no more than its job needs, and a second key is the overlap while the first is replaced. No
+// server caches a key (spec §5, rule 5): what is rotated or revoked is dead at once everywhere.
+
+import { InvalidError } from "executable-address";
+import type { Kysely } from "kysely";
+import type { Tables } from "../store/tables.ts";
+import { type Actor, appendAudit } from "./audit.ts";
+import { apiKeyPrefix, digestOf, newApiKey } from "./credentials.ts";
+
+/** `create` makes and checks addresses, `read` lists the account's, `webhooks` keeps endpoints. */
+export const scopes = ["create", "read", "webhooks"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** The places of an account's keys are numbered from 1 to this. A rotated key keeps its place. */
+export const apiKeysMax = 10;
+
+export type NewApiKey = {
+  /** For the account's own people; see isPlainName. */
+  name: string;
+  scopes: readonly Scope[];
+  /** Unix milliseconds; null for a key that does not expire. */
+  expiresAtMs: number | null;
+};
+export type Made = { apiKey: string; prefix: string };
+
+/** What a key may do that was made without saying more. */
+export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
+
+/**
+ * @returns the new key, shown here and never again; undefined when another took its place meanwhile
+ * @throws {InvalidError} where every place is taken
+ */
+export async function addApiKey(
+  db: Kysely<Tables>,
+  accountId: string,
+  { name, scopes, expiresAtMs }: NewApiKey,
+  actor: Actor,
+): Promise<Made | undefined> {
+  const { apiKey, prefix, digest } = drawKey();
+  return db.transaction().execute(async (transaction) => {
+    const taken = (await listApiKeys(transaction, accountId)).map(({ number }) => number);
+    const places = Array.from({ length: apiKeysMax }, (_, at) => at + 1);
+    const number = places.find((place) => !taken.includes(place));
+    if (number === undefined) throw tooMany();
+    const inserted = await transaction
+      .insertInto("api_keys")
+      .values({
+        ...{ account_id: accountId, number, digest, prefix, name, scopes: scopes.join(",") },
+        ...{ created_at: actor.atMs, expires_at: expiresAtMs },
+      })
+      .onConflict((conflict) => conflict.columns(["account_id", "number"]).doNothing())
+      .executeTakeFirst();
+    if (!inserted.numInsertedOrUpdatedRows) return undefined;
+    await appendAudit(transaction, accountId, "api_key_created", actor, prefix);
+    return { apiKey, prefix };
+  });
+}
+
+/**
+ * Replaces the key that begins with `prefix`; name, scopes and expiry stay. It is one
+ * compare-and-swap of one row: of two requests at once the second finds its key gone.
+ *
+ * @returns undefined when the account has no such key, or it has expired
+ */
+export async function rotateApiKey(
+  db: Kysely<Tables>,
+  accountId: string,
+  prefix: string,
+  actor: Actor,
+): Promise<Made | undefined> {
+  const next = drawKey();
+  const unused = { last_used_at: null, seen_in_browser_at: null };
+  return db.transaction().execute(async (transaction) => {
+    const changed = await transaction
+      .updateTable("api_keys")
+      .set({ digest: next.digest, prefix: next.prefix, rotated_at: actor.atMs, ...unused })
+      .where("account_id", "=", accountId)
+      .where("prefix", "=", prefix)
+      .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", actor.atMs)]))
+      .executeTakeFirst();
+    if (changed.numUpdatedRows === 0n) return undefined;
+    await appendAudit(transaction, accountId, "api_key_rotated", actor, next.prefix);
+    return { apiKey: next.apiKey, prefix: next.prefix };
+  });
+}
+
+/** @returns false when the account has no such key */
+export async function revokeApiKey(
+  db: Kysely<Tables>,
+  accountId: string,
+  prefix: string,
+  actor: Actor,
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const gone = await transaction
+      .deleteFrom("api_keys")
+      .where("account_id", "=", accountId)
+      .where("prefix", "=", prefix)
+      .executeTakeFirst();
+    if (gone.numDeletedRows === 0n) return false;
+    await appendAudit(transaction, accountId, "api_key_revoked", actor, prefix);
+    return true;
+  });
+}
+
+/** Oldest place first. What may be shown of each: neither the key nor its digest. */
+export async function listApiKeys(db: Kysely<Tables>, accountId: string) {
+  const rows = await db
+    .selectFrom("api_keys")
+    .select(["number", "prefix", "name", "scopes", "created_at", "expires_at"])
+    .select(["rotated_at", "last_used_at", "seen_in_browser_at"])
+    .where("account_id", "=", accountId)
+    .orderBy("number")
+    .execute();
+  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
+}
+
+/** The inverse of how a row keeps them. */
+export const parseScopes = (text: string) => text.split(",") as Scope[];
+
+function drawKey() {
+  const apiKey = newApiKey();
+  return { apiKey, prefix: apiKeyPrefix(apiKey), digest: digestOf(apiKey) };
+}
+
+function tooMany(): InvalidError {
+  const message = `an account has at most ${apiKeysMax} API keys: revoke one first`;
+  return new InvalidError([{ path: ["name"], code: "too_many", message }]);
+}

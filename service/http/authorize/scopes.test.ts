@@ -1,0 +1,231 @@
+// An API key does what its scopes say, until it expires or is revoked; a bound client ID creates
+// what the account's server signed, and nothing else.
+
+import assert from "node:assert/strict";
+import { get as openStream } from "node:http";
+import { after, before, describe, test } from "node:test";
+import { type Hex, makeRecord } from "executable-address";
+import { signatureFor } from "executable-address/reference";
+import { findCredentials } from "../../accounts/account.ts";
+import { addApiKey, revokeApiKey, rotateApiKey, type Scope } from "../../accounts/api-keys.ts";
+import { bindClientId } from "../../accounts/client-ids.ts";
+import { addOrigin } from "../../accounts/origins/origin-list.ts";
+import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
+import { listen, newIntent, startApp, type TestApp } from "../../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+
+const origin = "https://shop.example.com";
+const actor = { atMs: Date.now() };
+const strange = `0x${"1".repeat(40)}`;
+
+let postgres: TestPostgres;
+before(async () => {
+  postgres = await startPostgres();
+});
+after(() => postgres.stop());
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`scopes of API keys, on ${dialect}`, () => {
+    let service: TestApp;
+    let nowMs = Date.now();
+    before(async () => {
+      const databaseUrl = dialect === "postgres" ? { databaseUrl: postgres.url } : {};
+      service = await startApp({ ...databaseUrl, now: () => nowMs });
+    });
+    after(() => service.close());
+
+    /** A key of `accountId`, and what it is answered. */
+    async function keyOf(accountId: string, scopes: Scope[], expiresAtMs: number | null = null) {
+      const key = { name: "test", scopes, expiresAtMs };
+      const made = (await addApiKey(service.parts.store.db, accountId, key, actor))!;
+      const authorization = `Bearer ${made.apiKey}`;
+      const ask = (method: "GET" | "POST" | "DELETE", path: string, payload?: object) =>
+        service.app.inject({
+          ...{ method, url: `/v1${path}`, headers: { authorization } },
+          ...(payload && { payload }),
+        });
+      return { ...made, ask };
+    }
+    const needed = [
+      ["create", "POST", "/address/create", 200],
+      ["create", "POST", "/address/check", 503],
+      ["read", "GET", "/addresses", 200],
+      ["read", "GET", "/events", 200],
+      ["read", "GET", "/events/evt_0", 404],
+      ["read", "GET", `/address/${strange}/mine`, 404],
+      ["webhooks", "GET", "/webhooks", 200],
+      ["webhooks", "POST", "/webhooks", 400],
+      ["webhooks", "GET", "/webhooks/whe_0", 404],
+      ["webhooks", "DELETE", "/webhooks/whe_0", 404],
+      ["webhooks", "GET", "/webhooks/whe_0/deliveries", 404],
+      ...["rotate", "pause", "resume", "test", "replay"].map(
+        (verb) => ["webhooks", "POST", `/webhooks/whe_0/${verb}`, 404] as const,
+      ),
+    ] as const;
+
+    test("403 scope_required that names the scope, on every route, to every other scope", async () => {
+      const { accountId } = await service.newKey();
+      for (const has of ["create", "read", "webhooks"] as const) {
+        const { ask } = await keyOf(accountId, [has]);
+        for (const [scope, method, path, whenAllowed] of needed) {
+          const answer = await ask(method, path, method === "POST" ? newIntent() : undefined);
+          const at = `${has}: ${method} ${path}`;
+          if (scope === has) {
+            assert.equal(answer.statusCode, whenAllowed, `${at} ${answer.body}`);
+            continue;
+          }
+          const { error } = answer.json();
+          assert.deepEqual([answer.statusCode, error.code], [403, "scope_required"], at);
+          assert.ok(error.message.includes(`needs the scope ${scope}`), error.message);
+          assert.equal(answer.headers.ratelimit, undefined, "it spends nothing");
+        }
+      }
+    });
+
+    test("401 unauthorized from the millisecond at which a key expires, also when rotated", async () => {
+      const { accountId } = await service.newKey();
+      const expiresAtMs = nowMs + 60_000;
+      const { ask, prefix } = await keyOf(accountId, ["read"], expiresAtMs);
+      nowMs = expiresAtMs - 1;
+      assert.equal((await ask("GET", "/events")).statusCode, 200);
+      nowMs = expiresAtMs;
+      const answer = await ask("GET", "/events");
+      assert.equal(answer.statusCode, 401);
+      assert.match(answer.json().error.message, /expired at 20/);
+      const { db } = service.parts.store;
+      assert.equal(await rotateApiKey(db, accountId, prefix, { atMs: nowMs }), undefined);
+    });
+
+    test("a second key is the overlap: the first may be rotated or revoked beside it", async () => {
+      const { accountId } = await service.newKey();
+      const { db } = service.parts.store;
+      const [old, next] = [await keyOf(accountId, ["read"]), await keyOf(accountId, ["read"])];
+      for (const { ask } of [old, next])
+        assert.equal((await ask("GET", "/events")).statusCode, 200);
+      assert.ok(await revokeApiKey(db, accountId, old.prefix, actor));
+      assert.equal(await revokeApiKey(db, accountId, old.prefix, actor), false);
+      assert.equal((await old.ask("GET", "/events")).statusCode, 401);
+      assert.equal((await next.ask("GET", "/events")).statusCode, 200);
+      const stranger = (await service.newKey()).accountId;
+      assert.equal(await revokeApiKey(db, stranger, next.prefix, actor), false);
+      const rotated = (await rotateApiKey(db, accountId, next.prefix, actor))!;
+      assert.equal((await next.ask("GET", "/events")).statusCode, 401);
+      const held = (await findCredentials(db, accountId)).apiKeys.at(-1);
+      assert.deepEqual([held?.prefix, held?.scopes], [rotated.prefix, ["read"]]);
+    });
+
+    test("a flood with one key slows no other key of the account, nor does a rotation end it", async () => {
+      const { accountId } = await service.newKey();
+      const [busy, calm] = [await keyOf(accountId, ["read"]), await keyOf(accountId, ["read"])];
+      const left = async ({ ask }: typeof calm) =>
+        Number(/r=(\d+)/.exec(String((await ask("GET", "/events")).headers.ratelimit))?.[1]);
+      for (let i = 0; i < 40; i++) await busy.ask("GET", "/events");
+      const spent = await left(busy);
+      assert.ok(spent < (await left(calm)));
+    });
+
+    test("a stream that is open asks for no key, so it goes on when one is revoked", async () => {
+      const { accountId } = await service.newKey();
+      const { ask, prefix, apiKey } = await keyOf(accountId, ["create"]);
+      const { address } = (await ask("POST", "/address/create", newIntent())).json();
+      const port = await listen(service);
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const at = { port, host: "127.0.0.1", path: `/v1/address/${address}/events`, headers };
+      const stream = await new Promise<import("node:http").IncomingMessage>((resolve) =>
+        openStream(at, resolve),
+      );
+      assert.equal(stream.statusCode, 200);
+      await revokeApiKey(service.parts.store.db, accountId, prefix, actor);
+      assert.equal((await ask("POST", "/address/create", newIntent())).statusCode, 401);
+      assert.ok(!stream.destroyed, "public, as anybody has it");
+      stream.destroy();
+    });
+  });
+
+  describe(`a bound client ID, on ${dialect}`, () => {
+    let service: TestApp;
+    before(async () => {
+      const databaseUrl =
+        dialect === "postgres" ? { databaseUrl: await postgres.newDatabase() } : {};
+      service = await startApp(databaseUrl);
+    });
+    after(() => service.close());
+
+    async function shop() {
+      const { db } = service.parts.store;
+      const { accountId, apiKey } = await service.newKey();
+      await addOrigin(db, accountId, origin, actor);
+      const { clientId } = await findCredentials(db, accountId);
+      const { referenceKey } = (await rotateReferenceKey(db, accountId, actor))!;
+      await bindClientId(db, accountId, true, actor);
+      const page = { "x-client-id": clientId!.client_id, origin };
+      return { accountId, referenceKey, page, server: { authorization: `Bearer ${apiKey}` } };
+    }
+    const create = async (headers: Record<string, string>, intent: object, query = {}) => {
+      const search = new URLSearchParams(query as Record<string, string>);
+      const answer = await service.app.inject({
+        ...{ method: "POST", url: `/v1/address/create?${search}`, payload: intent },
+        headers: { ...headers, "content-type": "application/json" },
+      });
+      return answer.statusCode === 200 ? "created" : answer.json().error.code;
+    };
+    const addressOf = (intent: object): Hex => makeRecord(intent as never).address;
+
+    test("403 not_signed to a page that changes anything of what was signed", async () => {
+      const { page, referenceKey } = await shop();
+      const intent = newIntent();
+      const signature = signatureFor(addressOf(intent), referenceKey, "order-1");
+      const signed = { reference: "order-1", signature };
+      const me = "0x00000000000000000000000000000000000000aa";
+      const [call] = intent.calls;
+      const { salt: _, ...saltless } = intent;
+      const attempts: [string, object, object][] = [
+        ["an intent to itself, unsigned", { ...intent, recovery: me }, {}],
+        ["the signed intent, unsigned", intent, { reference: "order-1" }],
+        ["another amount", { ...intent, amount: "1" }, signed],
+        ["another payee", { ...intent, calls: [{ ...call, args: [me, "25000000"] }] }, signed],
+        ["another recovery", { ...intent, recovery: me }, signed],
+        [
+          "another expiry",
+          { ...intent, expirationTimestamp: intent.expirationTimestamp + 1 },
+          signed,
+        ],
+        ["a salt that the service draws", saltless, signed],
+        ["another reference", intent, { reference: "order-9", signature }],
+        ["no reference", intent, { signature }],
+        [
+          "a signature of nobody",
+          intent,
+          { reference: "order-1", signature: `0x${"0".repeat(64)}` },
+        ],
+      ];
+      for (const [what, body, query] of attempts)
+        assert.equal(await create(page, body, query), "not_signed", what);
+      const wrong = { ...signed, signature: signature.toUpperCase() };
+      assert.equal(await create(page, intent, wrong), "invalid_request");
+      assert.equal(await create(page, intent, signed), "created");
+      assert.equal(await create(page, intent, signed), "created", "a repeat");
+    });
+
+    test("403 not_signed by another account's key, and by a key that was rotated", async () => {
+      const [mine, other] = [await shop(), await shop()];
+      const intent = newIntent();
+      const by = (key: string) => ({ signature: signatureFor(addressOf(intent), key) });
+      assert.equal(await create(mine.page, intent, by(other.referenceKey)), "not_signed");
+      const { db } = service.parts.store;
+      const next = (await rotateReferenceKey(db, mine.accountId, actor))!;
+      assert.equal(await create(mine.page, intent, by(mine.referenceKey)), "not_signed");
+      assert.equal(await create(mine.page, intent, by(next.referenceKey)), "created");
+    });
+
+    test("a server's key needs no signature; a wrong one is refused from whoever sends it", async () => {
+      const { server, page, accountId, referenceKey } = await shop();
+      assert.equal(await create(server, newIntent()), "created");
+      const wrong = { signature: signatureFor(addressOf(newIntent()), referenceKey) };
+      assert.equal(await create(server, newIntent(), wrong), "not_signed");
+      await bindClientId(service.parts.store.db, accountId, false, actor);
+      assert.equal(await create(page, newIntent()), "created");
+      assert.equal(await create(page, newIntent(), wrong), "not_signed");
+    });
+  });
+}

@@ -1,0 +1,117 @@
+// /dashboard/api/credentials: the account's API keys, its client ID and its reference key. A secret
+// is in the answer that made it, and in no other.
+
+import { InvalidError } from "executable-address";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { findCredentials } from "../../accounts/account.ts";
+import {
+  addApiKey,
+  apiKeysMax,
+  revokeApiKey,
+  rotateApiKey,
+  scopes,
+  wholeKey,
+} from "../../accounts/api-keys.ts";
+import { bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
+import { isPlainName, plainNames } from "../../accounts/names.ts";
+import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
+import { Refusal } from "../errors.ts";
+import { parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import type { Parts } from "../parts.ts";
+import { accountIdOf, actorOf } from "./session.ts";
+
+const newKeyInput = z.strictObject({
+  name: z.string().refine(isPlainName, `expected ${plainNames}`).default(wholeKey.name),
+  scopes: z
+    .array(z.enum(scopes))
+    .min(1)
+    .max(scopes.length)
+    .default([...scopes]),
+  expiresAt: timeInput.nullable().default(null),
+});
+/** The credential that the page shows and is to be replaced; null where it shows none. */
+const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
+const boundInput = z.strictObject({ bound: z.boolean() });
+const clientIdInput = z.strictObject({ clientId: z.string().max(100).nullable() });
+const conflict = () => new Refusal("conflict", "it was changed meanwhile: reload, and look again");
+
+function expired(): InvalidError {
+  const message = "expected a time ahead of now";
+  return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
+}
+
+export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
+  const { db } = parts.store;
+
+  app.get("/credentials", async (request) => {
+    const { apiKeys, clientId, referenceKey } = await findCredentials(db, accountIdOf(request));
+    return {
+      apiKeys: apiKeys.map((key) => ({
+        ...{ prefix: key.prefix, name: key.name, scopes: key.scopes, ...times(key) },
+        expiresAt: toIsoOrNull(key.expires_at),
+        seenInBrowserAt: toIsoOrNull(key.seen_in_browser_at),
+      })),
+      apiKeysMax,
+      clientId: clientId
+        ? { clientId: clientId.client_id, bound: clientId.bound === 1, ...times(clientId) }
+        : null,
+      referenceKey: referenceKey
+        ? { number: referenceKey.number, createdAt: toIso(referenceKey.created_at) }
+        : null,
+    };
+  });
+
+  app.post("/credentials/api-key", async (request) => {
+    const { name, scopes, expiresAt } = parseInput(newKeyInput, request.body);
+    const actor = actorOf(request, parts);
+    if (expiresAt !== null && expiresAt <= actor.atMs) throw expired();
+    const input = { name, scopes: [...new Set(scopes)], expiresAtMs: expiresAt };
+    const made = await addApiKey(db, accountIdOf(request), input, actor);
+    if (!made) throw conflict();
+    return made;
+  });
+
+  app.delete("/credentials/api-key", async (request) => {
+    const { prefix } = parseInput(apiKeyInput, request.body);
+    const isGone = await revokeApiKey(db, accountIdOf(request), prefix, actorOf(request, parts));
+    if (!isGone) throw conflict();
+    return { prefix };
+  });
+
+  app.post("/credentials/api-key/rotate", async (request) => {
+    const { prefix } = parseInput(apiKeyInput, request.body);
+    const actor = actorOf(request, parts);
+    const rotated = await rotateApiKey(db, accountIdOf(request), prefix, actor);
+    if (!rotated) throw conflict();
+    return rotated;
+  });
+
+  app.post("/credentials/client-id/rotate", async (request) => {
+    const { clientId } = parseInput(clientIdInput, request.body);
+    const actor = actorOf(request, parts);
+    const rotated = await rotateClientId(db, accountIdOf(request), clientId, actor);
+    if (!rotated) throw conflict();
+    return rotated;
+  });
+
+  app.post("/credentials/client-id/bound", async (request) => {
+    const { bound } = parseInput(boundInput, request.body);
+    await bindClientId(db, accountIdOf(request), bound, actorOf(request, parts));
+    return { bound };
+  });
+
+  app.post("/credentials/reference-key/rotate", async (request) => {
+    const rotated = await rotateReferenceKey(db, accountIdOf(request), actorOf(request, parts));
+    if (!rotated) throw conflict();
+    return rotated;
+  });
+}
+
+type CredentialRow = { created_at: number; rotated_at: number | null; last_used_at: number | null };
+
+const times = (row: CredentialRow) => ({
+  createdAt: toIso(row.created_at),
+  rotatedAt: toIsoOrNull(row.rotated_at),
+  lastUsedAt: toIsoOrNull(row.last_used_at),
+});
