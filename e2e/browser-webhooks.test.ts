@@ -92,7 +92,7 @@ describe("webhooks in the dashboard", () => {
 
   test("what happens is delivered; one event and a span of them are sent again", async () => {
     const { accountId } = await admin(service.env, "account", "show", "--email", email);
-    const { apiKey } = await admin(service.env, "key", "rotate", "--account", String(accountId));
+    const { apiKey } = await admin(service.env, "key", "create", "--account", String(accountId));
     const { address } = await createOrder({ ...service, apiKey: String(apiKey) });
     await mint(service, address, 25_000_000n);
     while (!takenTypes().includes("address.executed")) await sleep(20);

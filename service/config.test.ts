@@ -29,6 +29,13 @@ describe("a setting is refused by name, with what was found and what would be ri
       { DOCS_URL: "javascript:alert(1)" },
       /^DOCS_URL is .* expected an http/,
     ],
+    ...["security@pay.example", "http://pay.example/report", "mailto:a@b.example\nExpires: 1"].map(
+      (contact): [string, NodeJS.ProcessEnv, RegExp] => [
+        `a contact that is no URI of one line: ${contact}`,
+        { SECURITY_CONTACT: contact },
+        /^SECURITY_CONTACT is .* expected a mailto, https or tel URI/,
+      ],
+    ),
     [
       "a WalletConnect project that is none",
       { WALLETCONNECT_PROJECT_ID: "mine" },

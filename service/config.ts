@@ -30,6 +30,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     labelsFile: optional("LABELS_FILE", text("a JSON file of names of contracts")),
     publicUrl: optional("PUBLIC_URL", baseUrl) ?? listensAt,
     docsUrl: optional("DOCS_URL", pageUrl),
+    securityContact: optional("SECURITY_CONTACT", contactUri),
     walletConnectProjectId: optional("WALLETCONNECT_PROJECT_ID", hex32),
     walletConnectRelay: optional("WALLETCONNECT_RELAY", webSocketUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
@@ -193,6 +194,12 @@ const pageUrl = urlThat(
   (url) => isHttp(url) && !url.username && !url.password,
   "an http or https URL without a password, such as https://docs.pay.example/guide",
 ).transform((text) => new URL(text).href);
+
+/** RFC 9116, 2.5.3. Its text is one line of a file, so it has no white space. */
+const contactUri = urlThat(
+  ({ protocol }, text) => /^(https|mailto|tel):$/.test(protocol) && /^[!-~]+$/.test(text),
+  "a mailto, https or tel URI, such as mailto:security@pay.example",
+);
 
 const webSocketUrl = urlThat(({ protocol, hostname, origin }, text) => {
   const isLocal = hostname === "127.0.0.1" || hostname === "localhost";

@@ -104,6 +104,7 @@ async function serve(config: Config, opened: Opened, draining: AbortSignal): Pro
     walletConnect: walletConnectOf(config),
     labels: readLabels(config.labelsFile),
     docsUrl: config.docsUrl,
+    securityContact: config.securityContact,
     trustedProxies: config.trustedProxies,
     limits: limitsOf(config),
     eventLimits: eventLimitsOf(config),

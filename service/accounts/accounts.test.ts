@@ -229,7 +229,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(await openHolders(store).findClientId(digestOf(clientId)));
       });
 
-      test("key create, rotate and revoke say which key is meant, where there are two", async () => {
+      test("key create, rotate and revoke say which is meant of two keys", async () => {
         const { accountId: account, apiKey } = await run("account create", { email: newEmail() });
         const holders = openHolders(store);
         for (const [options, scopes, said] of [

@@ -198,7 +198,9 @@ async function prefixOf(db: Kysely<Tables>, accountId: string, text: string | un
   const held = (await listApiKeys(db, accountId)).map(({ prefix }) => prefix);
   const found = text === undefined ? held : held.filter((prefix) => text.startsWith(prefix));
   if (found.length === 1) return found[0]!;
-  throw new Error(`say which key by --key: ${held.join(", ") || "the account has none"}`);
+  throw new Error(
+    `say which key by --key: ${held.join(", ") || "the account has none, see key create"}`,
+  );
 }
 
 async function accountOf(db: Kysely<Tables>, options: Given["options"]): Promise<Account> {

@@ -34,11 +34,13 @@ const apiKeyQuery: KeyedQuery = {
   postgres: `select digest as key, ${keyColumns} from api_keys where digest = any($1::bytea[])`,
 };
 
+const clientColumns = `c.account_id as "accountId", c.bound, o.origin`;
+
 const clientIdQuery: KeyedQuery = {
   name: "find-client-ids",
-  sqlite: `select c.account_id as "accountId", c.bound, o.origin from client_ids c
+  sqlite: `select ${clientColumns} from client_ids c
     left join origins o on o.account_id = c.account_id where c.digest = ? order by o.origin`,
-  postgres: `select c.digest as key, c.account_id as "accountId", c.bound, o.origin from client_ids c
+  postgres: `select c.digest as key, ${clientColumns} from client_ids c
     left join origins o on o.account_id = c.account_id
     where c.digest = any($1::bytea[]) order by o.origin collate "C"`,
 };

@@ -13,7 +13,6 @@ import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "./account.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { newAccountId } from "./credentials.ts";
-import { withSessionDigests } from "./session-digests.ts";
 import {
   passwordCharactersMax,
   passwordCharactersMin,
@@ -21,6 +20,7 @@ import {
   type SignInErrorCode,
 } from "./sign-in/errors.ts";
 import { refuseGuessable } from "./sign-in/password.ts";
+import { withSessionDigests } from "./sign-in/session-digests.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
 type Cookies = { cookie?: string | undefined };

@@ -27,6 +27,7 @@ import { mountProbes } from "./probes.ts";
 import { proof } from "./proof/proof.ts";
 import { answerClientError, answerError, refuseUnknownPath } from "./refuse.ts";
 import { mount, type Route } from "./routes.ts";
+import { securityTxt, securityTxtPath } from "./security-txt.ts";
 import { simulation } from "./simulation/simulation.ts";
 import { events } from "./status/events.ts";
 import { openStatuses, type Statuses } from "./status/source.ts";
@@ -75,6 +76,8 @@ export function buildApp(parts: Parts): FastifyInstance {
   app.addHook("onSend", closeWhenDraining(parts.draining));
   app.setErrorHandler(answerError(parts));
   mountProbes(app, parts);
+  const { metrics, securityContact: contact } = parts;
+  if (contact) mount(app, metrics, securityTxtPath, { GET: securityTxt(parts, contact) });
   const statuses = openStatuses(parts);
   const intents = { check: openCheck(parts), create: openCreate(parts) };
   const work = { statuses, intents, creates };

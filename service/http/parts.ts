@@ -26,6 +26,8 @@ export type Parts = {
   publicUrl: string;
   /** The documentation for developers; the dashboard links to it. */
   docsUrl?: string | undefined;
+  /** A URI for reports of weaknesses, served as security.txt. */
+  securityContact?: string | undefined;
   /** Serves wallets on other devices; without it, nothing of it is served or allowed. */
   walletConnect?: WalletConnect | undefined;
   /** Shown to payers. */

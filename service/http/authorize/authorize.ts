@@ -38,14 +38,15 @@ export type Use = keyof typeof uses;
  *    before the key is looked up, so that the answer tells nothing of the key
  * 4. another scheme, a credential not spelled as issued (checksum included), an unknown or expired
  *    one: 401 `unauthorized`; the database is asked only about the last of these
- * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without `Origin`: 403 `origin_required`
+ * 5. an API key without the scope that `use` needs: 403 `scope_required`; a client ID without
+ *    `Origin`: 403 `origin_required`
  * 6. an `Origin` that the account does not allow, or more than one: 403 `origin_not_allowed`
  * 7. over the credential's limit: 429 `rate_limited`
  *
  * A known key that is refused at 3 is remembered, for the dashboard to say so. What is refused from
  * 5 on is counted as the account's usage; what is refused before 7 spends nothing of its limit.
  *
- * @param use all but `create` make no address: they keep when the credential was used, and no count
+ * @param use all but `create` make no address: the time of their use is kept, and no count
  * @throws {Refusal} as above
  * @throws {UnavailableError} when the store of credentials does not answer
  */

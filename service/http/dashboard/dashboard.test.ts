@@ -195,7 +195,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.equal((await create(bearer(next.apiKey))).statusCode, 200);
     });
 
-    test("400 too_many: the eleventh key; a revoked one makes room, and is dead at once", async () => {
+    test("400 too_many: the eleventh key; a revoked one is dead, and makes room", async () => {
       const browser = await signUp();
       const [first, ...more] = await Promise.all(
         Array.from({ length: 10 }, async (_, at) => {

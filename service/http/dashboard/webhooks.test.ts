@@ -94,7 +94,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
         assert.ok(again.message.startsWith(`${id} has this URL`), again.message);
       });
 
-      test("a secret is shown when it is made and when it is rotated, and never again", async () => {
+      test("a secret is shown when it is made and when it is rotated, once", async () => {
         const caller = await newCaller();
         const added = (await caller.post(api, { url, types: ["address.executed"] })).json();
         assert.match(added.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -141,7 +141,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
   });
   after(() => service.close());
 
-  test("403 forbidden to a client ID, and 403 to a key with an Origin, on every route", async () => {
+  test("403 on every route: to a client ID, and to a key with an Origin", async () => {
     const { accountId, apiKey } = await service.newKey();
     const { db } = service.parts.store;
     const origin = "https://shop.example.com";
@@ -192,7 +192,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
     assert.equal((await ask("/events")).statusCode, 200);
   });
 
-  test("an endpoint that a key made is in the account's log, with the address it came from", async () => {
+  test("an endpoint that a key made is in the log, with where it came from", async () => {
     const { accountId, apiKey } = await service.newKey();
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked = { method: "POST", url: "/v1/webhooks", headers, payload: { url } } as const;

@@ -5,7 +5,7 @@
 // replaced by its digest on the way in, and by the token that was asked with on the way out.
 
 import { getAdapter } from "better-auth/db/adapter";
-import { digestOf } from "./credentials.ts";
+import { digestOf } from "../credentials.ts";
 
 type Options = Parameters<typeof getAdapter>[0];
 type Adapter = Awaited<ReturnType<typeof getAdapter>>;
