@@ -125,7 +125,8 @@ function demoAccount(env: NodeJS.ProcessEnv): Credentials {
     if (!stderr?.startsWith("there is an account")) throw new Sentence(stderr ?? String(error));
   }
   const { accountId, clientId } = admin("account", "show", "--email", email);
-  return { clientId, ...admin("key", "rotate", "--account", accountId) };
+  const { apiKey } = admin("key", "create", "--account", accountId, "--name", "demo");
+  return { clientId, apiKey };
 }
 
 /** @throws {Sentence} when the database is not the one that the kept key was drawn by */
