@@ -99,11 +99,18 @@ export function share<One extends Due>(
   most: number,
 ): (One & { room: number })[] {
   const then = { all, byId: new Map(byId) };
-  const used = new Map(due.map(({ accountId }) => [accountId, usedBy(accountId)]));
+  // An account that may have no place now may have none after others got theirs.
+  const accounts = [...new Set(due.map(({ accountId }) => accountId))];
+  const used = new Map(
+    accounts
+      .map((id) => [id, usedBy(id)] as const)
+      .filter(([id, lately]) => mayHaveMore(lane, { all, byId }, id, lately)),
+  );
   const has = new Map([...used].map(([id, lately]) => [id, lately + (byId.get(id) ?? 0)]));
   const wanted: { one: One; has: number }[] = [];
   for (let nth = 0; nth < places[lane].endpoint; nth++) {
     for (const one of due) {
+      if (!used.has(one.accountId)) continue;
       if ((byId.get(one.id) ?? 0) + nth >= places[lane].endpoint) continue;
       wanted.push({ one, has: has.get(one.accountId)! });
       has.set(one.accountId, has.get(one.accountId)! + 1);
