@@ -63,7 +63,7 @@ function requireDatabase({ makesDatabase }: Command, directory: string): void {
   process.stderr.write(`${missing}, one is made; if the server's is another, ${cure}\n`);
 }
 
-/** Pieces as they come, or one answer as JSON. Whoever has read enough may close the pipe. */
+/** Pieces as they come, or one answer as JSON. A reader may close the pipe early. */
 async function print(answer: unknown): Promise<void> {
   const isPieces = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
   const pieces = isPieces ? (answer as AsyncIterable<string>) : [`${JSON.stringify(answer)}\n`];

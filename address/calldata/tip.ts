@@ -1,4 +1,4 @@
-// Tips: what an intent pays to whoever executes it, by a call of the Tip contract among its own.
+// Tips: what an intent pays to its executor, by a call of the Tip contract among its own.
 
 import { tipAddress } from "../deployment.ts";
 import type { Call, Hex } from "../intent/intent.ts";

@@ -69,7 +69,7 @@ export async function openKeystore(text: string, password: string | undefined): 
 }
 
 async function signing(): Promise<{ privateKeyToAccount(key: Hex): Account }> {
-  // Not in the package's dependencies: whoever signs elsewhere needs none of it.
+  // It is no dependency of the package, since many sign elsewhere and need none of it.
   const name = "viem/accounts";
   return import(name).catch((cause) => {
     throw new Error("--keystore needs viem: npm install viem", { cause });

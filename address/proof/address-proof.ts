@@ -14,7 +14,7 @@ import {
 } from "./outcome.ts";
 
 /**
- * A proof with what it proves beside it, for people: whoever verifies compares both. `execution` is
+ * A proof with what it proves beside it, for people: a verifier compares both. `execution` is
  * null where the outcome is another than `executed`.
  */
 export type AddressProof = {

@@ -12,11 +12,11 @@ const recoveriesMax = 30;
 type EventData = {
   address: string;
   reference: string | null;
-  /** A reference by `client_id` is the word of whoever read the page. */
+  /** A reference by `client_id` is the word of somebody who read the page. */
   createdBy: CreatedBy;
   /** From 1, of this account's events about this address. */
   sequence: number;
-  /** Where the record is, to be verified by whoever reads it. */
+  /** The record is there, for the reader to verify. */
   recordUrl: string;
   /** The transaction that did it, where one did. */
   transactionHash: string | null;

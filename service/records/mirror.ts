@@ -1,5 +1,5 @@
 // A static copy of the records that any web server can serve: a file for each look-up, and one with
-// a line for each record. A record proves itself, so whoever serves it need not be trusted.
+// a line for each record. A record proves itself, so its server need not be trusted.
 
 import { appendFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -13,7 +13,7 @@ export type SpanOptions = {
   /** `server`: a request that came in; `client`: one that goes out. */
   kind: "server" | "client" | "internal";
   name: string;
-  /** Seen by whoever reads the collector: never a credential, a path or a query of a URL. */
+  /** The collector's readers see it: never a credential, a path or a query of a URL. */
   attributes: Attributes;
 };
 

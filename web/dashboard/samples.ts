@@ -3,7 +3,7 @@
 import type { Hex } from "executable-address";
 import type { Sample } from "../ui/snippet.tsx";
 
-/** An amount of a token, passed on to whoever receives it. */
+/** An amount of a token, passed on to a receiver. */
 export type SimplePayment = {
   chainId: number;
   token: Hex;

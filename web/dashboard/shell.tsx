@@ -99,7 +99,7 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
   );
 }
 
-/** For whoever writes the program: the operator's documentation, and the API for machines. */
+/** For the developer of the program: the operator's documentation, and the API for machines. */
 function Docs() {
   const docsUrl = useConfig().data?.docsUrl ?? "/docs";
   return (

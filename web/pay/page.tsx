@@ -1,4 +1,4 @@
-// /a/{address} and #terms=0x…: what paying an address does, for whoever is about to pay it.
+// /a/{address} and #terms=0x…: says what paying an address does, to its payer.
 
 import { type Chain, findChains } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
