@@ -3,13 +3,19 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { after, before, describe, test } from "node:test";
-import type { Hex } from "executable-address";
+import { type Hex, type Intent, makeRecord } from "executable-address";
 import {
   createClient,
   InvalidError,
   type NewIntent,
   ServiceError,
 } from "executable-address/client";
+import { saltFor, signatureFor } from "executable-address/reference";
+import { findCredentials } from "../service/accounts/account.ts";
+import { addApiKey } from "../service/accounts/api-keys.ts";
+import { bindClientId } from "../service/accounts/client-ids.ts";
+import { addOrigin } from "../service/accounts/origins/origin-list.ts";
+import { rotateReferenceKey } from "../service/accounts/reference-keys.ts";
 import { newIntent, startApp, type TestApp } from "../service/testing/app.ts";
 
 let service: TestApp;
@@ -66,6 +72,64 @@ describe("executable-address/client, on the service", () => {
     assert.deepEqual(await client.events(), { items: [], next: "0", hasMore: false });
     const nobody = createClient({ baseUrl });
     await assert.rejects(nobody.events(), { name: "ServiceError", code: "unauthorized" });
+  });
+
+  test("endpoints are kept by a key with the scope, each change sent once", async () => {
+    const { accountId, apiKey } = await service.newKey();
+    const { db } = service.parts.store;
+    const reader = { name: "reports", scopes: ["read"] as const, expiresAtMs: null };
+    const made = (await addApiKey(db, accountId, reader, { atMs: Date.now() }))!;
+    const { webhooks: refused } = createClient({ baseUrl, apiKey: made.apiKey });
+    await assert.rejects(refused.list(), { status: 403, code: "scope_required" });
+    const { webhooks } = createClient({ baseUrl, apiKey });
+    const url = "https://shop.example.com/hook";
+    await assert.rejects(webhooks.create({ url: "https://127.0.0.1/" }), {
+      code: "invalid_request",
+    });
+    const { secret, ...added } = await webhooks.create({ url, types: ["address.executed"] });
+    assert.match(secret, /^whsec_/);
+    assert.deepEqual(await webhooks.get(added.id), added);
+    assert.deepEqual(await webhooks.list(), [added]);
+    assert.equal(await webhooks.get("whe_0"), undefined);
+    const again = await webhooks.create({ url }).catch((error) => error);
+    assert.ok(again.issues[0].message.startsWith(added.id), again.message);
+    assert.equal((await webhooks.pause(added.id)).state, "paused");
+    await assert.rejects(webhooks.test(added.id), { status: 409, code: "conflict" });
+    assert.equal((await webhooks.resume(added.id)).state, "active");
+    assert.notEqual((await webhooks.rotate(added.id)).secret, secret);
+    const { deliveryId } = await webhooks.test(added.id);
+    const [delivery] = await webhooks.deliveries(added.id);
+    assert.deepEqual([delivery?.id, delivery?.type], [deliveryId, "webhook.test"]);
+    const span = { from: "2026-01-01T00:00:00Z", until: "2026-01-02T00:00:00Z" };
+    assert.deepEqual(await webhooks.replay(added.id, span), { replayed: 0, next: null });
+    await webhooks.remove(added.id);
+    assert.deepEqual(await webhooks.list(), []);
+  });
+
+  test("a bound client ID creates what the server signed, by the library alone", async () => {
+    const { accountId } = await service.newKey();
+    const { db } = service.parts.store;
+    const actor = { atMs: Date.now() };
+    const origin = "https://shop.example.com";
+    await addOrigin(db, accountId, origin, actor);
+    await bindClientId(db, accountId, true, actor);
+    const { referenceKey } = (await rotateReferenceKey(db, accountId, actor))!;
+    const { clientId } = await findCredentials(db, accountId);
+    const asPage: typeof fetch = (input, init) =>
+      fetch(input, { ...init, headers: { ...(init?.headers as object), origin } });
+    const given = { baseUrl, clientId: clientId!.client_id, fetch: asPage };
+    const page = createClient(given);
+    const signed = { ...intent(), salt: saltFor("order-42", referenceKey) } as Intent;
+    const { address } = makeRecord(signed);
+    const signature = signatureFor(address, referenceKey, "order-42");
+    const named = { reference: "order-42", signature };
+    for (const attempt of [
+      page.create(signed),
+      page.create({ ...signed, amount: "1" }, named),
+      page.create(signed, { signature }),
+    ])
+      await assert.rejects(attempt, { status: 403, code: "not_signed" });
+    assert.equal((await page.create(signed, named)).address, address);
   });
 
   test("the command line creates and looks up the same record", async () => {

@@ -2,14 +2,20 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { InvalidError } from "../errors.ts";
+import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { sample } from "../test/samples.ts";
-import { parseReference, saltFor, verifyReference } from "./reference.ts";
+import { parseReference, saltFor, signatureFor, verifyReference } from "./reference.ts";
 
-type Vectors = { salts: { key: string; reference: string; salt: string }[]; refused: string[] };
+type Vectors = {
+  salts: { key: string; reference: string; salt: string }[];
+  signatures: { key: string; address: Hex; reference: string | null; signature: string }[];
+  refused: string[];
+};
 const url = new URL("../../spec/references.json", import.meta.url);
-const { salts, refused }: Vectors = JSON.parse(readFileSync(url, "utf8"));
+const { salts, signatures, refused }: Vectors = JSON.parse(readFileSync(url, "utf8"));
 const key = salts[0]!.key;
+const again = { ...sample, salt: `0x${"9".repeat(64)}` as Hex };
 const other = `svc_ref_${"7".repeat(64)}`;
 
 describe("parseReference", () => {
@@ -29,6 +35,29 @@ describe("saltFor", () => {
         () => saltFor("order-1", wrong),
         (error: Error) => error instanceof TypeError && !error.message.includes(wrong || "\0"),
       );
+  });
+});
+
+describe("signatureFor", () => {
+  test("gives the signatures of spec/references.json, in any letter case of the address", () => {
+    for (const { key, address, reference, signature } of signatures)
+      assert.equal(signatureFor(address, key, reference ?? undefined), signature);
+  });
+  test("is another for another address, reference or key", () => {
+    const [{ address }, { address: elsewhere }] = [makeRecord(sample), makeRecord(again)];
+    const made = [
+      signatureFor(address, key),
+      signatureFor(address, key, "order-1"),
+      signatureFor(elsewhere, key, "order-1"),
+      signatureFor(address, other, "order-1"),
+    ];
+    assert.equal(new Set(made).size, made.length);
+  });
+  test("refuses what is no address, reference or key", () => {
+    const { address } = makeRecord(sample);
+    assert.throws(() => signatureFor("0x12", key), InvalidError);
+    assert.throws(() => signatureFor(address, "svc_ref_0"), TypeError);
+    for (const text of refused) assert.throws(() => signatureFor(address, key, text), InvalidError);
   });
 });
 
