@@ -256,6 +256,50 @@ describe("rotation", () => {
   });
 });
 
+describe("more credentials", () => {
+  test("a second key does what it may, is shown once, and is revoked alone", async () => {
+    await page.goto(`${site}/credentials`);
+    await page.getByRole("button", { name: "Add a key" }).click();
+    const form = page.getByRole("dialog", { name: "Add an API key" });
+    await form.getByLabel("Name").fill("reports");
+    await form.getByLabel("create:").uncheck();
+    await form.getByLabel("read:").check();
+    await assertSound(page, "the form of a new key");
+    await form.getByRole("button", { name: "Add the key" }).click();
+    const second = (await newKeyShown()) ?? "";
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await page.getByText("reports").waitFor();
+    const list = () =>
+      fetch(`${service.baseUrl}/addresses`, { headers: { authorization: `Bearer ${second}` } });
+    assert.equal(await createWithKey(second), 403);
+    assert.equal((await list()).status, 200);
+    await page.getByRole("button", { name: "Revoke" }).last().click();
+    await page.getByRole("button", { name: "Revoke now" }).click();
+    await page.getByText("reports").waitFor({ state: "detached" });
+    assert.equal((await list()).status, 401);
+    assert.equal(await createWithKey(apiKey), 200);
+  });
+
+  test("a reference key is shown once; a bound client ID creates nothing unsigned", async () => {
+    const card = page.getByRole("region", { name: "Reference key" });
+    await card.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("button", { name: "Make it now" }).click();
+    const key = (await page.getByTestId("new-reference-key").textContent()) ?? "";
+    assert.match(key, /^svc_ref_[0-9a-f]{64}$/);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await card.getByText("number 1").waitFor();
+    await page.getByRole("button", { name: "Require a signature" }).click();
+    await page.getByText("only what your server signed").waitFor();
+    await assertSound(page, "credentials");
+    assert.ok(!(await page.content()).includes(key));
+    const { status, body } = await createFrom(shop.origin, { "x-client-id": clientId });
+    assert.deepEqual([status, body.error?.code], [403, "not_signed"]);
+    await page.getByRole("button", { name: "Allow any intent" }).click();
+    await page.getByRole("button", { name: "Require a signature" }).waitFor();
+    assert.equal((await createFrom(shop.origin, { "x-client-id": clientId })).status, 200);
+  });
+});
+
 describe("lists", () => {
   test("the 21st origin is refused with the reason", async () => {
     await page.goto(`${site}/origins`);
