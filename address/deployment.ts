@@ -1,5 +1,6 @@
-// Where the factory is, what code it gives a vault and how much of it stays. Copies of what the
-// contracts export, so that the library needs no build of them; deployment.test.ts compares.
+// The factory's address, the code that it gives a vault and how much of it stays. They are copied
+// from what the contracts export, so that the library needs no build of them;
+// deployment.test.ts compares.
 
 import type { Hex } from "./hex.ts";
 

@@ -1,4 +1,4 @@
-// What is wrong with an input, told all at once. Every refusal of this library is an InvalidError.
+// Tells what is wrong with an input, all at once. Every refusal of this library is an InvalidError.
 
 /** From the input's root: field names and array indices, as in `["calls", 0, "args", 1]`. */
 export type Path = (string | number)[];
@@ -49,7 +49,7 @@ export function throwFaults(faults: Faults): void {
   if (faults.issues.length > 0) throw new InvalidError(faults.issues);
 }
 
-/** What `read` gives, or undefined and its faults, under `field`. */
+/** Gives what `read` gives, or undefined and its faults, under `field`. */
 export function gather<T>(faults: Faults, field: string | number, read: () => T): T | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-// What `npm start` leaves for `npm run pay`: where things are, and the demo account's credentials.
+// Keeps what `npm start` leaves for `npm run pay`: where things are, and the demo's credentials.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

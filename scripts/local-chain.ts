@@ -60,7 +60,7 @@ export async function deployDemo(rpcUrl: string): Promise<void> {
   for (const code of [...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }
 
-/** What `CHAINS_FILE` holds for the local chain. */
+/** The content of `CHAINS_FILE` for the local chain. */
 export const localChains = (rpcUrl: string) => [
   {
     chainId: localChainId,

@@ -48,7 +48,7 @@ try {
   process.exit(1);
 }
 
-/** Of one of several workers, with its number. */
+/** The log of one of several workers has its number. */
 function logOf({ logLevel: level, role }: Config): Logger {
   return openLog({ level, role, ...(cluster.worker && { worker: cluster.worker.id }) });
 }
@@ -78,7 +78,7 @@ async function start(config: Config): Promise<void> {
   stopOnSignal(stops, draining, log);
 }
 
-/** What both roles work with. */
+/** The parts that both roles work with. */
 type Opened = {
   log: Logger;
   stops: Stops;

@@ -1,4 +1,4 @@
-// What is asked of a token, and the address that stands where there is none.
+// The questions to a token, and the address that stands where there is none.
 
 import type { Hex } from "../hex.ts";
 

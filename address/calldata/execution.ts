@@ -1,5 +1,5 @@
-// What calldata of the factory asks for: `execute(Intent)` is called with the terms, `recover` and
-// `rescue` with the same intent and more, `batch` with calldata of these. And each call's own.
+// Reads and writes calldata of the factory: `execute(Intent)` is called with the terms, `recover`
+// and `rescue` with the same intent and more, `batch` with calldata of these.
 
 import { cacheOf } from "../abi/cache.ts";
 import { type Bytes, fromHex, parseBytes } from "../abi/hex.ts";
@@ -52,9 +52,9 @@ export type DecodedCall =
   | { readonly error: InvalidError };
 
 /**
- * What calldata of the factory asks for, in order: of `execute`, `recover` or `rescue` the one
- * call, of a `batch` each item, good ones beside those that are none. {@link makeRecord} gives the
- * record of an intent; what became of it the chain's events tell.
+ * Reads what calldata of the factory asks for, in order: the one call of `execute`, `recover` or
+ * `rescue`, or each item of a `batch`, good ones beside those that are none.
+ * {@link makeRecord} gives the record of an intent; the chain's events tell what became of it.
  *
  * @throws {InvalidError} `not_an_execution` for another selector, `malformed_terms` where a batch
  *   is not as `abi.encode` has it; of a single call also what is wrong with it. An item's `error`

@@ -47,7 +47,7 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 });
 
 /**
- * What the call requires; undefined where it is no call of Conditions or Guards. Names of
+ * Reads what the call requires; undefined where it is no call of Conditions or Guards. Names of
  * parameters change nothing of what is called.
  */
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {

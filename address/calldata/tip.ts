@@ -10,8 +10,9 @@ export type Tip = { token: Hex; amount: bigint };
 const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
 
 /**
- * What the call pays to the sender of the transaction that executes it, if it runs; undefined where
- * it is no call of the Tip contract. It moves no more than the address approved to that contract.
+ * Reads what the call pays to the sender of the transaction that executes it, if it runs; undefined
+ * where it is no call of the Tip contract. It moves no more than the address approved to that
+ * contract.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
   if (target.toLowerCase() !== tipAddress.toLowerCase() || !tipFunction.test(text))

@@ -1,5 +1,5 @@
-// What a function's text makes a reader believe though the grammar allows it. These lists may grow,
-// so they are asked of new intents and never decide what terms are valid.
+// Finds what a function's text makes a reader believe though the grammar allows it. These lists may
+// grow, so they are asked of new intents and never decide what terms are valid.
 
 import type { AbiFunction } from "../abi/type.ts";
 import type { Fault } from "../errors.ts";

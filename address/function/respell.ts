@@ -1,4 +1,4 @@
-// What somebody most likely meant who wrote a function the way Solidity or ethers has it.
+// Guesses what somebody meant who wrote a function the way Solidity or ethers has it.
 
 import { parseGrammar } from "./grammar.ts";
 

@@ -3,9 +3,9 @@
 import { InvalidError } from "../errors.ts";
 
 /**
- * As `JSON.parse`, but of two equal keys it lets the last win, and other readers the first: an
- * intent that two readers understand differently must not become money. A `__proto__` key stays an
- * ordinary field.
+ * Parses as `JSON.parse` does, and refuses equal keys: of two, `JSON.parse` takes the last and
+ * other readers the first, and an intent that two readers understand differently must not become
+ * money. A `__proto__` key stays an ordinary field.
  *
  * @throws {InvalidError} `not_json` or `repeated_field`
  */

@@ -57,9 +57,9 @@ export function encodeNewIntent(value: unknown, options: NewIntentOptions = {}):
 }
 
 /**
- * What a reader of `intent` should be warned of and {@link encodeNewIntent} refuses, though such
- * terms are valid for good: names that Solidity keeps for itself (`reserved_word`), and selectors
- * of well-known functions under another signature (`selector_clash`). The lists may grow.
+ * Finds what a reader of `intent` should be warned of and {@link encodeNewIntent} refuses, though
+ * such terms are valid for good: names that Solidity keeps for itself (`reserved_word`), and
+ * selectors of well-known functions under another signature (`selector_clash`). The lists may grow.
  */
 export function findCautions(intent: Intent, options: TermsOptions = {}): Issue[] {
   const cache = cacheOf(keccakOf(options));
@@ -79,7 +79,7 @@ type AsNew = {
   readonly check: NewIntentOptions["check"] | undefined;
 };
 
-/** What `use` makes of the intent and of its terms, which it must not keep. */
+/** Gives what `use` makes of the intent and of its terms, which it must not keep. */
 export function useIntent<T>(
   value: unknown,
   options: TermsOptions,

@@ -1,5 +1,5 @@
-// What a field may not be though it has the right form. Asked where intents are written and where
-// terms are read. These rules are frozen: spec/terms.md §1.
+// Refuses what a field may not be though it has the right form. The rules are asked where intents
+// are written and where terms are read, and they are frozen: spec/terms.md §1.
 
 import { zeroAddress } from "../abi/token.ts";
 import type { Fault } from "../errors.ts";

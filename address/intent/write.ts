@@ -175,7 +175,7 @@ function writeCalls(
   return written as Call[];
 }
 
-/** What `write` gives, or undefined and a fault of `field` where that would not fit. */
+/** Gives what `write` gives, or undefined and a fault of `field` where that would not fit. */
 export function orTooLong<T>(faults: Faults, field: string, write: () => T): T | undefined {
   const depth = faults.path.length;
   try {

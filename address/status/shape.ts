@@ -1,4 +1,4 @@
-// What a status says: what an address is and has done, as its chain shows it at one block.
+// The form of a status: what an address is and has done, as its chain shows it at one block.
 
 import type { Hex } from "../intent/intent.ts";
 
@@ -49,13 +49,13 @@ export type AddressStatus = {
   block: BlockReference;
   /** The intent's token. */
   token: Hex;
-  /** Of `token`, held by the address at `block`. */
+  /** The amount of `token` at the address at `block`. */
   balance: string;
   /** The amount that the intent asks for, in base units of `token`. */
   amount: string;
   /** Unix seconds, inclusive: the calls may run in a block of this very second. */
   expirationTimestamp: number;
-  /** What `recover` would return now of `token` and the native coin: none while it is open. */
+  /** `recover` would return so much now of `token` and the native coin: none while it is open. */
   recoverable: TokenAmount[];
   execution: Execution | null;
   /** Oldest first, of every token. */

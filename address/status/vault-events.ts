@@ -31,7 +31,7 @@ export function vaultEventFilter({ factory, vaults, from, to }: VaultEventSearch
 }
 
 /**
- * What a node answered to {@link vaultEventFilter}, oldest first.
+ * Reads what a node answered to {@link vaultEventFilter}, oldest first.
  *
  * @throws {StatusError} `rpc_inconsistent` on anything but logs of that search
  */

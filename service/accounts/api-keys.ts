@@ -24,7 +24,7 @@ export type NewApiKey = {
 };
 export type Made = { apiKey: string; prefix: string };
 
-/** What a key may do that was made without saying more. */
+/** The scopes of a key that was made without naming any. */
 export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null };
 
 /**

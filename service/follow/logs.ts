@@ -79,7 +79,7 @@ async function askBlock(asker: Asker, turn: Turn, number: number, refusal: Told)
   return refusal;
 }
 
-/** What cannot be read, such as a block that the endpoint has not got, counts as absent. */
+/** A block that cannot be read, or that the endpoint has not got, counts as absent. */
 async function ask(asker: Asker, calls: Call[], read: (answers: Answer[]) => Told): Promise<Told> {
   const answers = await asker.ask(calls);
   if (answers === "gone") return "absent";

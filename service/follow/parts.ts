@@ -1,5 +1,5 @@
-// What the loop of a chain works with: where marks and anchors are kept, and what it remembers from
-// one turn to the next. All of the memory may be lost at any moment.
+// The parts that the loop of a chain works with: where marks and anchors are kept, and what it
+// remembers from one turn to the next. All of the memory may be lost at any moment.
 
 import type { Hex } from "executable-address";
 import type { View } from "../chain/rpc/view.ts";
@@ -26,7 +26,7 @@ export type FollowTuning = {
 
 /** Each call is one statement or one commit, and fails where another process leads the chain. */
 type FollowStore = {
-  /** Those of `addresses` a record is held for. */
+  /** Finds those of `addresses` that have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
   /** When the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
@@ -73,7 +73,7 @@ export type FollowMemory = {
   shown: Map<string, Anchor>;
   /** Hashes of the head and of blocks below it, as heads that follow each other name them. */
   links: Map<number, Hex>;
-  /** What was marked already, by block hash, of the blocks that are read again. */
+  /** The marks made already in blocks that are read again, by block hash. */
   marked: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
 };
 

@@ -1,12 +1,12 @@
-// Where reading goes on: a little below the newest anchor that still stands. What rests on blocks
-// above it is taken back first.
+// Finds where reading goes on: a little below the newest anchor that still stands. What rests on
+// blocks above it is taken back first.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Anchor, Turn } from "./parts.ts";
 
 /** No payment is older than the oldest record; the margin allows for clocks that differ. */
 const startMarginSeconds = 3600;
-/** Where no anchor stands any more, reading begins this far below the oldest of them. */
+/** If no anchor stands any more, reading begins this far below the oldest of them. */
 const deepReorgBlocks = 256;
 
 /** The first block to read. Takes back what no longer stands. */
@@ -62,7 +62,7 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
   return blockOf(resultOf(answer)).hash === hash;
 }
 
-/** Where to begin with no anchor: at the head, or, if there are records, before the oldest. */
+/** Finds the beginning without an anchor: the head, or, if there are records, before the oldest. */
 async function startBlock({ store, tuning, view }: Turn, target: number): Promise<number> {
   const oldest = await store.findOldestCreation();
   if (oldest === undefined) return Math.max(0, target + 1 - tuning.resweepBlocks);

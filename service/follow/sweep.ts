@@ -111,7 +111,7 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
   throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
 }
 
-/** Those that have shown least first; one that was slow is left alone for a while. */
+/** Asks endpoints that have shown least first; one that was slow is left alone for a while. */
 function askersOf({ memory, view }: Turn): Asker[] {
   const all = view.askers(memory.turn);
   const isSlow = ({ name }: Asker) => (memory.slowUntil.get(name) ?? 0) > memory.turn;

@@ -112,7 +112,7 @@ function mountApi(api: FastifyInstance, parts: Parts, work: Work): void {
   at("/openapi.json", { GET: openapi() });
 }
 
-/** What the dashboard's session opens, an API key with the scope opens too. */
+/** An API key with the scope opens what the dashboard's session opens. */
 function byKey(routes: WebhookRoutes[string], parts: Parts): Record<string, Route> {
   const before = [apiKeyOnly(parts, "webhooks")];
   const made = Object.entries(routes).map(([method, handler]) => [method, { before, handler }]);

@@ -19,7 +19,7 @@ type Caller = { accountId: string; kind: CredentialKind; isBound: boolean };
 type Limited = Caller & { whose: string };
 type AuthorizeParts = Pick<Parts, "accounts" | "now">;
 
-/** What a request is for: the scope that an API key needs, and the limit it spends. */
+/** The purpose of a request: the scope that an API key needs, and the limit it spends. */
 const uses = {
   create: { scope: "create", policy: policies.apiKey },
   check: { scope: "create", policy: readPolicy },

@@ -120,7 +120,7 @@ const limits = [
       with (fillfactor = 50)`,
 ];
 
-/** As better-auth 1.7 lays them out, under names that are not ours for something else. */
+/** The tables as better-auth 1.7 lays them out, under names that we use for nothing else. */
 function signIn(isPostgres: boolean) {
   const time = sql.raw(isPostgres ? "timestamptz" : "date");
   const bool = sql.raw(isPostgres ? "boolean" : "integer");

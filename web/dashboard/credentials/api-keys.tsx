@@ -12,7 +12,7 @@ import { useRotation } from "../queries.ts";
 import { NewKey } from "./new-key.tsx";
 import { NewKeyForm } from "./new-key-form.tsx";
 
-/** What is asked of the person before it is done. */
+/** The question to the person before it is done. */
 type Asked = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undefined;
 
 /** The API keys: made, shown once, rotated, revoked. A key lives only in the open dialog. */

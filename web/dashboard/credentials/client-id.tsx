@@ -80,7 +80,7 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
   );
 }
 
-/** Whoever reads the page has its client ID: bound, it makes only what the shop's server signed. */
+/** A reader of the page has its client ID: bound, it makes only what the shop's server signed. */
 function Binding({ isBound }: { isBound: boolean }) {
   const binding = useRotation(api.bindClientId);
   return (

@@ -11,7 +11,7 @@ const meanings: Record<Scope, string> = {
 
 type FormProps = { busy: boolean; onAdd: (key: NewApiKey) => void };
 
-/** What another key is called, what it may do, and until when. */
+/** Asks what another key is called, what it may do, and until when. */
 export function NewKeyForm({ busy, onAdd }: FormProps) {
   const [name, setName] = useState("");
   const [chosen, setChosen] = useState<Scope[]>(["create"]);

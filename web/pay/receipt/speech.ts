@@ -1,4 +1,4 @@
-// What the receipt says, in the reader's language. All six come with it, since a receipt that is
+// Says the receipt's words in the reader's language. All six come with it, since a receipt that is
 // kept asks nobody.
 
 import { recall, remember } from "executable-address/page";
