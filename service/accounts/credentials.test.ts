@@ -68,6 +68,24 @@ describe("credentials", () => {
     assert.equal(spellingOf("clientId", newClientId()), "valid");
   });
 
+  test("an API key has 224 random bits and a client ID 96: each is as often 0 as 1", () => {
+    const drawn = 2_000;
+    for (const [make, bits] of [
+      [newApiKey, 224],
+      [newClientId, 96],
+    ] as const) {
+      const ones = new Array<number>(bits).fill(0);
+      for (let i = 0; i < drawn; i++) {
+        const digits = /_([0-9a-f]+)[0-9a-f]{8}$/.exec(make())![1]!;
+        const binary = BigInt(`0x${digits}`).toString(2).padStart(bits, "0");
+        assert.equal(binary.length, bits);
+        for (let bit = 0; bit < bits; bit++) ones[bit]! += Number(binary[bit]);
+      }
+      // 8 standard deviations of 22.4: a fair bit is beyond them once in 10^15.
+      for (const count of ones) assert.ok(Math.abs(count - drawn / 2) < 180, `${count}`);
+    }
+  });
+
   test("the last 8 digits are CRC-32 of all before: the examples of the docs", () => {
     // Computed with Python's zlib.crc32; the first has a leading zero.
     assert.equal(
