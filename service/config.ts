@@ -58,6 +58,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorKey: secret("EXECUTOR_KEY", privateKey),
     executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
+    executorSignerUrl: secret("EXECUTOR_SIGNER_URL", signerUrl),
+    executorAddress: optional("EXECUTOR_ADDRESS", address20),
     executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), "1000"),
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),
     executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), "450"),
@@ -170,6 +172,8 @@ const text32 = z
 
 const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key, 0x and 64 hex digits");
 
+const address20 = matching(/^0x[0-9a-fA-F]{40}$/, "an address, 0x and 40 hex digits");
+
 const wei = matching(/^[0-9]{1,40}$/, "a decimal number of wei");
 
 const hex32 = matching(/^[0-9a-f]{32}$/, "the 32 hex digits of a WalletConnect project");
@@ -194,6 +198,8 @@ const pageUrl = urlThat(
   (url) => isHttp(url) && !url.username && !url.password,
   "an http or https URL without a password, such as https://docs.pay.example/guide",
 ).transform((text) => new URL(text).href);
+
+const signerUrl = urlThat(isHttp, "an http or https URL of a remote signer");
 
 /** RFC 9116, 2.5.3. Its text is one line of a file, so it has no white space. */
 const contactUri = urlThat(

@@ -19,7 +19,10 @@ const soundMs = 60_000;
 /** Beyond the drain itself, for whatever it closes after. */
 const stopMsMax = 10_000;
 
-const noKey = { EXECUTOR_KEY: "", EXECUTOR_KEYSTORE: "", EXECUTOR_PASSWORD_FILE: "" };
+const noKey = {
+  ...{ EXECUTOR_KEY: "", EXECUTOR_KEYSTORE: "", EXECUTOR_PASSWORD_FILE: "" },
+  ...{ EXECUTOR_SIGNER_URL: "", EXECUTOR_ADDRESS: "" },
+};
 
 /**
  * Runs until a signal, and then ends the process. Until the first worker listens, its failure is

@@ -1,4 +1,4 @@
-// The hot key: read once, kept in memory, and nowhere in a log or an error.
+// The signer is a key, read once, kept in memory and in no log or error, or a remote signer.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -6,6 +6,7 @@ import type { Hex } from "executable-address";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Signer } from "../parts.ts";
 import { decryptKey, encryptKey } from "./keystore.ts";
+import { remoteSigner } from "./remote-signer.ts";
 
 export type KeySource = {
   /** `0x` and 64 hex digits. */
@@ -13,10 +14,18 @@ export type KeySource = {
   /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
   executorKeystore?: string | undefined;
   executorPasswordFile?: string | undefined;
+  /** Where a remote signer answers, and the address that it is to sign as. */
+  executorSignerUrl?: string | undefined;
+  executorAddress?: string | undefined;
 };
 
 /** @throws an error of one sentence that says which setting is at fault, never what it holds */
 export function openSigner(source: KeySource): Signer {
+  refuseTwo(source);
+  const { executorSignerUrl, executorAddress } = source;
+  if (executorSignerUrl && executorAddress) {
+    return remoteSigner(executorSignerUrl, executorAddress.toLowerCase() as Hex);
+  }
   const account = privateKeyToAccount(readKey(source));
   return {
     address: account.address.toLowerCase() as Hex,
@@ -51,14 +60,30 @@ export function writeNewKey(keystore: string, passwordFile: string): Hex {
   return privateKeyToAccount(key).address.toLowerCase() as Hex;
 }
 
-function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
-  if (executorKey && executorKeystore) {
-    throw new Error("EXECUTOR_KEY and EXECUTOR_KEYSTORE are both set; expected one of them");
+function refuseTwo(source: KeySource): void {
+  const { executorKey, executorKeystore, executorSignerUrl, executorAddress } = source;
+  const named = [
+    executorKey && "EXECUTOR_KEY",
+    executorKeystore && "EXECUTOR_KEYSTORE",
+    executorSignerUrl && "EXECUTOR_SIGNER_URL",
+  ].filter(Boolean);
+  if (named.length > 1) {
+    throw new Error(`${named.slice(0, 2).join(" and ")} are both set; expected one of them`);
   }
+  if (executorSignerUrl && !executorAddress) {
+    throw new Error("EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS");
+  }
+  if (executorAddress && !executorSignerUrl) {
+    throw new Error("EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL");
+  }
+}
+
+function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySource): Hex {
   if (executorKey) return executorKey as Hex;
   if (!executorKeystore) {
     throw new Error(
-      "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with EXECUTOR_PASSWORD_FILE",
+      "the executor has no key; set EXECUTOR_KEY, or EXECUTOR_KEYSTORE with " +
+        "EXECUTOR_PASSWORD_FILE, or EXECUTOR_SIGNER_URL with EXECUTOR_ADDRESS",
     );
   }
   if (!executorPasswordFile) {

@@ -1,0 +1,88 @@
+// A key outside this process: a remote signer over HTTP that answers eth_signTransaction as
+// web3signer does. What it gives back is believed only after it was checked.
+
+import { fromHex, type Hex } from "executable-address";
+import {
+  numberToHex,
+  parseTransaction,
+  recoverTransactionAddress,
+  serializeTransaction,
+  type TransactionSerializedEIP1559,
+} from "viem";
+import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
+import type { Signer, UnsignedTransaction } from "../parts.ts";
+
+/** An answer that is not a signature by the executor's key over what was to be signed. */
+export class SignerRefused extends Error {
+  override name = "SignerRefused";
+}
+
+/** Four attempts of so long end before a lease does, where the signer answers with faults. */
+const timeoutMs = 2000;
+/** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
+const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** @param url may hold a user and a password, and is shown nowhere */
+export function remoteSigner(url: string, address: Hex): Signer {
+  const endpoint = httpEndpoint("the signer", url, { timeoutMs });
+  return {
+    address,
+    async sign(transaction) {
+      const { chainId, nonce, to, data, gas, maxFee, priorityFee } = transaction;
+      const quantities = {
+        chainId: numberToHex(chainId),
+        nonce: numberToHex(nonce),
+        gas: numberToHex(gas),
+        maxFeePerGas: numberToHex(maxFee),
+        maxPriorityFeePerGas: numberToHex(priorityFee),
+        value: "0x0",
+      };
+      const params = [{ from: address, to, data, ...quantities }];
+      const [answer] = await endpoint.ask([{ method: "eth_signTransaction", params }]);
+      // The signer's own words are left out of the log: they may quote what it was sent.
+      if (answer && "error" in answer) {
+        throw new SignerRefused(`the signer refused with code ${answer.error.code}`);
+      }
+      return verifySigned(answer?.result, transaction, address);
+    },
+  };
+}
+
+/**
+ * The signed transaction, where it is byte for byte `wanted` with a signature by `address`.
+ * @throws {SignerRefused}
+ */
+async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
+  const { r, s, yParity } = signatureIn(raw);
+  const { maxFee, priorityFee, gas, ...rest } = wanted;
+  const again = serializeTransaction(
+    {
+      ...rest,
+      type: "eip1559",
+      gas: BigInt(gas),
+      maxFeePerGas: maxFee,
+      maxPriorityFeePerGas: priorityFee,
+    },
+    { r, s, yParity },
+  );
+  if (again !== raw) throw new SignerRefused("the signer signed another transaction than asked");
+  if (BigInt(s) > sMax) throw new SignerRefused("the signer's signature has a high s");
+  const signedBy = await recoverTransactionAddress({ serializedTransaction: again }).catch(
+    () => "no address",
+  );
+  if (signedBy.toLowerCase() !== address) {
+    throw new SignerRefused(`the signer signed as ${signedBy}, expected ${address}`);
+  }
+  return again;
+}
+
+function signatureIn(raw: unknown): { r: Hex; s: Hex; yParity: number } {
+  try {
+    fromHex(raw as string);
+    const { r, s, yParity } = parseTransaction(raw as TransactionSerializedEIP1559);
+    if (r && s && yParity !== undefined) return { r, s, yParity };
+  } catch {
+    // The same sentence says it: the answer itself is not for a log.
+  }
+  throw new SignerRefused("the signer answered with no signed EIP-1559 transaction");
+}
