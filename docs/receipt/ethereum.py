@@ -29,6 +29,10 @@ def keccak(data):
     return b"".join(s[i][0].to_bytes(8, "little") for i in range(4))
 
 
+def unhex(text):
+    return bytes.fromhex(text[2:])
+
+
 def number(data):
     return int.from_bytes(data, "big")
 
@@ -48,6 +52,12 @@ def rlp(data):
         item, body = rlp(body)
         items.append(item)
     return items, rest
+
+
+def index_key(index):
+    """The RLP of a place in a block, which is its key in the trie."""
+    raw = index.to_bytes((index.bit_length() + 7) // 8, "big")
+    return raw if 0 < index < 128 else bytes([128 + len(raw)]) + raw
 
 
 def find(root, key, nodes):

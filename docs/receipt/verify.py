@@ -1,14 +1,13 @@
-# python3 verify.py receipt.json: what a receipt proves, without the library that wrote it.
-# Only the terms are read, not the `intent` beside them. Compare the blocks with your own node's.
+# python3 verify.py receipt.json: what a receipt proves, without the library that wrote it. It reads
+# the terms, not the `intent` beside them. Compare the blocks that it prints with your own node's.
 import json, sys
-from ethereum import find, keccak, number, rlp
+from ethereum import find, index_key, keccak, number, rlp, unhex
 
 FACTORY = bytes.fromhex("00000000b4ae95d828d2274dce26cfa9199810de")
 PREFIX = bytes.fromhex("5f5f601c380380601c5f395f335af43d5f5f3e5f3d91601a57fd5bf302d616e0")
 EXECUTED = bytes.fromhex("76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e3cd1")
 CLOSED = bytes.fromhex("1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b")
 TOPIC = bytes.fromhex("e953ae62f4f69be1c6d943cb68d93d288f23ffae7332b84196d46e9e778b23b2")
-unhex = lambda text: bytes.fromhex(text[2:])
 
 def open_block(part, header):
     assert keccak(unhex(header)) == unhex(part["block"]["hash"]), "the header is another block's"
@@ -27,13 +26,11 @@ fields = open_block(proof, proof["proof"]["header"])
 account = find(fields[3], keccak(vault), map(unhex, proof["proof"]["account"]))
 code = rlp(account)[0][3] if account else keccak(b"")
 late = number(fields[11]) > number(expiry)
-empty = {keccak(b""): "never" if late else "open", CLOSED: "closed" if late else "?"}
-outcome = "executed" if code == EXECUTED else empty.get(code, "?")
+unset = {keccak(b""): "never" if late else "open", CLOSED: "closed" if late else "?"}
+outcome = "executed" if code == EXECUTED else unset.get(code, "?")
 assert (outcome, number(chain)) == (proof["outcome"], proof["chainId"]), f"it is {outcome}"
 if outcome == "executed":
-    index = part["proof"]["transactionIndex"]
-    raw = index.to_bytes((index.bit_length() + 7) // 8, "big")
-    key = raw if 0 < index < 128 else bytes([128 + len(raw)]) + raw
+    key = index_key(part["proof"]["transactionIndex"])
     root = open_block(part, part["proof"]["headers"][0])[5]
     value = find(root, key, map(unhex, part["proof"]["receipt"]))
     logs = rlp(value[1:] if value[0] < 128 else value)[0][3]
