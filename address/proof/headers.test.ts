@@ -1,0 +1,52 @@
+// spec/header-vectors.json: blocks of other chains as JSON-RPC tells them. Their own hashes show that
+// the bytes made of them are the header.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { toHex } from "../abi/hex.ts";
+import { keccakOf } from "../keccak/keccak.ts";
+import { headersOf } from "./build/fields.ts";
+import { readHeader, readTrustedHeader } from "./header.ts";
+
+type Block = Readonly<Record<string, string>> & { readonly hash: string };
+type Vector = { readonly chain: string; readonly chainId: number; readonly block: Block };
+
+const file = new URL("../../spec/header-vectors.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
+const keccak = keccakOf({});
+const findHeader = (block: Block) =>
+  [...headersOf(block)].find((bytes) => toHex(keccak(bytes)) === block.hash);
+
+describe("headers of other chains", () => {
+  for (const { chain, block } of vectors) {
+    test(`${chain}: no header, where a hashed field is another`, () => {
+      for (const name of ["stateRoot", "receiptsRoot", "extraData", "mixHash"]) {
+        const changed = block[name]!.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+        assert.equal(findHeader({ ...block, [name]: changed }), undefined, name);
+      }
+      for (const name of ["timestamp", "gasUsed", "baseFeePerGas", "blockGasCost"]) {
+        if (block[name] === undefined) continue;
+        const more = `0x${(BigInt(block[name]) + 1n).toString(16)}`;
+        assert.equal(findHeader({ ...block, [name]: more }), undefined, name);
+      }
+    });
+
+    test(`${chain}: its header has the hash, and roots, number and time are where they are read`, () => {
+      const bytes = findHeader(block)!;
+      const header = readTrustedHeader(bytes, block.hash, keccak);
+      assert.deepEqual(header, readHeader(bytes, keccak));
+      for (const name of ["parentHash", "stateRoot", "transactionsRoot", "receiptsRoot"] as const)
+        assert.equal(toHex(header[name]), block[name], name);
+      assert.equal(header.number, Number(block.number));
+      assert.equal(header.timestamp, Number(block.timestamp));
+    });
+  }
+
+  test("four families of chains are there", () => {
+    assert.deepEqual(
+      new Set(vectors.map(({ chainId }) => chainId)),
+      new Set([42161, 8453, 43114, 137]),
+    );
+  });
+});
