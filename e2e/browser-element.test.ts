@@ -120,7 +120,7 @@ after(async () => {
 const part = (name: string) => page.locator(`executable-address [part~="${name}"]`);
 
 /** A page with the element alone, its events written down. */
-async function show(address: string, baseUrl = service.baseUrl): Promise<void> {
+async function show(address: string, baseUrl = service.baseUrl, mirrors = ""): Promise<void> {
   await page.goto(`${origin}/bare`);
   await page.evaluate(`
     globalThis.told = [];
@@ -130,6 +130,7 @@ async function show(address: string, baseUrl = service.baseUrl): Promise<void> {
         told.push([name, detail.address, detail.status.state]));
     payment.setAttribute("address", ${JSON.stringify(address)});
     payment.setAttribute("base-url", ${JSON.stringify(baseUrl)});
+    payment.setAttribute("mirrors", ${JSON.stringify(mirrors)});
     document.querySelector("#payment").append(payment);`);
 }
 
@@ -159,6 +160,26 @@ describe("<executable-address>", () => {
     await show(order.address, "http://127.0.0.1:9/v1");
     await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
     assert.deepEqual(await told(), []);
+    await page.context().close();
+  });
+
+  test("reads the record from a mirror where the service is dead and other mirrors lie", async () => {
+    page = await openFresh(browser);
+    const [order, other] = [await createOrder(service), await createOrder(service)];
+    const asked: string[] = [];
+    for (const [name, record] of Object.entries({ lying: other, honest: order }))
+      await page.route(`${origin}/${name}/v1/address/*`, (route) => {
+        asked.push(name);
+        return route.fulfill({ json: record });
+      });
+    const dead = "http://127.0.0.1:9/v1";
+    await show(order.address, dead, `${origin}/lying/v1`);
+    await page.getByText("The address could not be looked up. Do not pay yet.").waitFor();
+    assert.equal(await part("address").count(), 0);
+    await show(order.address, dead, `${origin}/lying/v1 ${origin}/honest/v1`);
+    await part("address").waitFor();
+    assert.equal(naively((await part("address").textContent()) ?? ""), order.address);
+    assert.deepEqual(new Set(asked), new Set(["lying", "honest"]));
     await page.context().close();
   });
 
