@@ -163,7 +163,7 @@ describe("<executable-address>", () => {
     await page.context().close();
   });
 
-  test("reads the record from a mirror where the service is dead and other mirrors lie", async () => {
+  test("reads the record from a mirror where the service is dead and another lies", async () => {
     page = await openFresh(browser);
     const [order, other] = [await createOrder(service), await createOrder(service)];
     const asked: string[] = [];

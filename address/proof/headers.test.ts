@@ -1,5 +1,5 @@
-// spec/header-vectors.json: blocks of other chains as JSON-RPC tells them. Their own hashes show that
-// the bytes made of them are the header.
+// spec/header-vectors.json: blocks of other chains as JSON-RPC tells them. Their own hashes show
+// that the bytes made of them are the header.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ describe("headers of other chains", () => {
       }
     });
 
-    test(`${chain}: its header has the hash, and roots, number and time are where they are read`, () => {
+    test(`${chain}: its header has its hash, and roots, number and time in their places`, () => {
       const bytes = findHeader(block)!;
       const header = readTrustedHeader(bytes, block.hash, keccak);
       assert.deepEqual(header, readHeader(bytes, keccak));

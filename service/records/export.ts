@@ -28,49 +28,57 @@ export async function* exportRecords(
   tell: (fault: string) => void,
 ): AsyncGenerator<string, Exported> {
   const untilMs = await readClock(store.db, store.dialect);
-  let exported = 0;
-  const pages = readRecords(store, 0, sinceMs, tell);
-  for (;;) {
-    const { value, done } = await pages.next();
-    if (done) return { exported, ...value, untilMs };
-    exported += value.records.length;
-    if (value.records.length > 0) yield value.records.map(({ body }) => `${body}\n`).join("");
+  const counts = { exported: 0, corrupt: 0 };
+  for await (const { records, corrupt } of readRecords(store, 0, sinceMs, tell)) {
+    counts.exported += records.length;
+    counts.corrupt += corrupt.length;
+    if (records.length > 0) yield records.map(({ body }) => `${body}\n`).join("");
   }
+  return { ...counts, untilMs };
 }
 
-/** `seq`: of the last of a page's rows. `body`: as its look-up has it. */
-type RecordPage = {
-  readonly seq: number;
+/** `body`: as the record's look-up has it. `corrupt`: those that do not derive their address. */
+type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
+  readonly corrupt: readonly Uint8Array[];
 };
 
-/** The records behind `seq` that were created from `sinceMs` on, each verified, by pages. */
+/** The records of `addresses`, each verified; why one is corrupt is told. */
+export async function readEach(
+  store: Store,
+  addresses: readonly Uint8Array[],
+  tell: (fault: string) => void,
+): Promise<Read> {
+  const bodies = await Promise.allSettled(addresses.map(store.findRecord));
+  const corrupt: Uint8Array[] = [];
+  const records = bodies.flatMap((found, index) => {
+    const address = addresses[index]!;
+    if (found.status === "fulfilled")
+      return found.value === undefined ? [] : [{ address, body: found.value }];
+    if (!(found.reason instanceof CorruptError)) throw found.reason;
+    corrupt.push(address);
+    tell(found.reason.message);
+    return [];
+  });
+  return { records, corrupt };
+}
+
+/** By pages, what was created behind `seq` and from `sinceMs` on; `seq` of a page: its last row. */
 export async function* readRecords(
   store: Store,
   seq: number,
   sinceMs: number,
   tell: (fault: string) => void,
-): AsyncGenerator<RecordPage, { corrupt: number }> {
+): AsyncGenerator<Read & { readonly seq: number }> {
   const newest = await findNewestSeq(store.db);
-  let corrupt = 0;
   for (let at = seq; at < newest; ) {
     const page = await findCreated(store.db, at, batchSize);
     at = page.at(-1)?.seq ?? newest;
     const addresses = page
       .filter(({ createdAt }) => createdAt >= sinceMs)
       .map(({ address }) => fromHex(address));
-    const bodies = await Promise.allSettled(addresses.map(store.findRecord));
-    const records = bodies.flatMap((found, index) => {
-      if (found.status === "fulfilled")
-        return found.value === undefined ? [] : [{ address: addresses[index]!, body: found.value }];
-      if (!(found.reason instanceof CorruptError)) throw found.reason;
-      corrupt += 1;
-      tell(found.reason.message);
-      return [];
-    });
-    yield { seq: at, records };
+    yield { seq: at, ...(await readEach(store, addresses, tell)) };
   }
-  return { corrupt };
 }
 
 /** `mended`: of those saved, how many took the place of terms that do not derive the address. */

@@ -3,11 +3,15 @@
 
 import { appendFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fromHex, type Hex, toHex } from "executable-address";
 import type { Store } from "../store/store.ts";
-import { readRecords } from "./export.ts";
+import { readEach, readRecords } from "./export.ts";
 
 /** The mirror's own note of how far it has all records; readers do not need it. */
 const stateFile = ".mirror.json";
+
+/** `corrupt`: addresses up to `seq` whose records did not prove themselves, to be tried again. */
+type State = { readonly seq: number; readonly corrupt: readonly Hex[] };
 
 const headers: Record<string, string> = {
   "Content-Type": "application/json; charset=utf-8",
@@ -50,31 +54,39 @@ export async function writeMirror(
   await mkdir(directory, { recursive: true });
   await writeFile(join(folder, "nginx.conf"), nginx);
   await writeFile(join(folder, "Caddyfile"), caddy);
-  const state = await readState(folder);
-  const pages = readRecords(store, state.seq, 0, tell);
+  let { seq, corrupt } = await readState(folder);
   let written = 0;
-  for (;;) {
-    const { value, done } = await pages.next();
-    if (done) return { written, corrupt: value.corrupt };
+  const write = async (records: readonly { address: Uint8Array; body: string }[]) => {
     await Promise.all(
-      value.records.map(({ address, body }) =>
-        writeFile(join(directory, `0x${Buffer.from(address).toString("hex")}`), body),
-      ),
+      records.map(({ address, body }) => writeFile(join(directory, toHex(address)), body)),
     );
-    const lines = value.records.map(({ body }) => `${body}\n`).join("");
+    const lines = records.map(({ body }) => `${body}\n`).join("");
     await appendFile(join(folder, "v1", "records.jsonl"), lines);
-    written += value.records.length;
-    await writeState(folder, value.seq);
+    written += records.length;
+    await writeState(folder, { seq, corrupt });
+  };
+  const mended = await readEach(
+    store,
+    corrupt.map((each) => fromHex(each)),
+    tell,
+  );
+  corrupt = mended.corrupt.map(toHex);
+  await write(mended.records);
+  for await (const page of readRecords(store, seq, 0, tell)) {
+    seq = page.seq;
+    corrupt = [...corrupt, ...page.corrupt.map(toHex)];
+    await write(page.records);
   }
+  return { written, corrupt: corrupt.length };
 }
 
-async function readState(folder: string): Promise<{ seq: number }> {
-  const text = await readFile(join(folder, stateFile), "utf8").catch(() => '{"seq":0}');
-  return JSON.parse(text);
+async function readState(folder: string): Promise<State> {
+  const text = await readFile(join(folder, stateFile), "utf8").catch(() => "{}");
+  return { seq: 0, corrupt: [], ...JSON.parse(text) };
 }
 
-async function writeState(folder: string, seq: number): Promise<void> {
+async function writeState(folder: string, state: State): Promise<void> {
   const file = join(folder, stateFile);
-  await writeFile(`${file}.new`, JSON.stringify({ seq }));
+  await writeFile(`${file}.new`, JSON.stringify(state));
   await rename(`${file}.new`, file);
 }

@@ -136,6 +136,29 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.deepEqual(await client.lookup(record(nth).address), record(nth));
     });
 
+    test("mirror leaves out a corrupt record and has it once it is mended", async () => {
+      const place = await newPlace();
+      const mirror = mkdtempSync(join(folder, "mirror-"));
+      const lines = await fill(place, 3, 1_700_000_000_000);
+      const store = await open(place);
+      const address = fromHex(record(1).address);
+      const terms = Buffer.from(fromHex(record(0).terms));
+      await store.db.updateTable("records").set({ terms }).where("address", "=", address).execute();
+      await store.close();
+      const listed = () => sorted(readFileSync(join(mirror, "v1/records.jsonl"), "utf8"));
+      for (let repeat = 0; repeat < 2; repeat++) {
+        const { code, err } = await admin(place, `mirror ${mirror}`);
+        assert.equal(code, 1);
+        assert.match(err, /is not served/);
+        assert.equal(listed().length, 2);
+      }
+      await admin(place, `account create --email ${email}`);
+      await admin(place, `import --email ${email}`, lines.join("\n"));
+      const { out } = await admin(place, `mirror ${mirror}`);
+      assert.deepEqual(JSON.parse(out), { written: 1, corrupt: 0 });
+      assert.deepEqual(listed(), lines.toSorted());
+    });
+
     test("export leaves out what the database was made to say, and import mends it", async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);

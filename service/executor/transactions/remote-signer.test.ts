@@ -23,7 +23,7 @@ const wanted: UnsignedTransaction = {
 
 type Params = Record<string, `0x${string}`>;
 
-/** What web3signer would sign, from the fields that it reads. */
+/** Signs as web3signer does, from the fields that it reads. */
 const asAsked = (asked: Params): UnsignedTransaction => ({
   chainId: wanted.chainId,
   nonce: Number(asked.nonce),

@@ -14,7 +14,7 @@ export type KeySource = {
   /** A Web3 Secret Storage file, version 3, with scrypt, and the file of its password. */
   executorKeystore?: string | undefined;
   executorPasswordFile?: string | undefined;
-  /** Where a remote signer answers, and the address that it is to sign as. */
+  /** The URL of a remote signer, and the address that it is to sign as. */
   executorSignerUrl?: string | undefined;
   executorAddress?: string | undefined;
 };

@@ -47,7 +47,7 @@ const endSeconds = 1300;
 const moreBlocksMax = 3;
 
 const quietHistories = new Map<string, ReturnType<typeof historyOf>>();
-/** What payments wait without a crowd. Two of the cases compare with the same history. */
+/** How many blocks payments wait without a crowd. Two of the cases compare with the same. */
 function quietOf(seed: number, startSeconds: number): ReturnType<typeof historyOf> {
   const name = `${seed} ${startSeconds}`;
   const quiet = quietHistories.get(name) ?? historyOf(seed, undefined, startSeconds);
