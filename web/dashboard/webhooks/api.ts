@@ -1,28 +1,10 @@
-// Asks service/http/dashboard/webhooks.ts, and has the types of its answers.
+// Asks service/http/dashboard/webhooks.ts, whose answers are typed as those of /v1/webhooks.
 
+import type { Delivery, Endpoint } from "executable-address/client";
 import { request } from "../request.ts";
 
-type When = string | null;
-export type Endpoint = {
-  id: string;
-  url: string;
-  types: string[];
-  state: "active" | "paused" | "disabled";
-  reason: string | null;
-  failingSince: When;
-  oldSecretUntil: When;
-  createdAt: string;
-};
-type Attempt = { at: string; status: number | null; latencyMs: number; answer: string };
-export type Delivery = {
-  id: string;
-  eventId: string;
-  type: string;
-  state: "waiting" | "held" | "delivered" | "failed";
-  createdAt: string;
-  dueAt: When;
-  attempts: Attempt[];
-};
+export type { Delivery, Endpoint };
+
 /** How deep events of a chain are told; `chosen` null: as by default. */
 export type Depth = { chainId: number; name: string; byDefault: number; chosen: number | null };
 export type Webhooks = {
@@ -33,7 +15,7 @@ export type Webhooks = {
   chains: Depth[];
 };
 /** `next`: from when to go on, where there is more than was replayed. */
-type Replayed = { replayed: number; next: When };
+type Replayed = { replayed: number; next: string | null };
 
 /** ISO 8601, from inclusive, until exclusive. */
 type Span = { from: string; until: string };
