@@ -11,6 +11,7 @@ import {
 } from "viem";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../parts.ts";
+import { eip1559Of } from "./eip1559.ts";
 
 /** An answer that is not a signature by the executor's key over what was to be signed. */
 export class SignerRefused extends Error {
@@ -54,17 +55,7 @@ export function remoteSigner(url: string, address: Hex): Signer {
  */
 async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
   const { r, s, yParity } = signatureIn(raw);
-  const { maxFee, priorityFee, gas, ...rest } = wanted;
-  const again = serializeTransaction(
-    {
-      ...rest,
-      type: "eip1559",
-      gas: BigInt(gas),
-      maxFeePerGas: maxFee,
-      maxPriorityFeePerGas: priorityFee,
-    },
-    { r, s, yParity },
-  );
+  const again = serializeTransaction(eip1559Of(wanted), { r, s, yParity });
   if (again !== raw) throw new SignerRefused("the signer signed another transaction than asked");
   if (BigInt(s) > sMax) throw new SignerRefused("the signer's signature has a high s");
   const signedBy = await recoverTransactionAddress({ serializedTransaction: again }).catch(

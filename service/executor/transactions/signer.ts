@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Hex } from "executable-address";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import type { Signer } from "../parts.ts";
+import { eip1559Of } from "./eip1559.ts";
 import { decryptKey, encryptKey } from "./keystore.ts";
 import { remoteSigner } from "./remote-signer.ts";
 
@@ -29,14 +30,7 @@ export function openSigner(source: KeySource): Signer {
   const account = privateKeyToAccount(readKey(source));
   return {
     address: account.address.toLowerCase() as Hex,
-    sign: ({ maxFee, priorityFee, gas, ...rest }) =>
-      account.signTransaction({
-        ...rest,
-        type: "eip1559",
-        gas: BigInt(gas),
-        maxFeePerGas: maxFee,
-        maxPriorityFeePerGas: priorityFee,
-      }),
+    sign: (transaction) => account.signTransaction(eip1559Of(transaction)),
   };
 }
 
