@@ -31,14 +31,16 @@ export async function rotateClientId(
               bound: 0,
             })
             .onConflict((conflict) => conflict.column("account_id").doNothing())
-            .executeTakeFirst()
+            .returning("account_id")
+            .execute()
         : await transaction
             .updateTable("client_ids")
             .set({ client_id: clientId, digest, rotated_at: actor.atMs, last_used_at: null })
             .where("account_id", "=", accountId)
             .where("client_id", "=", expected)
-            .executeTakeFirst();
-    if (rowsOf(changed) === 0) return undefined;
+            .returning("account_id")
+            .execute();
+    if (changed.length === 0) return undefined;
     const event = expected === null ? "client_id_created" : "client_id_rotated";
     await appendAudit(transaction, accountId, event, actor, clientId);
     return { clientId };
@@ -65,8 +67,3 @@ export async function bindClientId(
     await appendAudit(transaction, accountId, event, actor);
   });
 }
-
-type Changed = { numInsertedOrUpdatedRows?: bigint | undefined } | { numUpdatedRows: bigint };
-
-const rowsOf = (changed: Changed) =>
-  Number("numUpdatedRows" in changed ? changed.numUpdatedRows : changed.numInsertedOrUpdatedRows);

@@ -34,7 +34,12 @@ const newKeyInput = z.strictObject({
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
 const clientIdInput = z.strictObject({ clientId: z.string().max(100).nullable() });
-const conflict = () => new Refusal("conflict", "it was changed meanwhile: reload, and look again");
+
+/** @throws {Refusal} 409 where another changed it meanwhile, so that nothing was done */
+function unlessChanged<Made>(made: Made | undefined): Made {
+  if (made) return made;
+  throw new Refusal("conflict", "it was changed meanwhile: reload, and look again");
+}
 
 function expired(): InvalidError {
   const message = "expected a time ahead of now";
@@ -67,32 +72,26 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
     const actor = actorOf(request, parts);
     if (expiresAt !== null && expiresAt <= actor.atMs) throw expired();
     const input = { name, scopes: [...new Set(scopes)], expiresAtMs: expiresAt };
-    const made = await addApiKey(db, accountIdOf(request), input, actor);
-    if (!made) throw conflict();
-    return made;
+    return unlessChanged(await addApiKey(db, accountIdOf(request), input, actor));
   });
 
   app.delete("/credentials/api-key", async (request) => {
     const { prefix } = parseInput(apiKeyInput, request.body);
-    const isGone = await revokeApiKey(db, accountIdOf(request), prefix, actorOf(request, parts));
-    if (!isGone) throw conflict();
+    const actor = actorOf(request, parts);
+    unlessChanged(await revokeApiKey(db, accountIdOf(request), prefix, actor));
     return { prefix };
   });
 
   app.post("/credentials/api-key/rotate", async (request) => {
     const { prefix } = parseInput(apiKeyInput, request.body);
     const actor = actorOf(request, parts);
-    const rotated = await rotateApiKey(db, accountIdOf(request), prefix, actor);
-    if (!rotated) throw conflict();
-    return rotated;
+    return unlessChanged(await rotateApiKey(db, accountIdOf(request), prefix, actor));
   });
 
   app.post("/credentials/client-id/rotate", async (request) => {
     const { clientId } = parseInput(clientIdInput, request.body);
     const actor = actorOf(request, parts);
-    const rotated = await rotateClientId(db, accountIdOf(request), clientId, actor);
-    if (!rotated) throw conflict();
-    return rotated;
+    return unlessChanged(await rotateClientId(db, accountIdOf(request), clientId, actor));
   });
 
   app.post("/credentials/client-id/bound", async (request) => {
@@ -102,9 +101,8 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
   });
 
   app.post("/credentials/reference-key/rotate", async (request) => {
-    const rotated = await rotateReferenceKey(db, accountIdOf(request), actorOf(request, parts));
-    if (!rotated) throw conflict();
-    return rotated;
+    const actor = actorOf(request, parts);
+    return unlessChanged(await rotateReferenceKey(db, accountIdOf(request), actor));
   });
 }
 

@@ -66,7 +66,7 @@ export function mountWebhooks(app: FastifyInstance, parts: WebhookParts): void {
 type Handler = (request: FastifyRequest) => Promise<object>;
 export type WebhookRoutes = Record<string, Partial<Record<"GET" | "POST" | "DELETE", Handler>>>;
 
-/** By path, then by method. Whoever mounts them sees to it that the request has an account. */
+/** By path, then by method. The hooks they are mounted behind give the request its account. */
 export function webhookRoutes(parts: WebhookParts): WebhookRoutes {
   return {
     "/webhooks": { GET: listed(parts), POST: added(parts) },
