@@ -7,6 +7,7 @@ import en from "./words/en.json" with { type: "json" };
 export type ElementWords = Readonly<Record<keyof typeof en, string>>;
 export const elementWords: ElementWords = en;
 
+/** Named apart from the catalogues, so that a page with its own words bundles none of these. */
 const languages = ["en", "es", "fr", "de", "ar", "zh"];
 
 type Loaded = Promise<{ default: ElementWords }>;

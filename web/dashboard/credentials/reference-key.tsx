@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -9,6 +8,7 @@ import { api, type Credentials } from "../api.ts";
 import { Confirm } from "../confirm.tsx";
 import { sayProblem } from "../problems.ts";
 import { useRotation } from "../queries.ts";
+import { NewSecret } from "./new-secret.tsx";
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
@@ -70,17 +70,9 @@ export function ReferenceKeyCard({ referenceKey }: CardProps) {
       </Confirm>
       <Dialog title="Your reference key" persistent open={shown !== undefined} onClose={forget}>
         <div className="space-y-5">
-          <Notice tone="warn" title="Copy it now">
-            <p>It is not shown again.</p>
-          </Notice>
-          <div className="flex items-start gap-3 rounded-lg bg-sunken p-3">
-            <code data-testid="new-reference-key" className="min-w-0 flex-1 break-all select-all">
-              {shown}
-            </code>
-            <CopyButton look="primary" text={shown ?? ""} what="reference key">
-              Copy
-            </CopyButton>
-          </div>
+          <NewSecret secret={shown ?? ""} what="reference key" testId="new-reference-key">
+            It is not shown again.
+          </NewSecret>
           <div className="flex justify-end">
             <Button onClick={forget}>I have stored it</Button>
           </div>

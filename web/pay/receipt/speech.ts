@@ -20,7 +20,12 @@ export type Key = keyof typeof en;
 type Child = Node | string;
 
 const catalogues: Readonly<Record<string, Readonly<Record<Key, string>>>> = {
-  ...{ en, es, fr, de, ar, zh },
+  en,
+  es,
+  fr,
+  de,
+  ar,
+  zh,
 };
 
 let language: Language;

@@ -2,7 +2,7 @@
 // another language are loaded before the first paint, and English is shown where they cannot be.
 
 import { elementWords, loadElementWords } from "executable-address/page";
-import { type Language, languages, type SayIn } from "../../ui/words/languages.ts";
+import { english, type Language, type SayIn } from "../../ui/words/languages.ts";
 import page from "./en.json" with { type: "json" };
 
 export const en = { ...elementWords, ...page };
@@ -24,9 +24,9 @@ export async function loadWords(language: Language): Promise<[Language, Catalogu
   const load = catalogues[language.tag];
   try {
     const [shared, page] = await Promise.all([loadElementWords(language.tag), load?.()]);
-    return page ? [language, { ...shared, ...page }] : [languages[0]!, en];
+    return page ? [language, { ...shared, ...page }] : [english, en];
   } catch {
-    return [languages[0]!, en];
+    return [english, en];
   }
 }
 

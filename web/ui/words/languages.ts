@@ -4,7 +4,7 @@ import { languageOf } from "executable-address/page";
 
 export type Language = { readonly tag: string; readonly name: string; readonly dir: "ltr" | "rtl" };
 
-const english: Language = { tag: "en", name: "English", dir: "ltr" };
+export const english: Language = { tag: "en", name: "English", dir: "ltr" };
 
 export const languages: readonly Language[] = [
   english,
