@@ -46,6 +46,11 @@ describe("a setting is refused by name, with what was found and what would be ri
       { WALLETCONNECT_RELAY: "ws://relay.example" },
       /^WALLETCONNECT_RELAY is "ws:.*; expected a wss URL/,
     ],
+    [
+      "a mirror that ends with a slash",
+      { EXECUTOR_MIRRORS: "https://a.example/v1,https://b.example/v1/" },
+      /^EXECUTOR_MIRRORS is .*; expected base URLs of mirrors/,
+    ],
     ["a log level that is none", { LOG_LEVEL: "loud" }, /^LOG_LEVEL is "loud"; expected one of/],
     ["a drain that is negative", { DRAIN_SECONDS: "-1" }, /^DRAIN_SECONDS is "-1"; expected/],
     [

@@ -20,6 +20,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   const { read, optional, secret, faults, known } = readersOf(environment);
   const host = read("HOST", hostName, "127.0.0.1");
   const port = read("PORT", portNumber, "8080");
+  const mirrors = optional("EXECUTOR_MIRRORS", mirrorList);
   const listensAt = faults.length === 0 ? new URL(`http://${hostInUrl(host)}:${port}`).origin : "";
   const config = {
     host,
@@ -66,7 +67,12 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, String(10n ** 18n)),
     executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, String(5n * 10n ** 17n)),
     executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, String(10n ** 17n)),
-    executorPays: read("EXECUTOR_PAYS", oneOf(["sponsor", "tips", "both"]), "both"),
+    executorMirrors: mirrors,
+    executorPays: read(
+      "EXECUTOR_PAYS",
+      oneOf(["sponsor", "tips", "both"]),
+      mirrors ? "tips" : "both",
+    ),
     webhookTargets: read("WEBHOOK_TARGETS", oneOf(["public", "any"]), "public"),
     executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
   };
@@ -193,6 +199,17 @@ const baseUrl = urlThat(
   (url, text) => isHttp(url) && url.origin === text,
   "an http or https URL without path, query or trailing slash, such as https://pay.example",
 );
+
+const isMirror = (text: string) =>
+  URL.canParse(text) && isHttp(new URL(text)) && !/[?#]|\/$/.test(text);
+
+const mirrorList = z
+  .string()
+  .transform((list) => list.split(",").map((each) => each.trim()))
+  .refine(
+    (urls) => urls.every(isMirror),
+    "base URLs of mirrors, separated by commas, such as https://mirror.example/v1",
+  );
 
 const pageUrl = urlThat(
   (url) => isHttp(url) && !url.username && !url.password,

@@ -2,6 +2,7 @@
 
 import cluster from "node:cluster";
 import type { AddressInfo } from "node:net";
+import { parseArgs } from "node:util";
 import { factoryAddress, type Keccak } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
@@ -12,8 +13,9 @@ import { type Chains, openChains } from "./chain/registry.ts";
 import { type Config, readConfig } from "./config.ts";
 import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
+import { wantedBy } from "./executor/money/wanted.ts";
 import { startExecutor } from "./executor/start.ts";
-import { seldom } from "./flow/seldom.ts";
+import { kindOf, seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
@@ -21,6 +23,7 @@ import { prepareDrain } from "./http/load/drain.ts";
 import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";
 import { exitLogged, openLog, originsOnly } from "./log.ts";
+import { followMirrors } from "./records/follow-mirrors.ts";
 import { sentenceOf } from "./sentence.ts";
 import { openStore } from "./store/open.ts";
 import { requireOwnRecords } from "./store/record.ts";
@@ -38,7 +41,7 @@ import { runWorkers } from "./workers/workers.ts";
 type Stops = (() => unknown)[];
 
 try {
-  const config = readConfig(process.env);
+  const config = readConfig({ ...process.env, ...flagsOf(process.argv.slice(2)) });
   const run = () => runWorkers(import.meta.filename, config, logOf(config));
   await (config.workers > 1 && cluster.isPrimary ? run() : start(config)).catch((error) => {
     throw new Error(sentenceOf(error, config), { cause: error });
@@ -46,6 +49,13 @@ try {
 } catch (error) {
   process.stderr.write(`${originsOnly((error as Error).message)}\n`);
   process.exit(1);
+}
+
+/** `--from-mirror URL`, once or more: an executor of the records that mirrors have. */
+function flagsOf(args: string[]): NodeJS.ProcessEnv {
+  const options = { "from-mirror": { type: "string", multiple: true } } as const;
+  const mirrors = parseArgs({ args, options }).values["from-mirror"];
+  return mirrors ? { ROLE: "executor", EXECUTOR_MIRRORS: mirrors.join(",") } : {};
 }
 
 /** The log of one of several workers has its number. */
@@ -120,11 +130,29 @@ async function serve(config: Config, opened: Opened, draining: AbortSignal): Pro
   log.info({ address, port, publicUrl: config.publicUrl }, "listening");
 }
 
+/** Takes in the records of mirrors, where some are named. */
+function takeFromMirrors({ executorMirrors, executorPays, dataDirectory }: Config, opened: Opened) {
+  if (!executorMirrors) return;
+  const { store, chains, stops, log } = opened;
+  const tell = seldom();
+  const mirrors = followMirrors(executorMirrors, {
+    store,
+    dataDirectory,
+    isWanted: wantedBy(chains.known, executorPays),
+    tell(mirror, fault) {
+      const kind = `${mirror} ${kindOf(fault)}`;
+      tell(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
+    },
+  });
+  stops.push(() => mirrors.stop());
+}
+
 /** The role `executor`: executions and recoveries, events of addresses, and webhooks. */
 async function startExecutorRole(config: Config, opened: Opened): Promise<void> {
   const { log, stops, metrics, keccak, store, chains } = opened;
   const { registry } = metrics;
   const factory = factoryAddress;
+  takeFromMirrors(config, opened);
   const executor = startExecutor({
     store,
     chains: chains.known,

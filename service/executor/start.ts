@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { openEventLog } from "./log.ts";
 import { countEvents } from "./metrics.ts";
-import { type TipPrices, weiOf } from "./money/tips.ts";
+import { tipPricesOf, weiOf } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
 import { run } from "./run.ts";
 import { type KeySource, openSigner } from "./transactions/signer.ts";
@@ -117,12 +117,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
 
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
-  const tipPrices: TipPrices = new Map(
-    chain.tokens.flatMap((token) => {
-      const wei = chain.tipPrices?.[token.symbol];
-      return wei ? [[lower(token), { wei: BigInt(wei), decimals: token.decimals }] as const] : [];
-    }),
-  );
+  const tipPrices = tipPricesOf(chain);
   return {
     chainId: chain.chainId,
     tokens: chain.tokens.map(lower),

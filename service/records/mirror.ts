@@ -1,42 +1,64 @@
 // A static copy of the records that any web server can serve: a file for each look-up, and one with
 // a line for each record. A record proves itself, so its server need not be trusted.
 
-import { appendFile, mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFile, mkdir, truncate, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Store } from "../store/store.ts";
 import { readEach, readRecords } from "./export.ts";
+import { readNote, writeNote } from "./note.ts";
 
 /** The mirror's own note of how far it has all records; readers do not need it. */
-const stateFile = ".mirror.json";
+const noteFile = ".mirror.json";
 
-/** `corrupt`: addresses up to `seq` whose records did not prove themselves, to be tried again. */
-type State = { readonly seq: number; readonly corrupt: readonly Hex[] };
+/** A line for each record, in a file that only grows. */
+export const listFile = "records.jsonl";
 
-const headers: Record<string, string> = {
+/**
+ * `corrupt`: addresses up to `seq` whose records did not prove themselves, to be tried again.
+ * `bytes`: the list's length then. What a crash left behind it, perhaps half a line, is cut off.
+ */
+type Note = { readonly seq: number; readonly corrupt: readonly Hex[]; readonly bytes: number };
+
+const headers = {
   "Content-Type": "application/json; charset=utf-8",
   "Cache-Control": "public, max-age=31536000, immutable",
   "Access-Control-Allow-Origin": "*",
   "X-Content-Type-Options": "nosniff",
 };
 
-/** For `include` in a server block whose root is the mirror. */
-const nginx = `location /v1/address/ {
-  types {}
-  default_type "${headers["Content-Type"]}";
-${Object.entries(headers)
-  .slice(1)
-  .map(([name, value]) => `  add_header ${name} "${value}";\n`)
-  .join("")}}
-`;
+/** Headers by where a path begins. A cache has to ask whether the list has grown. */
+const places: Record<string, Record<string, string>> = {
+  "/v1/address/": headers,
+  [`/v1/${listFile}`]: {
+    ...headers,
+    "Content-Type": "application/jsonl; charset=utf-8",
+    "Cache-Control": "no-cache",
+  },
+};
 
-/** For `import` in a site whose root is the mirror. */
-const caddy = `header /v1/address/* {
-${Object.entries(headers)
-  .map(([name, value]) => `  ${name} "${value}"\n`)
-  .join("")}}
-file_server
-`;
+const eachPlace = (write: (place: string, headers: Record<string, string>) => string) =>
+  Object.entries(places)
+    .map(([place, headers]) => write(place, headers))
+    .join("");
+
+const eachHeader = (headers: object, write: (name: string, value: string) => string) =>
+  Object.entries(headers)
+    .map(([name, value]) => `  ${write(name, value)}\n`)
+    .join("");
+
+/** For `include` in a server block whose root is the mirror. */
+const nginx = eachPlace((place, { "Content-Type": type, ...others }) => {
+  const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
+  return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
+});
+
+/** For `import` in a site whose root is the mirror. That no file is there must not be kept. */
+const caddy = `${eachPlace((place, headers) => {
+  const matcher = `@${basename(place, ".jsonl")}`;
+  const set = eachHeader(headers, (name, value) => `${name} "${value}"`);
+  return `${matcher} {\n  path ${place}*\n  file\n}\nheader ${matcher} {\n${set}}\n`;
+})}file_server\n`;
 
 type Mirrored = { written: number; corrupt: number };
 
@@ -54,16 +76,24 @@ export async function writeMirror(
   await mkdir(directory, { recursive: true });
   await writeFile(join(folder, "nginx.conf"), nginx);
   await writeFile(join(folder, "Caddyfile"), caddy);
-  let { seq, corrupt } = await readState(folder);
+  const list = join(folder, "v1", listFile);
+  const note = join(folder, noteFile);
+  const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
+  const kept = await readNote<Partial<Note>>(note, fresh);
+  // A note without a length is of an earlier form: all is written again.
+  let { seq, corrupt, bytes } = kept.bytes === undefined ? fresh : (kept as Note);
+  await appendFile(list, "");
+  await truncate(list, bytes);
   let written = 0;
   const write = async (records: readonly { address: Uint8Array; body: string }[]) => {
     await Promise.all(
       records.map(({ address, body }) => writeFile(join(directory, toHex(address)), body)),
     );
     const lines = records.map(({ body }) => `${body}\n`).join("");
-    await appendFile(join(folder, "v1", "records.jsonl"), lines);
+    await appendFile(list, lines);
+    bytes += Buffer.byteLength(lines);
     written += records.length;
-    await writeState(folder, { seq, corrupt });
+    await writeNote(note, { seq, corrupt, bytes } satisfies Note);
   };
   const mended = await readEach(
     store,
@@ -78,15 +108,4 @@ export async function writeMirror(
     await write(page.records);
   }
   return { written, corrupt: corrupt.length };
-}
-
-async function readState(folder: string): Promise<State> {
-  const text = await readFile(join(folder, stateFile), "utf8").catch(() => "{}");
-  return { seq: 0, corrupt: [], ...JSON.parse(text) };
-}
-
-async function writeState(folder: string, state: State): Promise<void> {
-  const file = join(folder, stateFile);
-  await writeFile(`${file}.new`, JSON.stringify(state));
-  await rename(`${file}.new`, file);
 }

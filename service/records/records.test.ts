@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -124,6 +124,9 @@ for (const [name, newPlace] of Object.entries(places)) {
       const listed = readFileSync(join(mirror, "v1/records.jsonl"), "utf8");
       assert.deepEqual(sorted(listed), lines.toSorted());
       assert.ok(first.every((line) => listed.includes(line)));
+      // A 404 that is kept for a year would hide a record that is made later.
+      const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
+      assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
       const read = async (input: string | URL | Request) => {
         const { pathname, host } = new URL(String(input));
         if (host !== "mirror.example") throw new TypeError("fetch failed");
@@ -152,6 +155,8 @@ for (const [name, newPlace] of Object.entries(places)) {
         assert.match(err, /is not served/);
         assert.equal(listed().length, 2);
       }
+      // A crash left half a line behind what was counted.
+      appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
       await admin(place, `account create --email ${email}`);
       await admin(place, `import --email ${email}`, lines.join("\n"));
       const { out } = await admin(place, `mirror ${mirror}`);

@@ -2,9 +2,18 @@
 // prices. A token without a price counts as nothing, so a worthless token cannot pay for gas.
 
 import type { Hex, Tip } from "executable-address";
+import type { Chain } from "../../chain/chains.ts";
 
 /** Wei for 10^`decimals` base units, by token in lower case. */
 export type TipPrices = ReadonlyMap<Hex, { wei: bigint; decimals: number }>;
+
+export const tipPricesOf = ({ tokens, tipPrices }: Chain): TipPrices =>
+  new Map(
+    tokens.flatMap(({ address, symbol, decimals }) => {
+      const wei = tipPrices?.[symbol];
+      return wei ? [[address.toLowerCase() as Hex, { wei: BigInt(wei), decimals }] as const] : [];
+    }),
+  );
 
 /** In wei; undefined where the token has no price. */
 export function weiOf(prices: TipPrices, token: Hex, amount: bigint): bigint | undefined {
