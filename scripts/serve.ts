@@ -3,7 +3,8 @@
 import { buildPages } from "./pages.ts";
 
 try {
-  if (process.env.ROLE !== "executor") buildPages();
+  const isExecutor = process.env.ROLE === "executor" || process.argv.includes("--from-mirror");
+  if (!isExecutor) buildPages();
   await import("../service/main.ts");
 } catch (error) {
   console.error((error as Error).message);

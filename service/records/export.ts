@@ -1,7 +1,7 @@
 // Exports and imports records as lines of JSON, each the body of its look-up: for a backup that any
 // program can read, a move, or a mirror. Each record is verified on the way out and on the way in.
 
-import { fromHex, verifyRecord } from "executable-address";
+import { fromHex, type Intent, verifyRecord } from "executable-address";
 import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { findCreated, findNewestSeq, readClock } from "../store/created.ts";
@@ -12,7 +12,7 @@ import { CorruptError, type Store } from "../store/store.ts";
 const batchSize = 500;
 
 /** More than any record: 24,576 bytes of terms, twice as hex, and what they spell as JSON. */
-const lineBytesMax = 1_048_576;
+export const lineBytesMax = 1_048_576;
 
 /** `untilMs`, by the database's clock, is the next export's `sinceMs`. */
 type Exported = { exported: number; corrupt: number; untilMs: number };
@@ -81,6 +81,8 @@ export async function* readRecords(
   }
 }
 
+type Input = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** `mended`: of those saved, how many took the place of terms that do not derive the address. */
 type Imported = { saved: number; mended: number; refused: number };
 
@@ -88,12 +90,14 @@ type Imported = { saved: number; mended: number; refused: number };
  * Saves each line's record as `accountId`'s, once it has proved itself by the factory that this
  * service trusts. Repeating it changes nothing. A line that is no record is told and left out. A
  * row with other terms is mended and told: those of the line were proved, so the row's are wrong.
+ * @param isWanted whether a record is saved at all
  */
 export async function importRecords(
   store: Store,
   accountId: string,
-  input: AsyncIterable<Uint8Array>,
+  input: Input,
   tell: (fault: string) => void,
+  isWanted: (intent: Intent) => boolean = () => true,
 ): Promise<Imported> {
   const options = { factory: factoryAddress, keccak: newWasmKeccak() };
   const counts = { saved: 0, mended: 0, refused: 0 };
@@ -109,6 +113,7 @@ export async function importRecords(
     } catch (error) {
       return refuse(at, (error as Error).message);
     }
+    if (!isWanted(record.intent)) return;
     const [address, terms] = [fromHex(record.address), fromHex(record.terms)];
     const row = { address, terms, accountId, createdAtMs: Date.now() };
     try {
@@ -137,7 +142,7 @@ export async function importRecords(
 }
 
 /** Undefined for a line that is too long, of which no more than that is held. */
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string | undefined> {
+async function* linesOf(input: Input): AsyncGenerator<string | undefined> {
   let kept: Uint8Array[] = [];
   let keptBytes = 0;
   const take = () => {
