@@ -25,6 +25,8 @@ type Call = { readonly to: Hex; readonly data: Hex };
 type Receipt = { blockHash: Hex; blockNumber: Hex; status: Hex };
 
 const receiptSecondsMax = 180;
+/** A node that says it has sent a transaction has passed it on to the others within this time. */
+const knownSecondsMax = 15;
 const pollMs = 1_000;
 
 /** @throws {Error} where the chain would refuse it as it is now */
@@ -149,12 +151,13 @@ async function feesOf(call: Call, from: Hex, rpcs: Rpcs) {
   };
 }
 
-/** @throws {ProofError} `no_quorum` where too few nodes show it in time */
+/** @throws {ProofError} `no_quorum` where too few nodes know it, or show its receipt, in time */
 async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Receipt> {
+  const askAll = (method: string) =>
+    Promise.all(rpcs.map((rpc) => callOf(rpc)(method, [hash]).catch(() => null)));
+  let isKnown = false;
   for (let waited = 0; waited < receiptSecondsMax * 1_000; waited += pollMs) {
-    const answers = await Promise.all(
-      rpcs.map((rpc) => callOf(rpc)("eth_getTransactionReceipt", [hash]).catch(() => null)),
-    );
+    const answers = await askAll("eth_getTransactionReceipt");
     const texts = answers.map((answer) => {
       const { blockHash, status } = (answer ?? {}) as Partial<Receipt>;
       return blockHash && status && `${blockHash} ${status}`;
@@ -163,6 +166,13 @@ async function waitForReceipt(hash: Hex, rpcs: Rpcs, quorum: number): Promise<Re
       (text) => text && texts.filter((other) => other === text).length >= quorum,
     );
     if (at >= 0) return answers[at] as Receipt;
+    isKnown ||= (await askAll("eth_getTransactionByHash")).filter(Boolean).length >= quorum;
+    // It is not sent by another node instead: the first may have sent it, and kept it from others.
+    if (!isKnown && waited >= knownSecondsMax * 1_000)
+      throw new ProofError(
+        "no_quorum",
+        `${hash}: a node says it sent this, others know nothing; see status before you try again`,
+      );
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
   throw new ProofError("no_quorum", `${hash}: not so many nodes show its receipt yet`);

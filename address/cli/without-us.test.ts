@@ -39,10 +39,8 @@ const lies: Record<string, (result: never) => unknown> = {
   eth_getProof: () => ({ accountProof: ["0xc0"] }),
   eth_getBlockByNumber: (block: object) => ({ ...block, hash: `0x${"ab".repeat(32)}` }),
   eth_getBlockByHash: (block: object) => ({ ...block, stateRoot: `0x${"ab".repeat(32)}` }),
-  eth_getTransactionByHash: (found: { input: string }) => ({
-    ...found,
-    input: found.input.replace(/.$/, "1"),
-  }),
+  eth_getTransactionByHash: (found: { input: string } | null) =>
+    found && { ...found, input: found.input.replace(/.$/, "1") },
   eth_getTransactionReceipt: (found: object | null) => ({ ...found, status: "0x0" }),
   eth_blockNumber: () => "0xffffff",
   eth_getTransactionCount: () => "0x7777",
@@ -51,6 +49,9 @@ const lies: Record<string, (result: never) => unknown> = {
   eth_sendTransaction: () => `0x${"ab".repeat(32)}`,
   eth_sendRawTransaction: () => `0x${"ab".repeat(32)}`,
 };
+
+/** The methods that the liar lies on now. */
+let lying = new Set(Object.keys(lies));
 
 describe("without the service, one node of three lying", () => {
   let world: World;
@@ -66,15 +67,15 @@ describe("without the service, one node of three lying", () => {
   before(async () => {
     world = await startWorld();
     liar = await startProxy(world.rpcUrl, ({ method }, answer) => {
-      const lie = lies[method];
+      const lie = lying.has(method) && lies[method];
       return lie ? { ...answer, result: lie(answer.result as never) } : answer;
     });
     others = await Promise.all([1, 2].map(() => startProxy(world.rpcUrl)));
-    for (const name of ["open", "paid", "signed", "done", "two", "three"])
+    for (const name of ["open", "paid", "told", "signed", "done", "two", "three"])
       records[name] = await world.newRecord();
     const late = { expirationTimestamp: Number((await world.client.getBlock()).timestamp) + 900 };
     records.late = await world.newRecord(late);
-    for (const name of ["paid", "signed", "done", "two", "three", "late"])
+    for (const name of ["paid", "told", "signed", "done", "two", "three", "late"])
       await world.pay(records[name]!.address, 130n);
     executed = (await world.execute(records.done!)).transactionHash;
     const items = ["two", "three"].map((name) => executeCalldata(records[name]!.terms));
@@ -186,6 +187,15 @@ describe("without the service, one node of three lying", () => {
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
   });
+  test("a node that lies of what it sent is found out; no other sends it again", async () => {
+    const nonce = () => world.client.getTransactionCount({ address: payer });
+    const before = await nonce();
+    const { status, err } = await run(["execute", text("told"), "--from", payer, ...nodes(0)]);
+    assert.equal(status, 1);
+    assert.match(err, /sent 0xabab\w+\n.*a node says it sent this, others know nothing/);
+    assert.equal(await nonce(), before + 1);
+    assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
+  });
   task("an execution signed by a keystore", async () => {
     const file = join(folder, "key.json");
     writeFileSync(file, JSON.stringify(keystore));
@@ -213,6 +223,26 @@ describe("without the service, one node of three lying", () => {
     const call = ["--target", token, "--data", data, "--from", recovery];
     const { status } = await good(["rescue", text("two"), ...call, ...nodes(2)]);
     assert.equal(status.balance, "30");
+  });
+
+  test("each kind of lie, in each place: executed and recovered by a keystore", async () => {
+    const file = join(folder, "key.json");
+    const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
+    const all = [...lying];
+    // The long form tries each alone; the short one all at once, in each place.
+    const kinds = process.env.ATTACKS === "long" ? all.map((kind) => [kind]) : [all];
+    for (const kind of kinds)
+      for (const place of [0, 1, 2]) {
+        const record = await world.newRecord();
+        await world.pay(record.address, 130n);
+        lying = new Set(kind);
+        const subject = [JSON.stringify(record), "--keystore", file, ...nodes(place)];
+        const { state } = await good(["execute", ...subject], env);
+        assert.equal(state, "executed", `${kind} at ${place}`);
+        const { status } = await good(["recover", ...subject], env);
+        assert.deepEqual(status.recoverable, [], `${kind} at ${place}`);
+      }
+    lying = new Set(all);
   });
 
   test("docs/without-us.md lists the same 16", () => {
