@@ -2,12 +2,16 @@
 // browser, against the real service and a real chain.
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
+import { signShopLink } from "executable-address/shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { localChainId, shopAddress } from "../scripts/local-chain.ts";
 import { appearances, assertSound, launchBrowser, listenForFaults } from "./browser.ts";
@@ -394,6 +398,63 @@ describe("who asks", () => {
     assert.match(text, /og:description" content="Demo Shop · Waiting for payment"/);
     assert.match(await headOf(executed.address), /content="Demo Shop · Done"/);
     assert.match(await headOf(stranger), /<title>Executable address<\/title>/);
+  });
+});
+
+describe("a shop that a link names", () => {
+  const keys = generateKeyPairSync("ed25519");
+  const privateKey = keys.privateKey.export({ type: "pkcs8", format: "der" }).toString("base64");
+  const { x } = keys.publicKey.export({ format: "jwk" });
+  const logo = '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"/>';
+  const files: Record<string, [string, string]> = {
+    "/logo.svg": ["image/svg+xml", logo],
+    "/.well-known/executable-address.json": [
+      "application/json",
+      JSON.stringify({ version: 1, name: "Ada's Shoes", logo: "/logo.svg", keys: [x] }),
+    ],
+  };
+  const origin = createServer(({ url }, response) => {
+    const [type, body] = files[`${url}`] ?? ["text/plain", ""];
+    response.setHeader("access-control-allow-origin", "*").setHeader("content-type", type);
+    response.end(body);
+  });
+  let shop: string;
+  before(async () => {
+    await new Promise<void>((listening) => origin.listen(0, "127.0.0.1", listening));
+    shop = `127.0.0.1:${(origin.address() as AddressInfo).port}`;
+  });
+  after(() => origin.close());
+  const linkOf = ({ address }: AddressRecord) =>
+    signShopLink(`${site}/a/${address}`, { shop, order: "No. 77", privateKey });
+
+  test("and that does not agree is a reason not to pay, and its name is not shown", async () => {
+    const page = await open();
+    const stolen = new URL(await linkOf(honest));
+    stolen.pathname = `/a/${hostile.address}`;
+    await page.goto(stolen.href);
+    await page.getByRole("alert").getByText(`${shop} does not agree`).waitFor();
+    assert.equal(await page.getByText("Ada's Shoes").count(), 0);
+    await page.context().close();
+  });
+
+  test("is shown by its domain, with name, logo and order, once its origin agreed", async () => {
+    const page = await open();
+    const faults = listenForFaults(page);
+    await page.goto(await linkOf(honest));
+    await page.locator(".shop", { hasText: `${shop} · Ada's Shoes · order No. 77` }).waitFor();
+    assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
+    await assertSound(page, "a named shop");
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("and that is silent is not shown; the page works as ever", async () => {
+    const page = await open();
+    await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));
+    await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
+    assert.equal(await readCode(page), honest.address);
+    assert.equal(await page.locator(".shop").count(), 0);
+    await page.context().close();
   });
 });
 

@@ -39,7 +39,7 @@ const mayImport: Record<string, readonly string[]> = {
     "address/status",
     "address/client",
   ],
-  "address/shop": ["address", "address/abi", "address/intent", "address/client"],
+  "address/shop": ["address", "address/abi", "address/intent", "address/client", "address/element"],
   "address/calldata": [
     "address",
     "address/keccak",

@@ -11,6 +11,14 @@ export { type Parameter, partsOf, signatureOf } from "./function.ts";
 export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
 export { hasHidden, inertPieces } from "./inert.ts";
 export * from "./payment.ts";
+export {
+  isName,
+  manifestPath,
+  type ProvedShop,
+  proveShop,
+  readShopClaim,
+  type ShopClaim,
+} from "./shop-link.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export { type Doubt, type Standing, standingOf } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";

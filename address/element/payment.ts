@@ -4,6 +4,8 @@
 import { encode } from "uqr";
 import type { AddressRecord } from "../intent/intent.ts";
 
+export { originOf, partiesOf } from "./shop-link.ts";
+
 /**
  * A transfer of `amount` to the address, as ERC-681 has it. Its first address is the token: a
  * wallet that takes the first address it finds pays the token contract, so this is never the

@@ -12,6 +12,7 @@ import { openWork } from "./work.ts";
 
 export { WebhookError } from "../client/errors.ts";
 export type { ProvedEvent } from "../client/webhook.ts";
+export { type ShopManifest, signShopLink } from "../element/shop-link.ts";
 export { InvalidError } from "../errors.ts";
 export { type OrderIntent, sameOrder } from "./checkout.ts";
 export type { Executed, Recovered } from "./facts.ts";

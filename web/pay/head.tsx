@@ -5,6 +5,7 @@ import { CopyButton } from "../ui/copy.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { useAbout } from "./about.tsx";
 import { sayIntent } from "./intent/reading.ts";
+import { ShopLine, useShop } from "./shop.tsx";
 import { SentenceText, ShortParty } from "./shown/address-text.tsx";
 import { Said, useSpeech } from "./words/say.tsx";
 import { sayClock, sayMoment, saySpan } from "./words/say-when.ts";
@@ -23,6 +24,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const isPartly = standing.state === "partly";
   const isOver = standing.doubts.some((doubt) => doubt === "executed" || doubt === "expired");
   const amount = sayAmount(isPartly ? standing.owed : intent.amount);
+  const shop = useShop();
   const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
   useEffect(() => {
     document.title = `${amount} · ${say("title")}`;
@@ -30,6 +32,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
 
   return (
     <div className="min-w-0">
+      <ShopLine here={shop} />
       {payee && <p className="payee">{payee}</p>}
       <p className="text-soft">{say(isOver ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</p>
       <h1 className="amount">

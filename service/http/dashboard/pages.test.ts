@@ -71,6 +71,26 @@ describe("the pages", () => {
     await bare.close();
   });
 
+  test("the public page alone may ask the shop that its link names, by a domain", async () => {
+    const policyOf = async (url: string) =>
+      `${(await app.inject({ url })).headers["content-security-policy"]}`;
+    const plain = await policyOf("/a/0xheld");
+    for (const url of [
+      "/?shop=shop.example",
+      "/receipt?shop=shop.example",
+      "/a/0xheld?shop=*",
+      "/a/0xheld?shop=shop.example%20https:",
+      "/a/0xheld?shop=shop.example;script-src%20*",
+      "/a/0xheld?shop=10.0.0.1",
+      "/a/0xheld?shop=a.example&shop=b.example",
+    ])
+      assert.doesNotMatch(await policyOf(url), /\.example|script-src \*|self' \*|10\.0/, url);
+    for (const url of ["/a/0xheld?shop=shop.example", "/a?shop=shop.example"]) {
+      const wanted = plain.replace("connect-src 'self'", "connect-src 'self' https://shop.example");
+      assert.equal(await policyOf(url), wanted);
+    }
+  });
+
   test("each path of the dashboard is its page, /a and below the public one", async () => {
     for (const url of ["/", "/credentials", "/origins", "/sign-in", "/reset", "/account"]) {
       assert.equal((await app.inject({ url })).body, "the dashboard", url);

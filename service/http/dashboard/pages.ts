@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { originOf } from "executable-address/payment";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
@@ -102,14 +103,27 @@ export function mountPages(
       files.set(`/${path}`, readFile(join(directory, path), path, headers));
     }
   }
-  const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) => {
+  const find = (path: string): File => {
     const file = files.get(path);
     if (!file) throw new Refusal("not_found", "the pages are not built: npm run build -w web");
-    return send(file, request, reply);
+    return file;
+  };
+  const page = (path: string) => (request: FastifyRequest, reply: FastifyReply) =>
+    send(find(path), request, reply);
+  /** A page whose link names a shop may ask that shop's origin whether it agrees. */
+  const payPage = ({ query }: FastifyRequest): File => {
+    const file = find("/pay.html");
+    const { shop } = query as { shop?: unknown };
+    const origin = typeof shop === "string" ? originOf(shop) : undefined;
+    if (!origin) return file;
+    const { connect = [], frame = [] } = reach ?? {};
+    const policy = policyOf("pay.html", { connect: [...connect, origin], frame });
+    return { ...file, headers: { ...file.headers, "content-security-policy": policy } };
   };
   for (const path of files.keys()) app.get(path, page(path));
   for (const path of dashboardPaths) app.get(path, page("/index.html"));
-  for (const path of payPaths) app.get(path, page("/pay.html"));
+  for (const path of payPaths)
+    app.get(path, (request, reply) => send(payPage(request), request, reply));
   for (const path of receiptPaths) app.get(path, page("/receipt.html"));
   // Links between the documentation's pages are relative, so that they work from a folder too.
   app.get("/docs", (_, reply) => reply.redirect("/docs/index.html"));
@@ -121,8 +135,7 @@ export function mountPages(
   const previewed = new LRUCache<string, ReturnType<typeof bodyOf>>({ max: previewsKept });
   const bounded = { preHandler: budget(pagesInFlightMax, onShed) };
   app.get("/a/:address", bounded, async (request, reply) => {
-    const file = files.get("/pay.html");
-    if (!file) throw new Refusal("not_found", "the pages are not built: npm run build -w web");
+    const file = payPage(request);
     const preview = await findPreview((request.params as { address: string }).address);
     if (!preview) return send(file, request, reply);
     const html = () => file.body.toString().replace(/<title>[^<]*<\/title>/, () => preview);

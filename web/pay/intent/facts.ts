@@ -1,7 +1,7 @@
 // Reads what the operator says about an address in the page as it was served: names, and what a
 // wallet needs to know of a chain. Without a server there is nothing, and the page says less.
 
-import { hasHidden } from "executable-address/page";
+import { isName } from "executable-address/page";
 import type { Labels } from "./reading.ts";
 
 export type Facts = {
@@ -14,7 +14,6 @@ export type Facts = {
   readonly walletConnect: { readonly projectId: string; readonly relayUrl: string } | undefined;
 };
 
-const nameMax = 64;
 const labelsMax = 200;
 
 /** Never throws; what could not be shown as it stands is left out. */
@@ -46,9 +45,6 @@ const parsed = (text: string | null | undefined): Record<string, unknown> => {
     return {};
   }
 };
-
-const isName = (name: unknown): name is string =>
-  typeof name === "string" && name.trim() !== "" && name.length <= nameMax && !hasHidden(name);
 
 const isWebUrl = (text: unknown): text is string =>
   typeof text === "string" && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);

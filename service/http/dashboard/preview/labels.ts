@@ -2,8 +2,9 @@
 // them, so a name is short, plain and of a contract that takes money for nobody but itself.
 
 import { readFileSync } from "node:fs";
-import type { Hex, Intent } from "executable-address";
+import type { Intent } from "executable-address";
 import { InvalidError, parseAddress } from "executable-address";
+import { partiesOf } from "executable-address/payment";
 import { z } from "zod";
 import { isPlainName } from "../../../accounts/names.ts";
 import type { Labels } from "../../parts.ts";
@@ -69,9 +70,6 @@ export function labelsOf({ chainId, calls }: Intent, labels: Labels): Record<str
   return found;
 }
 
-/** The only functions by which the token may take part. */
-const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
-
 /**
  * The label of the party that asks for money, where all of it goes to one labelled contract: every
  * call is of that contract, or has the token give to it. Otherwise any intent that also calls a
@@ -79,13 +77,8 @@ const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
  */
 export function askerOf(intent: Intent, labels: Labels): string | undefined {
   const found = labelsOf(intent, labels);
-  const parties = intent.calls.map(({ target, function: text, args }) => {
-    const isOfToken = target.toLowerCase() === intent.token.toLowerCase();
-    if (!isOfToken) return target.toLowerCase();
-    return givesTo.test(text) ? (args[0] as Hex).toLowerCase() : undefined;
-  });
   const names = labels.get(intent.chainId) ?? {};
-  const askers = new Set(parties.map((party) => party && (found[party] ?? names[party])));
+  const askers = new Set(partiesOf(intent).map((party) => party && (found[party] ?? names[party])));
   const [asker] = askers;
   return askers.size === 1 ? asker : undefined;
 }

@@ -1,0 +1,120 @@
+// A link may name a shop and an order (`?shop=…&order=…&signature=…`). They are shown once the
+// shop's own origin has agreed; that it does not agree is shown as well.
+
+import {
+  manifestPath,
+  originOf,
+  type ProvedShop,
+  proveShop,
+  readShopClaim,
+} from "executable-address/page";
+import { useEffect, useState } from "react";
+import { Notice } from "../ui/notice.tsx";
+import { useAbout } from "./about.tsx";
+import { Said } from "./words/say.tsx";
+
+type ShopHere =
+  | { is: "unnamed" | "unknown" }
+  | { is: "refuted"; shop: string }
+  | { is: "proved"; shop: ProvedShop; logo: string | undefined };
+
+const patienceMs = 5_000;
+/** Of a manifest and of a logo. */
+const bytesMax = 65_536;
+
+/** What the origin does not answer is unknown: a shop that is down has refuted nothing. */
+export function useShop(): ShopHere {
+  const { record, intent } = useAbout();
+  const [here, setHere] = useState<ShopHere>({ is: "unnamed" });
+  useEffect(() => {
+    const claim = readShopClaim(window.location.search);
+    if (!claim) return;
+    const stopping = new AbortController();
+    const late = setTimeout(() => stopping.abort(), patienceMs);
+    const read = (url: string) => readBlob(url, stopping.signal);
+    const find = async (): Promise<ShopHere> => {
+      const manifest = await read(originOf(claim.shop) + manifestPath);
+      const said: unknown = JSON.parse(await manifest.text());
+      const shop = await proveShop(said, claim, { address: record.address, intent });
+      if (!shop) return { is: "refuted", shop: claim.shop };
+      const logo =
+        shop.logo &&
+        (await read(shop.logo)
+          .then(pictureOf)
+          .catch(() => undefined));
+      return { is: "proved", shop, logo };
+    };
+    let isGone = false;
+    void find()
+      .catch((): ShopHere => ({ is: "unknown" }))
+      .then((found) => !isGone && setHere(found));
+    return () => {
+      isGone = true;
+      clearTimeout(late);
+      stopping.abort();
+    };
+  }, [record, intent]);
+  return here;
+}
+
+/** @throws where the answer is no 200, comes from elsewhere or is too long */
+async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
+  const answer = await fetch(url, {
+    signal,
+    redirect: "error",
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+  });
+  if (!answer.ok || !answer.body) throw new Error(`${answer.status}`);
+  const reader = answer.body.getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return new Blob(chunks, { type: answer.headers.get("content-type") ?? "" });
+    bytes += value.length;
+    if (bytes > bytesMax) throw new Error("too long");
+    chunks.push(value);
+  }
+}
+
+/** As a data URL: the page's policy allows no picture from elsewhere. */
+const pictureOf = (blob: Blob): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(/^image\//.test(blob.type) ? `${reader.result}` : undefined);
+    reader.onerror = () => resolve(undefined);
+    reader.readAsDataURL(blob);
+  });
+
+/** The shop's domain, then what it calls itself: a domain cannot be made up, a name can. */
+export function ShopLine({ here }: { here: ShopHere }) {
+  if (here.is === "refuted") {
+    return (
+      <Notice tone="bad">
+        <p>
+          <Said as="shopRefutes" shop={<b dir="ltr">{here.shop}</b>} />
+        </p>
+      </Notice>
+    );
+  }
+  if (here.is !== "proved") return null;
+  const { shop, name, order } = here.shop;
+  return (
+    <div className="shop">
+      {here.logo && <img src={here.logo} alt="" width="32" height="32" />}
+      <p className="payee">
+        <bdi dir="ltr">{shop}</bdi>
+        <span className="font-normal text-soft">
+          {" · "}
+          <bdi>{name}</bdi>
+          {order && (
+            <>
+              {" · "}
+              <Said as="orderIs" order={<bdi>{order}</bdi>} />
+            </>
+          )}
+        </span>
+      </p>
+    </div>
+  );
+}
