@@ -74,6 +74,42 @@ describe("the documentation", () => {
     });
   }
 
+  test("has the reference of every call, and tries one with the reader's key", async () => {
+    const page = await openFresh(browser, appearances[0]);
+    const faults = listenForFaults(page);
+    await page.goto(`${siteOf()}/docs/openapi.html`);
+    const answer = await fetch(`${service.baseUrl}/openapi.json`);
+    const { paths } = (await answer.json()) as { paths: Record<string, object> };
+    const methods = Object.values(paths).flatMap(Object.keys);
+    const calls = methods.filter((method) => method !== "parameters").length;
+    assert.equal(await page.locator("form.try").count(), calls);
+    await assertSound(page, "the reference");
+    const form = (path: string, method = "GET") =>
+      page.locator(`form[data-path="${path}"][data-method="${method}"]`);
+    const send = async (path: string) => {
+      await form(path).getByRole("button", { name: "Send" }).click();
+      const output = form(path).locator("output", { hasText: /^\d{3}/ });
+      return (await output.textContent()) ?? "";
+    };
+    assert.match(await send("/addresses"), /^401\n/);
+    assert.match(await send("/chains"), /^200\n\{/);
+    await page.getByLabel("API key").fill(service.apiKey);
+    await form("/addresses").getByLabel("limit").fill("1");
+    assert.match(await send("/addresses"), /^200\n\{\s+"items"/);
+    const post = form("/address/create", "POST");
+    assert.equal(await post.getByRole("button", { name: "Send" }).count(), 0);
+    await post.getByLabel("reference").fill("it's order-1");
+    await post.getByRole("button", { name: "Copy as curl" }).click();
+    const command = await post.locator("output", { hasText: "curl" }).textContent();
+    assert.match(
+      command ?? "",
+      /-X POST 'http[^']+\/v1\/address\/create\?reference=it%27s\+order-1'/,
+    );
+    assert.doesNotMatch(command ?? "", /svc_sk_/);
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
   test("reads the same from a folder, without a server", async () => {
     const page = await openFresh(browser);
     const folder = new URL("../web/dist/docs/index.html", import.meta.url);

@@ -2,8 +2,9 @@
 // script, links between them relative. The markdown in docs/ stays what is written and tested.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { Marked, type Tokens } from "marked";
+import { writeReference } from "./reference.ts";
 
 /** In the order of the menu, under the folder of the project; the first is the front page. */
 const sources = [
@@ -26,6 +27,7 @@ const sources = [
   "spec/service.md",
   "spec/terms.md",
   "spec/proof.md",
+  "spec/openapi.json",
 ];
 
 type Page = { file: string; title: string; text: string };
@@ -36,7 +38,8 @@ export function writeDocs(root: string, out: string): void {
   const pages = sources
     .filter((path) => existsSync(join(root, path)))
     .map((path): Page => {
-      const text = readFileSync(join(root, path), "utf8");
+      const source = readFileSync(join(root, path), "utf8");
+      const text = path.endsWith(".json") ? writeReference(source) : source;
       return { file: pageOf(path), title: /^# (.*)$/m.exec(text)?.[1] ?? path, text };
     });
   const index: Heading[] = [];
@@ -49,7 +52,9 @@ export function writeDocs(root: string, out: string): void {
   writeFileSync(join(out, "llms-full.txt"), pages.map(({ text }) => text).join("\n\n"));
 }
 
-const pageOf = (path: string) => `${basename(path, ".md")}.html`;
+const pageOf = (path: string) => `${basename(path, extname(path))}.html`;
+
+const tryScript = '\n<script src="try.js" defer></script>';
 
 function htmlOf(page: Page, pages: readonly Page[], index: Heading[]): string {
   const menu = pages.map(({ file, title }) => {
@@ -68,15 +73,14 @@ function htmlOf(page: Page, pages: readonly Page[], index: Heading[]): string {
 <link rel="stylesheet" href="docs.css">
 <script src="../theme.js"></script>
 <script src="search.js" defer></script>
-<script src="docs.js" defer></script>
+<script src="docs.js" defer></script>${page.file === "openapi.html" ? tryScript : ""}
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header><a href="index.html">Executable addresses</a>
 <search><input type="search" aria-label="Search the documentation" placeholder="Search"
  autocomplete="off"><ul id="found" aria-live="polite" hidden></ul></search></header>
-<nav aria-label="Documentation"><details><summary>Pages</summary><ul>${menu.join("\n")}
-<li><a href="/v1/openapi.json">OpenAPI</a></li></ul></details></nav>
+<nav aria-label="Documentation"><details><summary>Pages</summary><ul>${menu.join("\n")}</ul></details></nav>
 <main id="content">${bodyOf(page, pages, index)}</main>
 </body>
 </html>
