@@ -32,7 +32,6 @@ import { startTelemetry } from "./trace/telemetry.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
 import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
-import { readSigningKey } from "./webhooks/sign.ts";
 import { eventLimitsOf, limitsOf } from "./workers/limits.ts";
 import { onStopSignals } from "./workers/signals.ts";
 import { runWorkers } from "./workers/workers.ts";
@@ -177,7 +176,6 @@ async function startExecutorRole(config: Config, opened: Opened): Promise<void> 
   const delivery = startDelivery({
     store,
     send: sender(config.webhookTargets),
-    key: await readSigningKey(store.db),
     now: Date.now,
     random: Math.random,
     pollMs: 250,

@@ -17,7 +17,7 @@ export type WebhookOptions = {
   /** `whsec_…` of the endpoint; during a rotation both. Checks `v1`. */
   readonly secret?: string | readonly string[];
   /** `whpk_…` of the service, instead of a secret: checks `v1a`, which anybody may. */
-  readonly publicKey?: string;
+  readonly publicKey?: string | readonly string[];
   /** How far the signature's time may be from now. Default 300. */
   readonly toleranceSeconds?: number;
   /** Unix milliseconds. Default the clock's. */
@@ -49,8 +49,8 @@ export async function verifyWebhook(
   const signatures = headerOf(headers, "webhook-signature").split(" ").slice(0, 10);
   const isRight =
     publicKey === undefined
-      ? await isHmac(content, signatures, typeof secret === "string" ? [secret] : (secret ?? []))
-      : await isEd25519(content, signatures, publicKey);
+      ? await isHmac(content, signatures, [secret ?? []].flat())
+      : await isEd25519(content, signatures, [publicKey].flat());
   if (!isRight) throw new WebhookError("no signature of it is right");
   const event = parse(text);
   if (event?.id !== id) throw new WebhookError("the event is another than webhook-id says");
@@ -86,11 +86,13 @@ async function isHmac(content: Bytes, signatures: string[], secrets: readonly st
   return false;
 }
 
-async function isEd25519(content: Bytes, signatures: string[], publicKey: string) {
-  const bytes = bytesOf(publicKey, "whpk_");
-  const key = await crypto.subtle.importKey("raw", bytes, { name: "Ed25519" }, false, ["verify"]);
-  for (const signature of valuesOf(signatures, "v1a")) {
-    if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
+async function isEd25519(content: Bytes, signatures: string[], publicKeys: readonly string[]) {
+  for (const publicKey of publicKeys) {
+    const bytes = bytesOf(publicKey, "whpk_");
+    const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
+    for (const signature of valuesOf(signatures, "v1a")) {
+      if (await crypto.subtle.verify("Ed25519", key, signature, content)) return true;
+    }
   }
   return false;
 }

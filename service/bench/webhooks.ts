@@ -10,7 +10,6 @@ import { openStore } from "../store/open.ts";
 import { addHook, happen, newAccount, startReceiver } from "../testing/webhooks/world.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { sender } from "../webhooks/send.ts";
-import { readSigningKey } from "../webhooks/sign.ts";
 
 const endpoints = Number(process.argv[2] ?? 1000);
 const rounds = Number(process.argv[3] ?? 3);
@@ -29,7 +28,7 @@ async function measure(hasDead: boolean): Promise<number> {
     await addHook(store, account, `${receiver.url}/${hasDead && i === 0 ? "dead" : i}`);
     accounts.push(account);
   }
-  const parts = { store, key: await readSigningKey(store.db), pollMs: 10, random: Math.random };
+  const parts = { store, pollMs: 10, random: Math.random };
   const log = pino({ level: "silent" });
   const delivery = startDelivery({ ...parts, log, now: Date.now, send: sender("any") });
   const alive = () => receiver.taken.filter(({ path }) => path !== "/dead").length;

@@ -13,7 +13,7 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import type { Targets } from "./guard.ts";
-import { readSigningKey } from "./sign.ts";
+import { readSigningKeys, rotateSigningKey, shownKey } from "./sign.ts";
 
 const operator = () => ({ atMs: Date.now() });
 const account = { account: "ID" };
@@ -33,7 +33,7 @@ export const webhookCommands = (targets: Targets): Command[] => [
     options: account,
     run: async ({ store: { db } }, { options }) => ({
       endpoints: await listEndpoints(db, options.account!),
-      publicKey: (await readSigningKey(db)).publicKey,
+      publicKeys: (await readSigningKeys(db, Date.now())).map(shownKey),
     }),
   },
   ...(["pause", "resume"] as const).map((word) => ({
@@ -49,6 +49,12 @@ export const webhookCommands = (targets: Targets): Command[] => [
     options: endpoint,
     run: async ({ store: { db } }, { options }) =>
       assertDone(await rotateSecret(db, options.account!, options.endpoint!, operator())),
+  },
+  {
+    words: "webhook rotate-key",
+    run: async ({ store: { db } }) => ({
+      publicKeys: (await rotateSigningKey(db, Date.now())).map(shownKey),
+    }),
   },
   {
     words: "webhook remove",

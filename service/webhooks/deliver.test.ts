@@ -34,7 +34,7 @@ import {
   setPaused,
 } from "./endpoints.ts";
 import { sender } from "./send.ts";
-import { readSigningKey, type SigningKey } from "./sign.ts";
+import { readSigningKeys, rotateSigningKey } from "./sign.ts";
 
 const oracles: Record<string, (secret: string, delivery: Delivery) => unknown> = {
   standardwebhooks: (secret, { body, headers }) =>
@@ -48,7 +48,6 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     let directory: string;
     let postgres: TestPostgres | undefined;
     let store: Store;
-    let key: SigningKey;
     let aheadMs = 0;
     let stops: (() => unknown)[] = [];
 
@@ -56,7 +55,6 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       directory = mkdtempSync(join(tmpdir(), "webhooks-"));
       if (dialect === "postgres") postgres = await startPostgres();
       store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
-      key = await readSigningKey(store.db);
     });
     after(async () => {
       await store.close();
@@ -77,7 +75,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const now = () => Date.now() + aheadMs;
     const start = () => {
       const log = pino({ level: "silent" });
-      const parts = { store, key, now, random: () => 0.5, pollMs: 10, log };
+      const parts = { store, now, random: () => 0.5, pollMs: 10, log };
       const delivery = startDelivery({ ...parts, send: sender("any", 500) });
       stops.push(() => delivery.stop());
     };
@@ -95,6 +93,52 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ({ state }) => state === "delivered" || state === "failed",
       );
 
+    test("v1a: during a rotation both keys sign, after it the new one alone", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const hook = await addHook(store, account, `${receiver.url}/hook`);
+      const [old] = await readSigningKeys(store.db, now());
+      start();
+      const deliver = async () => {
+        const told = receiver.taken.length;
+        await happen(store, account, {}, now());
+        await until(() => receiver.taken.length > told);
+        return receiver.taken.at(-1)!;
+      };
+      const takes = ({ body, headers }: Delivery, publicKey: string | string[]) =>
+        verifyWebhook(body, headers, { publicKey, now: now() }).then(
+          () => true,
+          () => false,
+        );
+      const before = await deliver();
+      const [fresh, ending, ...others] = await rotateSigningKey(store.db, now());
+      assert.deepEqual(others, []);
+      assert.equal(fresh!.untilMs, null);
+      assert.equal(ending!.publicKey, old!.publicKey);
+      const keys = [fresh!.publicKey, old!.publicKey];
+      const taken = async (delivery: Delivery) =>
+        Promise.all([...keys, keys].map((key) => takes(delivery, key)));
+      assert.deepEqual(await taken(before), [false, true, true]);
+      const during = await deliver();
+      assert.deepEqual(await taken(during), [true, true, true]);
+      for (const verify of Object.values(oracles)) verify(hook.secret, during);
+      aheadMs = 86_400_000;
+      assert.deepEqual(await taken(await deliver()), [true, false, true]);
+      assert.deepEqual(
+        (await readSigningKeys(store.db, now())).map(({ publicKey }) => publicKey),
+        [fresh!.publicKey],
+      );
+    });
+
+    test("v1a: a second rotation within the day ends the oldest key at once", async () => {
+      const [first] = await readSigningKeys(store.db, now());
+      const [second] = await rotateSigningKey(store.db, now());
+      const keys = await rotateSigningKey(store.db, now());
+      assert.equal(keys.length, 2);
+      assert.equal(keys[1]!.publicKey, second!.publicKey);
+      assert.ok(keys.every(({ publicKey }) => publicKey !== first!.publicKey));
+    });
+
     test("signatures: both libraries take what is sent, and v1a anybody's verifier", async () => {
       const receiver = await receive();
       const account = await newAccount(store);
@@ -105,7 +149,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const [delivery] = receiver.taken as [Delivery];
       assert.equal(delivery.headers["webhook-id"], id);
       for (const verify of Object.values(oracles)) verify(hook.secret, delivery);
-      const { publicKey } = key;
+      const publicKey = (await readSigningKeys(store.db, now()))[0]!.publicKey;
       assert.equal((await verifyWebhook(delivery.body, delivery.headers, { publicKey })).id, id);
       const { secret } = hook;
       assert.equal((await verifyWebhook(delivery.body, delivery.headers, { secret })).id, id);

@@ -21,12 +21,11 @@ import {
   type UnderWay,
 } from "./lanes.ts";
 import type { Send, Sent } from "./send.ts";
-import { type SigningKey, signedHeaders } from "./sign.ts";
+import { readSigningKeys, type SigningKey, signedHeaders } from "./sign.ts";
 
 type DeliverParts = {
   store: Pick<Store, "db">;
   send: Send;
-  key: SigningKey;
   /** Unix milliseconds. */
   now: () => number;
   random: () => number;
@@ -97,8 +96,11 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   await Promise.all(running);
 }
 
+/** A claim and the service's keys that sign it. */
+type Signed = Claim & { keys: SigningKey[] };
+
 /** Claims what the lane sends next, for accounts that may have more of its places. */
-async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Claim[]> {
+async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const underWay = lanes[lane];
   if (underWay.all >= places[lane].all) return [];
@@ -109,14 +111,17 @@ async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Cla
   );
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
   const endpoints = share(due, lane, underWay, usedBy, claimedMax);
-  return endpoints.length > 0 ? claim(db, endpoints, nowMs) : [];
+  if (endpoints.length === 0) return [];
+  // Read each time, since an operator rotates them beside the server.
+  const keys = await readSigningKeys(db, nowMs);
+  return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
 /** Delivers in a place of the lane; from the fast lane a request goes over to the slow one. */
 async function occupy(
   { parts, lanes, use, tellFault }: Shared,
   lane: Lane,
-  one: Claim,
+  one: Signed,
   keep: Together<Finished, Outcome>,
 ): Promise<void> {
   const { accountId } = one;
@@ -143,11 +148,11 @@ async function occupy(
 
 async function deliver(
   parts: DeliverParts,
-  one: Claim,
+  one: Signed,
   keep: Together<Finished, Outcome>,
 ): Promise<Sent> {
-  const { secrets, eventId, body, url } = one;
-  const headers = signedHeaders(eventId, body, { secrets, key: parts.key, atMs: parts.now() });
+  const { secrets, keys, eventId, body, url } = one;
+  const headers = signedHeaders(eventId, body, { secrets, keys, atMs: parts.now() });
   const sent = await parts.send(url, headers, body);
   const outcome = await keep({ claim: one, sent, nowMs: parts.now() });
   if (outcome === "disabled") parts.log.warn({ endpoint: one.endpointId }, "webhook disabled");

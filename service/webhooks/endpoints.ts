@@ -11,11 +11,9 @@ import { outageFailures, releaseBacklog } from "./deliveries/backlog.ts";
 import { awaitTurn } from "./deliveries/lock-endpoint.ts";
 import { parseTarget, TargetError, type Targets } from "./guard.ts";
 import { newStanding } from "./lanes.ts";
-import { newSecret } from "./sign.ts";
+import { newSecret, overlapMs } from "./sign.ts";
 
 export const endpointsMax = 10;
-/** After a rotation both secrets sign for so long. */
-const overlapMs = 86_400_000;
 
 /** `types` empty: all. Times Unix milliseconds. Never a secret. */
 export type Endpoint = {

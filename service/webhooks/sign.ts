@@ -12,45 +12,91 @@ import {
 import type { Kysely } from "kysely";
 import type { Tables } from "../store/tables.ts";
 
+/** After a rotation, an endpoint's secret or the service's key signs for so long beside the new. */
+export const overlapMs = 86_400_000;
+
 /** `whsec_` and 32 random bytes in base64. */
 export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 
 export type SigningKey = {
   /** `whpk_` and the 32 bytes in base64. */
   publicKey: string;
+  /** Unix milliseconds; null for the newest. */
+  untilMs: number | null;
   sign(content: string): string;
 };
 
-/** The service's key: drawn once and kept in the store. */
-export async function readSigningKey(db: Kysely<Tables>): Promise<SigningKey> {
+/** The service's keys that sign now, the newest first. The first is drawn when it is asked for. */
+export async function readSigningKeys(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
+  const read = () =>
+    db
+      .selectFrom("webhook_keys")
+      .select(["private_key", "until"])
+      .where((eb) => eb.or([eb("until", "is", null), eb("until", ">", nowMs)]))
+      .orderBy("id", "desc")
+      .execute();
+  let rows = await read();
+  if (rows.length === 0) {
+    await insertKey(db, 1)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    rows = await read();
+  }
+  return rows.map(({ private_key, until }) => signingKey(private_key, until && Number(until)));
+}
+
+/**
+ * Draws another key. The one before signs beside it for a day, so that those who check `v1a` have
+ * the time to take the new one from the list; one that was on its way out ends at once.
+ *
+ * @returns those that sign now, the newest first
+ */
+export async function rotateSigningKey(db: Kysely<Tables>, nowMs: number): Promise<SigningKey[]> {
+  await readSigningKeys(db, nowMs);
+  await db.transaction().execute(async (transaction) => {
+    const { id } = await transaction
+      .selectFrom("webhook_keys")
+      .select("id")
+      .where("until", "is", null)
+      .executeTakeFirstOrThrow();
+    await transaction.deleteFrom("webhook_keys").where("until", "is not", null).execute();
+    await transaction
+      .updateTable("webhook_keys")
+      .set({ until: nowMs + overlapMs })
+      .execute();
+    await insertKey(transaction, Number(id) + 1).execute();
+  });
+  return readSigningKeys(db, nowMs);
+}
+
+/** A key as lists publish it. */
+export const shownKey = ({ publicKey, untilMs }: SigningKey) => ({
+  publicKey,
+  until: untilMs === null ? null : new Date(untilMs).toISOString(),
+});
+
+function insertKey(db: Kysely<Tables>, id: number) {
   const drawn = generateKeyPairSync("ed25519").privateKey;
-  await db
-    .insertInto("webhook_keys")
-    .values({
-      id: 1,
-      private_key: drawn.export({ type: "pkcs8", format: "der" }).toString("base64"),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { private_key: held } = await db
-    .selectFrom("webhook_keys")
-    .select("private_key")
-    .where("id", "=", 1)
-    .executeTakeFirstOrThrow();
+  const private_key = drawn.export({ type: "pkcs8", format: "der" }).toString("base64");
+  return db.insertInto("webhook_keys").values({ id, private_key, until: null });
+}
+
+function signingKey(held: string, untilMs: number | null): SigningKey {
   const der = { key: Buffer.from(held, "base64"), format: "der", type: "pkcs8" } as const;
   const key = createPrivateKey(der);
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return {
     publicKey: `whpk_${Buffer.from(x, "base64url").toString("base64")}`,
+    untilMs,
     sign: (content) => sign(null, Buffer.from(content), key).toString("base64"),
   };
 }
 
-/** @param secrets those valid now, at most two; @param atMs Unix milliseconds */
+/** @param secrets and @param keys valid now, at most two; @param atMs Unix milliseconds */
 export function signedHeaders(
   id: string,
   body: string,
-  { secrets, key, atMs }: { secrets: readonly string[]; key: SigningKey; atMs: number },
+  { secrets, keys, atMs }: { secrets: readonly string[]; keys: SigningKey[]; atMs: number },
 ): Record<string, string> {
   const timestamp = String(Math.floor(atMs / 1000));
   const content = `${id}.${timestamp}.${body}`;
@@ -63,6 +109,6 @@ export function signedHeaders(
     "user-agent": "executable-address-webhooks/1",
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    "webhook-signature": [...hmacs, `v1a,${key.sign(content)}`].join(" "),
+    "webhook-signature": [...hmacs, ...keys.map((key) => `v1a,${key.sign(content)}`)].join(" "),
   };
 }

@@ -108,7 +108,7 @@ for (const dialect of ["sqlite", "postgres"] as const)
           [url, added.types, "active"],
         );
         assert.ok(endpoint.oldSecretUntil);
-        assert.match(listed.json().publicKey, /^whpk_/);
+        assert.match(listed.json().publicKeys[0].publicKey, /^whpk_/);
       });
 
       test("paused, resumed, tested, replayed and removed", async () => {

@@ -18,7 +18,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
-import { readSigningKey } from "../../webhooks/sign.ts";
+import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
@@ -74,7 +74,8 @@ export function webhookRoutes(parts: WebhookParts): WebhookRoutes {
   };
 }
 
-function listed({ store: { db }, chains }: WebhookParts): Handler {
+function listed(parts: WebhookParts): Handler {
+  const { db } = parts.store;
   return async (request) => {
     const accountId = accountIdOf(request);
     const chosen = await listConfirmations(db, accountId);
@@ -82,8 +83,8 @@ function listed({ store: { db }, chains }: WebhookParts): Handler {
       endpoints: (await listEndpoints(db, accountId)).map(shown),
       max: endpointsMax,
       types: eventTypes,
-      publicKey: (await readSigningKey(db)).publicKey,
-      chains: chains.known.map(({ chainId, name, confirmations }) => ({
+      publicKeys: (await readSigningKeys(db, parts.now())).map(shownKey),
+      chains: parts.chains.known.map(({ chainId, name, confirmations }) => ({
         chainId,
         name,
         byDefault: confirmations,

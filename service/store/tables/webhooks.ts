@@ -55,8 +55,8 @@ export type WebhookTables = {
     latency_ms: number;
     answer: string;
   };
-  /** One for the service: the ed25519 key of `v1a`, PKCS #8 in base64. */
-  webhook_keys: { id: number; private_key: string };
+  /** The service's ed25519 keys of `v1a`, PKCS #8 in base64; one has no end. */
+  webhook_keys: { id: number; private_key: string; until: number | null };
 };
 
 export function statements(dialect: Dialect): Statement[] {
@@ -82,6 +82,7 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create table webhook_attempts (delivery_id text not null, number bigint not null,
         at bigint not null, status bigint, latency_ms bigint not null, answer text not null,
         primary key (delivery_id, number))`,
-    sql`create table webhook_keys (id bigint primary key not null, private_key text not null)`,
+    sql`create table webhook_keys (id bigint primary key not null, private_key text not null,
+        until bigint)`,
   ];
 }

@@ -59,7 +59,7 @@ import {
   rotateSecret,
   setPaused,
 } from "../../webhooks/endpoints.ts";
-import { readSigningKey } from "../../webhooks/sign.ts";
+import { readSigningKeys, rotateSigningKey } from "../../webhooks/sign.ts";
 import { accounts, addressOf, began, chains, endpointId, largeCount, sender } from "./account.ts";
 
 /** By name. Each may be repeated. */
@@ -360,7 +360,8 @@ function deliveries({ store, nowMs }: World): Operations {
     "webhooks: a test": () => sendTest(db, endpointId, nowMs),
     "webhooks: deliveries shown": () => listDeliveries(db, endpointId, 100),
     "webhooks: old deliveries go": () => pruneDeliveries(db, nowMs + 10 ** 10),
-    "webhooks: the key": () => readSigningKey(db),
+    "webhooks: the keys": () => readSigningKeys(db, nowMs),
+    "webhooks: another key": () => rotateSigningKey(db, nowMs),
     "webhooks: an endpoint, from first to last": async () => {
       const targets = "any" as const;
       const input = { url: "https://example.com/hook", types: [], targets };

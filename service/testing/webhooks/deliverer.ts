@@ -4,7 +4,6 @@ import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
 import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
-import { readSigningKey } from "../../webhooks/sign.ts";
 
 const where = process.argv[2]!;
 // Beside the test's own: as an operator's command is.
@@ -17,7 +16,6 @@ const store = await openStore(
 startDelivery({
   store,
   send: sender("any", 2_000),
-  key: await readSigningKey(store.db),
   now: () => Date.now() + Number(process.argv[3] ?? 0),
   random: () => 0.5,
   pollMs: 10,

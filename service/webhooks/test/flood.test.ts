@@ -15,7 +15,6 @@ import { startDelivery } from "../deliver.ts";
 import { replay } from "../deliveries/enqueue.ts";
 import { places } from "../lanes.ts";
 import type { Sent } from "../send.ts";
-import { readSigningKey } from "../sign.ts";
 
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
@@ -51,7 +50,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       }
       const delivery = startDelivery({
         ...{ store, send, now: () => nowMs++, random: () => 0.5, pollMs: 1 },
-        ...{ key: await readSigningKey(store.db), log: pino({ level: "silent" }) },
+        ...{ log: pino({ level: "silent" }) },
       });
       while (hung.length < places[0].all / 2) await sleep(1);
       for (let told = 0; told < 20; told++) await happen(store, honest, {}, nowMs++);

@@ -17,7 +17,6 @@ import { replay } from "../deliveries/enqueue.ts";
 import { listDeliveries } from "../deliveries/list.ts";
 import { setPaused } from "../endpoints.ts";
 import type { Sent } from "../send.ts";
-import { readSigningKey } from "../sign.ts";
 
 type Sending = { host: string; answer(latencyMs: number, status?: number): void };
 
@@ -68,7 +67,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         });
       const { stop: end } = startDelivery({
         ...{ store, send, now: () => nowMs++, random: () => 0.5, pollMs: 1 },
-        ...{ key: await readSigningKey(store.db), log: pino({ level: "silent" }) },
+        ...{ log: pino({ level: "silent" }) },
       });
       stop = end;
     };

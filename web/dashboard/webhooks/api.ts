@@ -11,7 +11,8 @@ export type Webhooks = {
   endpoints: Endpoint[];
   max: number;
   types: string[];
-  publicKey: string;
+  /** The service's, of `v1a`, the newest first; `until` an end in ISO 8601. */
+  publicKeys: { publicKey: string; until: string | null }[];
   chains: Depth[];
 };
 /** `next`: from when to go on, where there is more than was replayed. */

@@ -4,6 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { QueryState } from "../query-state.tsx";
@@ -43,10 +44,20 @@ export function WebhooksPage() {
             <EndpointCard key={endpoint.id} endpoint={endpoint} onSecret={setSecret} />
           ))}
           <Depths chains={found.data.chains} />
-          <p className="text-sm text-soft">
-            The service's own key, with which anybody checks <code>v1a</code>:{" "}
-            <code className="break-all">{found.data.publicKey}</code>
-          </p>
+          <div className="text-sm text-soft">
+            The service's own key, with which anybody checks <code>v1a</code>:
+            {found.data.publicKeys.map(({ publicKey, until }) => (
+              <p key={publicKey}>
+                <code className="break-all">{publicKey}</code>
+                {until && (
+                  <>
+                    {" "}
+                    signs beside it until <Time at={until} />
+                  </>
+                )}
+              </p>
+            ))}
+          </div>
         </div>
       )}
       <Dialog
