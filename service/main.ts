@@ -4,7 +4,6 @@ import cluster from "node:cluster";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
 import { factoryAddress, type Keccak } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import { type Accounts, openAccounts } from "./accounts/open.ts";
@@ -25,6 +24,7 @@ import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http
 import { exitLogged, openLog, originsOnly } from "./log.ts";
 import { followMirrors } from "./records/follow-mirrors.ts";
 import { sentenceOf } from "./sentence.ts";
+import { keccak } from "./store/keccak.ts";
 import { openStore } from "./store/open.ts";
 import { requireOwnRecords } from "./store/record.ts";
 import type { Store } from "./store/store.ts";
@@ -70,7 +70,6 @@ async function start(config: Config): Promise<void> {
   const stopTelemetry = await startTelemetry(process.env, log);
   if (stopTelemetry) stops.push(stopTelemetry);
 
-  const keccak = newWasmKeccak();
   const store = await openStore(config);
   stops.push(() => store.close());
   await requireOwnRecords(store, { factory: factoryAddress, keccak });

@@ -1,5 +1,5 @@
-// The one hash of this library, as a parameter: a server may pass a WASM keccak, some ten times as
-// fast as the default. WASM needs `wasm-unsafe-eval` under a strict CSP, so pages keep the default.
+// The one hash of this library, as a parameter: a server may pass a WASM keccak, which is
+// faster. WASM needs `wasm-unsafe-eval` under a strict CSP, so pages keep the default.
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";

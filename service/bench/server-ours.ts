@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
 import { addApiKey, wholeKey } from "../accounts/api-keys.ts";
@@ -17,6 +16,7 @@ import { openDesk } from "../executor/desk/desk.ts";
 import { buildApp } from "../http/app.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
+import { keccak } from "../store/keccak.ts";
 import { openStore } from "../store/open.ts";
 import { intentOf, token } from "./intents.ts";
 
@@ -31,7 +31,6 @@ const publicUrl = "http://127.0.0.1";
 const onFault = (error: unknown) => console.error(error);
 const faults = { onLimiterFault: onFault, onUsageFault: onFault };
 const accounts = await openAccounts(store, { publicUrl, signup: "closed" }, faults);
-const keccak = newWasmKeccak();
 
 const tokens = [{ symbol: "USDC", address: token, decimals: 6 }];
 const rpcUrls = ["http://127.0.0.1:9"];

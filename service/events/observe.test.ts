@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type AddressRecord, factoryAddress, fromHex, type Hex } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { proveEvent, type ServiceEvent } from "executable-address/webhook";
 import { findAnchor, forgetAnchorsAbove, keepAnchor } from "../follow/anchors.ts";
+import { keccak } from "../store/keccak.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startWorld, type World } from "../testing/chain/world.ts";
@@ -56,7 +56,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     const parts = () => ({
       store,
       factory: factoryAddress,
-      keccak: newWasmKeccak(),
+      keccak,
       publicUrl: "https://pay.example",
       now: () => nowMs,
       onFault: (address: string) => faults.push(address),

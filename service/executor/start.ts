@@ -2,13 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import type { Hex } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
+import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { openEventLog } from "./log.ts";
@@ -79,7 +79,6 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   const ledger = openLedger(store.db, store.dialect);
   const count = countEvents(parts.registry);
   const instance = randomUUID();
-  const keccak = newWasmKeccak();
   const leaseMs = config.executorLeaseSeconds * 1000;
   // A lease has to be renewed at least that often, block or not.
   const quietMs = Math.min(quietMsMax, leaseMs / 3);

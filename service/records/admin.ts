@@ -2,12 +2,12 @@
 // file.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
 import type { Command } from "../store/command.ts";
 import { copyToPostgres } from "../store/copy.ts";
+import { keccak } from "../store/keccak.ts";
 import { sqliteFile } from "../store/open.ts";
 import { decodeRecord } from "../store/record.ts";
 import { becomeServerOf } from "../store/sqlite/server-lock.ts";
@@ -88,7 +88,7 @@ export const recordCommands: Command[] = [
       if (!existsSync(file)) throw new Error(`there is no ${file}: DATA_DIR names where it is`);
       const leave = becomeServerOf(dataDirectory);
       try {
-        const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+        const parts = { factory: factoryAddress, keccak };
         return await copyToPostgres(file, store, (address, terms) => {
           decodeRecord(address, terms, parts);
         });

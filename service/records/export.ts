@@ -2,9 +2,9 @@
 // program can read, a move, or a mirror. Each record is verified on the way out and on the way in.
 
 import { fromHex, type Intent, verifyRecord } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { factoryAddress } from "executable-address-contracts";
 import { findCreated, findNewestSeq, readClock } from "../store/created.ts";
+import { keccak } from "../store/keccak.ts";
 import { mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
@@ -99,7 +99,7 @@ export async function importRecords(
   tell: (fault: string) => void,
   isWanted: (intent: Intent) => boolean = () => true,
 ): Promise<Imported> {
-  const options = { factory: factoryAddress, keccak: newWasmKeccak() };
+  const options = { factory: factoryAddress, keccak };
   const counts = { saved: 0, mended: 0, refused: 0 };
   let number = 0;
   const refuse = (at: number, why: string) => {

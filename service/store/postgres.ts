@@ -5,11 +5,11 @@
 // same keys wait for each other and never in a circle.
 
 import { factoryAddress } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { columnsOf } from "./columns.ts";
+import { keccak } from "./keccak.ts";
 import { migrate } from "./migrate.ts";
 import { heldRecordJson } from "./record-json.ts";
 import {
@@ -64,7 +64,7 @@ export async function openPostgres(url: string): Promise<Store> {
     reads.push(read);
     return read;
   };
-  const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+  const parts = { factory: factoryAddress, keccak };
   const terms = readerOf<{ terms: Buffer }>(termsByAddress);
 
   return {

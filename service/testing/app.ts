@@ -6,7 +6,6 @@ import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { factoryAddress, type Hex } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createAccount } from "../accounts/account.ts";
@@ -20,6 +19,7 @@ import { buildApp } from "../http/app.ts";
 import { defaultLimits, type Limits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Parts } from "../http/parts.ts";
+import { keccak } from "../store/keccak.ts";
 import { openStore } from "../store/open.ts";
 
 export const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
@@ -117,7 +117,7 @@ export async function startApp(
     chains: testChains,
     desk: openDesk(store, log),
     factory: factoryAddress,
-    keccak: newWasmKeccak(),
+    keccak,
     publicUrl,
     labels: new Map(),
     metrics: createMetrics(),

@@ -10,7 +10,6 @@ import {
   verifyRecord,
 } from "executable-address";
 import { createClient } from "executable-address/client";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
 
 export async function tryAll(origin, intent, credential) {
   const record = makeRecord(intent);
@@ -37,15 +36,5 @@ export async function tryAll(origin, intent, credential) {
     states,
     redirected: await kindOf(redirected.chains()),
     late: await kindOf(late.chains()),
-    wasm: withWasm(intent),
   };
-}
-
-/** By WebAssembly, which Workers allow only of modules that came with the program. */
-function withWasm(intent) {
-  try {
-    return makeRecord(intent, { keccak: newWasmKeccak() }).address;
-  } catch (error) {
-    return error.name;
-  }
 }

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { factoryAddress } from "executable-address";
-import { newWasmKeccak } from "executable-address/keccak-wasm";
+import { keccak } from "../keccak.ts";
 import { causeOf } from "../record.ts";
 import { heldRecordJson } from "../record-json.ts";
 import { CorruptError, termsByAddress } from "../store.ts";
@@ -18,7 +18,7 @@ export type Answer = { found: Found[] } | { failure: string; message: string };
 const { file } = workerData as { file: string };
 const database = connect(file, { cacheMiB: 112 });
 const port = parentPort as NonNullable<typeof parentPort>;
-const parts = { factory: factoryAddress, keccak: newWasmKeccak() };
+const parts = { factory: factoryAddress, keccak };
 const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
 /** One read transaction: its locks cost more than a read. */
