@@ -203,7 +203,7 @@ describe("without the service, one node of three lying", () => {
     const args = ["execute", records.signed!.terms, "--keystore", file, ...nodes(1)];
     const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
     assert.match(wrong.err, /keystore: another password/);
-    await world.payNative("0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b", 10n ** 18n);
+    await world.payNative(keystoreAccount, 10n ** 18n);
     assert.equal((await good(args, env)).state, "executed");
   });
   task("a recovery of what is left", async () => {
@@ -225,24 +225,47 @@ describe("without the service, one node of three lying", () => {
     assert.equal(status.balance, "30");
   });
 
-  test("each kind of lie, in each place: executed and recovered by a keystore", async () => {
-    const file = join(folder, "key.json");
-    const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
-    const all = [...lying];
-    // The long form tries each alone; the short one all at once, in each place.
-    const kinds = process.env.ATTACKS === "long" ? all.map((kind) => [kind]) : [all];
-    for (const kind of kinds)
-      for (const place of [0, 1, 2]) {
-        const record = await world.newRecord();
-        await world.pay(record.address, 130n);
-        lying = new Set(kind);
-        const subject = [JSON.stringify(record), "--keystore", file, ...nodes(place)];
-        const { state } = await good(["execute", ...subject], env);
-        assert.equal(state, "executed", `${kind} at ${place}`);
-        const { status } = await good(["recover", ...subject], env);
-        assert.deepEqual(status.recoverable, [], `${kind} at ${place}`);
-      }
-    lying = new Set(all);
+  describe("each kind of lie, in each place, and what is sent comes out right", () => {
+    const all = Object.keys(lies);
+    // The long form tries each alone; the short one all at once.
+    const isLong = process.env.ATTACKS === "long";
+    const kindsOf = (told: string[]) => (isLong ? told.map((kind) => [kind]) : [told]);
+    after(() => {
+      lying = new Set(all);
+    });
+
+    /** Executes, recovers what is left, and rescues what comes later. */
+    async function sendAll(by: { args: string[]; env: Record<string, string>; account: Hex }) {
+      const record = await world.newRecord({ recovery: by.account });
+      await world.pay(record.address, 130n);
+      const subject = [JSON.stringify(record), ...by.args];
+      assert.equal((await good(["execute", ...subject], by.env)).state, "executed");
+      const recovered = await good(["recover", ...subject], by.env);
+      assert.deepEqual(recovered.status.recoverable, []);
+      await world.pay(record.address, 50n);
+      const transfer = { abi: erc20Abi, functionName: "transfer", args: [payer, 20n] } as const;
+      const call = ["--target", record.intent.token, "--data", encodeFunctionData(transfer)];
+      const rescued = await good(["rescue", ...subject, ...call], by.env);
+      assert.equal(rescued.status.balance, "30");
+    }
+
+    test("by a keystore", async () => {
+      const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
+      for (const kind of kindsOf(all))
+        for (const place of [0, 1, 2]) {
+          lying = new Set(kind);
+          const args = ["--keystore", join(folder, "key.json"), ...nodes(place)];
+          await sendAll({ args, env, account: keystoreAccount });
+        }
+    });
+
+    test("by a node that has the key, which may lie of all but what it sent", async () => {
+      for (const kind of kindsOf(all.filter((method) => method !== "eth_sendTransaction")))
+        for (const place of [0, 1, 2]) {
+          lying = new Set(kind);
+          await sendAll({ args: ["--from", payer, ...nodes(place)], env: {}, account: payer });
+        }
+    });
   });
 
   test("docs/without-us.md lists the same 16", () => {
@@ -252,6 +275,8 @@ describe("without the service, one node of three lying", () => {
     assert.equal(rows.length, 16);
   });
 });
+
+const keystoreAccount: Hex = "0x008AeEda4D805471dF9b2A5B0f38A0C3bCBA786b";
 
 /** The test vector of the format's own description: password `testpassword`. */
 const keystore = {
