@@ -18,6 +18,7 @@ const cli = new URL("./cli.ts", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "without-us-"));
 const payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const recovery = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const keyFile = join(folder, "key.json");
 const tasks: string[] = [];
 
 async function run(args: string[], env: Record<string, string> = {}) {
@@ -65,7 +66,9 @@ describe("without the service, one node of three lying", () => {
   let [executed, batch, recovered]: Hex[] = [];
 
   before(async () => {
+    writeFileSync(keyFile, JSON.stringify(keystore));
     world = await startWorld();
+    await world.payNative(keystoreAccount, 10n ** 18n);
     liar = await startProxy(world.rpcUrl, ({ method }, answer) => {
       const lie = lying.has(method) && lies[method];
       return lie ? { ...answer, result: lie(answer.result as never) } : answer;
@@ -197,13 +200,10 @@ describe("without the service, one node of three lying", () => {
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
   task("an execution signed by a keystore", async () => {
-    const file = join(folder, "key.json");
-    writeFileSync(file, JSON.stringify(keystore));
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
-    const args = ["execute", records.signed!.terms, "--keystore", file, ...nodes(1)];
+    const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];
     const wrong = await run(args, { EXECUTABLE_ADDRESS_PASSWORD: "another" });
     assert.match(wrong.err, /keystore: another password/);
-    await world.payNative(keystoreAccount, 10n ** 18n);
     assert.equal((await good(args, env)).state, "executed");
   });
   task("a recovery of what is left", async () => {
@@ -254,7 +254,7 @@ describe("without the service, one node of three lying", () => {
       for (const kind of kindsOf(all))
         for (const place of [0, 1, 2]) {
           lying = new Set(kind);
-          const args = ["--keystore", join(folder, "key.json"), ...nodes(place)];
+          const args = ["--keystore", keyFile, ...nodes(place)];
           await sendAll({ args, env, account: keystoreAccount });
         }
     });
