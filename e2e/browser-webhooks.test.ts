@@ -62,7 +62,7 @@ describe("webhooks in the dashboard", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     assert.equal(await page.getByText(/^whsec_/).textContent(), secret);
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
     await endpoint().getByText("active").waitFor();
     await page.reload();
     await endpoint().waitFor();
@@ -143,7 +143,7 @@ describe("webhooks in the dashboard", () => {
     await press("Rotate secret");
     await page.getByRole("button", { name: "Rotate now" }).click();
     assert.notEqual(await page.getByText(/^whsec_/).textContent(), secret);
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
     await endpoint().getByText("The old secret signs too").waitFor();
     await press("Pause");
     await endpoint().getByText("paused").waitFor();

@@ -81,9 +81,7 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
       <Dialog title="Add an API key" open={asked?.to === "add"} onClose={() => begin(undefined)}>
         <NewKeyForm busy={addition.isPending} onAdd={add} />
       </Dialog>
-      <Dialog title="Your new API key" persistent open={shown !== undefined} onClose={forget}>
-        <NewKey apiKey={shown ?? ""} clientId={clientId} onDone={forget} />
-      </Dialog>
+      <NewKey apiKey={shown} clientId={clientId} onDone={forget} />
     </section>
   );
 }

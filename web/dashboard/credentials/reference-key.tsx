@@ -1,14 +1,13 @@
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Definitions } from "../../ui/definition.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Time } from "../../ui/time.tsx";
 import { api, type Credentials } from "../api.ts";
 import { Confirm } from "../confirm.tsx";
 import { sayProblem } from "../problems.ts";
 import { useRotation } from "../queries.ts";
-import { NewSecret } from "./new-secret.tsx";
+import { SecretDialog } from "../secret-dialog.tsx";
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
@@ -68,16 +67,14 @@ export function ReferenceKeyCard({ referenceKey }: CardProps) {
         </p>
         <p>It is shown once, right after this.</p>
       </Confirm>
-      <Dialog title="Your reference key" persistent open={shown !== undefined} onClose={forget}>
-        <div className="space-y-5">
-          <NewSecret secret={shown ?? ""} what="reference key" testId="new-reference-key">
-            It is not shown again.
-          </NewSecret>
-          <div className="flex justify-end">
-            <Button onClick={forget}>I have stored it</Button>
-          </div>
-        </div>
-      </Dialog>
+      <SecretDialog
+        title="Your reference key"
+        secret={shown}
+        what="reference key"
+        testId="new-reference-key"
+        says="It is not shown again."
+        onDone={forget}
+      />
     </section>
   );
 }

@@ -1,13 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { QueryState } from "../query-state.tsx";
+import { SecretDialog } from "../secret-dialog.tsx";
 import { UrlEntry } from "../url-entry.tsx";
 import { type Webhooks, webhooks } from "./api.ts";
 import { Depths } from "./depths.tsx";
@@ -60,27 +58,14 @@ export function WebhooksPage() {
           </div>
         </div>
       )}
-      <Dialog
+      <SecretDialog
         title="The endpoint's secret"
-        persistent
-        open={secret !== undefined}
-        onClose={() => setSecret(undefined)}
-      >
-        <p className="text-soft">
-          It is shown once. Your server checks each delivery's signature with it.
-        </p>
-        <p className="my-4">
-          <code className="break-all">{secret}</code>
-        </p>
-        <div className="flex justify-end gap-3">
-          <CopyButton text={secret ?? ""} what="the secret">
-            Copy
-          </CopyButton>
-          <Button look="primary" onClick={() => setSecret(undefined)}>
-            I have kept it
-          </Button>
-        </div>
-      </Dialog>
+        secret={secret}
+        what="the secret"
+        testId="new-endpoint-secret"
+        says="It is shown once. Your server checks each delivery's signature with it."
+        onDone={() => setSecret(undefined)}
+      />
     </>
   );
 }

@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { Button } from "../ui/button.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Notice } from "../ui/notice.tsx";
+
+type SecretDialogProps = {
+  title: string;
+  /** Undefined: the dialog is closed. */
+  secret: string | undefined;
+  /** Names it to the reader, such as "API key". */
+  what: string;
+  testId: string;
+  /** Says why it has to be copied. */
+  says: string;
+  onDone: () => void;
+  children?: ReactNode;
+};
+
+/** Shows a secret at the only moment that it is on a screen. */
+export function SecretDialog(props: SecretDialogProps) {
+  const { title, secret, what, testId, says, onDone, children } = props;
+  return (
+    <Dialog title={title} persistent open={secret !== undefined} onClose={onDone}>
+      <div className="space-y-5">
+        <Notice tone="warn" title="Copy it now">
+          <p>{says}</p>
+        </Notice>
+        <div className="flex items-start gap-3 rounded-lg bg-sunken p-3">
+          <code data-testid={testId} className="min-w-0 flex-1 break-all select-all">
+            {secret}
+          </code>
+          <CopyButton look="primary" text={secret ?? ""} what={what}>
+            Copy
+          </CopyButton>
+        </div>
+        {children}
+        <div className="flex justify-end">
+          <Button onClick={onDone}>I have stored it</Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
