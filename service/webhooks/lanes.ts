@@ -4,19 +4,19 @@
 // The fast lane is earned by good answers in a row, and lost for minutes by the first bad one. In
 // it a request has a place for a second, and goes on in one of the slow lane where that has room.
 // An account may take another place while it has less than an eighth of what is free: the more
-// accounts hold places the fewer each gets. New strangers used nothing yet, so the slow lane has a
-// place for each of a thousand: with 256, a hundred of their accounts held all for five seconds.
+// accounts hold places the fewer each gets. Strangers used nothing yet when they begin, so two
+// lanes have many places: of 256, a hundred accounts with ten endpoints each held all for seconds.
 
 /** 0 fast; 1 slow but answering, or new; 2 failing. */
 export type Lane = 0 | 1 | 2;
 
 /** Requests under way at once: of all endpoints, and of one. */
 export const places: Record<Lane, { all: number; endpoint: number }> = {
-  0: { all: 256, endpoint: 4 },
+  0: { all: 1_024, endpoint: 4 },
   1: { all: 1_024, endpoint: 1 },
   2: { all: 64, endpoint: 1 },
 };
-/** One account gets this part of the free places. A hundred that hang leave 20 of 256 in time. */
+/** One account gets this part of the free places. A hundred that hang leave 76 of 1,024. */
 const shareOfFree = 1 / 8;
 /** An answer is good within this, and a request has a place of the fast lane for as long. */
 export const goodMsMax = 1_000;
