@@ -2,12 +2,16 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { createClient } from "executable-address/client";
 import { end } from "../scripts/child-process.ts";
 import { environment, executedAt, start } from "./npm-start.ts";
 
@@ -102,11 +106,54 @@ describe("npm start", () => {
     assert.match(await refused(address!, `${2n ** 256n - 1n}`), /reverted/);
     assert.match(await refused("0x12"), /answers 400: /);
     assert.match(await refused(`0x${"1".repeat(40)}`), /answers 404: /);
+    assert.match(await refused("--advance", "0"), /^The time is 0; expected whole seconds/);
+    assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
     await end(second.child, "SIGINT");
     assert.match(
       await refused(address!),
       /^No service answers at \S+: is npm start still running\?/,
     );
+  });
+
+  test("pay --event shows a signed event, and --advance makes an order late", async (t) => {
+    const env = await environment(join(folder, "event"));
+    const { child } = await start(env);
+    t.after(() => end(child, "SIGINT"));
+    const { stdout } = await pay(env, "--event");
+    assert.match(stdout, /^webhook-signature: v1,\S+ v1a,\S+$/m);
+    const [, body = "", secret = ""] =
+      /\n\n(\{[\s\S]*\n\})\n\nsigned by (whsec_\S+)\n$/.exec(stdout) ?? [];
+    assert.match(secret, /^whsec_/, stdout);
+    const { type, data } = JSON.parse(body);
+    assert.equal(type, "address.executed");
+    const { baseUrl, apiKey } = JSON.parse(await readFile(join(env.DATA_DIR, "demo.json"), "utf8"));
+    const client = createClient({ baseUrl, apiKey });
+    assert.deepEqual(await client.webhooks.list(), [], "the endpoint was for the while");
+
+    const record = await client.lookup(data.address);
+    const expirationTimestamp = Math.floor(Date.now() / 1000) + 1_800;
+    const late = await client.create({ ...record!.intent, expirationTimestamp });
+    const stateOf = async () => (await client.status(late.address))?.state;
+    assert.equal(await stateOf(), "unfunded");
+    assert.match((await pay(env, "--advance", "3600")).stdout, /clock is at 20/);
+    while ((await stateOf()) === "unfunded") await sleep(50);
+    assert.equal(await stateOf(), "expired");
+
+    const methods: string[] = [];
+    const other = createServer(async (request, response) => {
+      let asked = "";
+      for await (const chunk of request) asked += chunk;
+      const { id, method } = JSON.parse(asked);
+      methods.push(method);
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
+    }).listen(0, "127.0.0.1");
+    t.after(() => other.close());
+    await once(other, "listening");
+    const rpcUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    await writeFile(join(env.DATA_DIR, "demo.json"), JSON.stringify({ baseUrl, apiKey, rpcUrl }));
+    const { stderr } = await pay(env, "--advance", "3600");
+    assert.match(stderr, /is chain 1; only the local chain's clock is moved/);
+    assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
   test("draws another key where the file of the first is gone", async (t) => {

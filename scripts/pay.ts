@@ -1,17 +1,26 @@
 // npm run pay -- ADDRESS [AMOUNT]: pays an address on the local chain, as any wallet would, with
-// demo tokens minted for it. With --execute it then executes too, as anyone may.
+// demo tokens minted for it. With --execute it then executes too, as anyone may. --event shows
+// what a shop is sent of a payment, and --advance moves the local chain's clock.
 
 import { resolve } from "node:path";
 import { encodeExecution, type Intent, toHex, verifyRecord } from "executable-address";
 import { demoToken, factoryAddress } from "executable-address-contracts";
-import type { Hex } from "viem";
+import { anvilChain } from "executable-address-contracts/anvil";
+import { createTestClient, type Hex, http } from "viem";
 import { type Demo, readDemo } from "./demo.ts";
 import { localChainId, localWallet, payerAccount } from "./local-chain.ts";
+import { showEvent } from "./sample-event.ts";
 
-const usage = "usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]";
+const usage = `usage: npm run pay -- ADDRESS [AMOUNT in base units] [--execute]
+       npm run pay -- --event
+       npm run pay -- --advance SECONDS`;
 
+const words = process.argv.slice(2);
 try {
-  await pay(readArguments());
+  if (words[0] === "--advance") await advance(words.slice(1));
+  else if (words.join() === "--event")
+    await showEvent(requireDemo(), (address) => pay(payment([address])));
+  else await pay(payment(words));
 } catch (error) {
   // viem's message goes on with the whole request.
   const { message, shortMessage = message } = error as Error & { shortMessage?: string };
@@ -28,9 +37,7 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
     throw new Error(`${address} is on chain ${intent.chainId}; only the local chain is paid here.`);
   }
   const wallet = localWallet(demo.rpcUrl, payerAccount);
-  await wallet.getChainId().catch(() => {
-    throw new Error(`No chain answers at ${demo.rpcUrl}: is npm start still running?`);
-  });
+  await wallet.getChainId().catch(() => noChain(demo.rpcUrl));
   const settle = async (sent: Promise<Hex>): Promise<Hex> => {
     const hash = await sent;
     const { status } = await wallet.waitForTransactionReceipt({ hash });
@@ -51,10 +58,32 @@ async function pay({ address, amount, thenExecute }: Given): Promise<void> {
   console.log(`executed in ${executed}`);
 }
 
+/** A node of the local chain alone has its clock moved. */
+async function advance([given = "", ...more]: string[]): Promise<void> {
+  if (more.length > 0) throw new Error(usage);
+  const seconds = /^[1-9]\d{0,8}$/.test(given) ? Number(given) : Number.NaN;
+  if (Number.isNaN(seconds))
+    throw new Error(`The time is ${given || "missing"}; expected whole seconds, such as 3600.`);
+  const { rpcUrl } = requireDemo();
+  const wallet = localWallet(rpcUrl, payerAccount);
+  const chainId = await wallet.getChainId().catch(() => noChain(rpcUrl));
+  const { hostname } = new URL(rpcUrl);
+  if (chainId !== localChainId || hostname !== "127.0.0.1")
+    throw new Error(`${rpcUrl} is chain ${chainId}; only the local chain's clock is moved.`);
+  const node = createTestClient({ mode: "anvil", chain: anvilChain, transport: http(rpcUrl) });
+  await node.increaseTime({ seconds });
+  await node.mine({ blocks: 1 });
+  const { timestamp } = await wallet.getBlock();
+  console.log(`the local chain's clock is at ${new Date(Number(timestamp) * 1000).toISOString()}`);
+}
+
+function noChain(rpcUrl: string): never {
+  throw new Error(`No chain answers at ${rpcUrl}: is npm start still running?`);
+}
+
 /** @throws an error that says what is right */
-function readArguments(): Given {
+function payment(words: string[]): Given {
   // A negative amount is an amount that is wrong, not an option.
-  const words = process.argv.slice(2);
   const thenExecute = words.includes("--execute");
   const [address, amount, ...more] = words.filter((word) => word !== "--execute");
   if (address === undefined || address.startsWith("-") || more.length > 0) throw new Error(usage);

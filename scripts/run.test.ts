@@ -30,6 +30,9 @@ before(() => {
   const scripts = {
     program: `node ${door} program.ts one two`,
     "program-old": `${old} ${door} program.ts one two`,
+    // A shell with another command to come stays between npm and the program.
+    shelled: `node ${door} program.ts one two; exit $?`,
+    "shelled-old": `${old} ${door} program.ts one two; exit $?`,
     quits: `node ${door} quits.ts`,
     "quits-old": `${old} ${door} quits.ts`,
   };
@@ -86,8 +89,8 @@ for (const [machine, suffix] of [
       assert.match(await ended, /heard 1\n/);
     });
 
-    test("kill -9 of npm ends the program", async () => {
-      const { npm, until, ended } = npmRun(`program${suffix}`);
+    test("kill -9 of npm ends the program, though its shell lives on", async () => {
+      const { npm, until, ended } = npmRun(`shelled${suffix}`);
       await until("ready");
       npm.kill("SIGKILL");
       assert.match(await ended, /heard 1\n/);

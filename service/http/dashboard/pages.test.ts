@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { gunzipSync } from "node:zlib";
+import zlib, { gunzipSync } from "node:zlib";
 import Fastify, { type FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
 import { mountPages } from "./pages.ts";
@@ -102,6 +103,28 @@ describe("the pages", () => {
     const held = await app.inject({ url: "/a/0xheld", headers: { "accept-encoding": "gzip" } });
     assert.equal(held.body, "the public page<title>25 &amp; $1</title>");
     assert.notEqual(held.headers.etag, (await app.inject({ url: "/a/" })).headers.etag);
+  });
+
+  test("an address's page is compressed once, and a thousand of them are kept", async (t) => {
+    const { mock } = t.mock.method(zlib, "gzipSync");
+    syncBuiltinESMExports();
+    const many = Fastify();
+    mountPages(many, { publicUrl }, async (address) => `<title>${address}</title>`, directory);
+    await many.ready();
+    const compressedFor = async (address: string) => {
+      const before = mock.callCount();
+      const { body } = await many.inject({ url: `/a/${address}` });
+      assert.match(body, new RegExp(`<title>${address}</title>`));
+      return mock.callCount() - before;
+    };
+    assert.equal(await compressedFor("0x0"), 1);
+    assert.equal(await compressedFor("0x0"), 0);
+    for (let other = 1; other <= 1_000; other++) await compressedFor(`0x${other}`);
+    assert.equal(await compressedFor("0x1000"), 0);
+    assert.equal(await compressedFor("0x0"), 1, "the oldest made room");
+    mock.restore();
+    syncBuiltinESMExports();
+    await many.close();
   });
 
   test("503 to pages of addresses beyond the bound, and the next is answered", async () => {
