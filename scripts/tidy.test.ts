@@ -266,6 +266,8 @@ const ownerOf = (table: string): string | undefined => {
 const mayRead: Record<string, RegExp> = {
   // In the ledger's own transaction, where each statement more keeps payers' executor waiting: a
   // row for each account that has one of up to 500 addresses, none of which is fetched.
+  // A record is open or closed by both tables: the walk stops at the first that is open.
+  "service/events/closed.ts": /^records$/,
   "service/events/mark.ts": /^(records|later_owners)$/,
   // A page walks the index that fits its question; of a question that few rows fit, up to 1,000
   // rows are joined to find them, where each would be another query.

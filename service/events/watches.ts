@@ -57,16 +57,27 @@ export async function mayBeDue(
   chainId: number,
   nowMs: number,
 ): Promise<boolean> {
-  const anyUntil = (column: "due_block" | "look_at", until: number) =>
-    db
-      .selectFrom("watches")
-      .select("chain_id")
-      .where("chain_id", "=", chainId)
-      .where(column, "<=", until)
-      .limit(1)
-      .executeTakeFirst();
-  const due = await anyUntil("due_block", Number.MAX_SAFE_INTEGER);
-  return (due ?? (await anyUntil("look_at", nowMs))) !== undefined;
+  return (await isBlockAwaited(db, chainId)) || isAnyDue(db, chainId, "look_at", nowMs);
+}
+
+/** Whether anything is due at some block, or will be. */
+export const isBlockAwaited = (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
+  isAnyDue(db, chainId, "due_block", Number.MAX_SAFE_INTEGER);
+
+async function isAnyDue(
+  db: Kysely<Tables>,
+  chainId: number,
+  column: "due_block" | "look_at",
+  until: number,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom("watches")
+    .select("chain_id")
+    .where("chain_id", "=", chainId)
+    .where(column, "<=", until)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /**

@@ -173,6 +173,9 @@ export type Memory = {
   watched: { lease: Lease; sinceMs: number } | undefined;
   head: { hash: Hex; timestamp: number; sinceMs: number } | undefined;
   pace: Pace;
+  rest: Rest;
+  /** The chain as the last pass saw it. */
+  view: View | undefined;
   /** The last pass left nothing to do until the next block. */
   isQuiet: boolean;
   follow: FollowMemory;
@@ -207,6 +210,19 @@ export type Paces = Map<string, Map<string, number>>;
 
 /** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
 export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
+
+/** A chain that sleeps, or may soon. Times by the process's clock. */
+export type Rest = {
+  isAsleep: boolean;
+  /** The records up to this one are closed, by the chain's clock at `closedSeconds`. */
+  closedSeq: number;
+  closedSeconds: number;
+  checkedMs: number;
+  /** When the chain was last looked at, and how often since the last pass. */
+  lookedMs: number;
+  looks: number;
+  awakeUntilMs: number;
+};
 
 export type Looks = {
   /** All up to this one were looked at, but for `again`; undefined before the first step. */

@@ -3,6 +3,7 @@
 // records. After each step the ledger is complete, so that a process killed there loses nothing.
 
 import { openNetwork } from "../chain/rpc/network.ts";
+import type { View } from "../chain/rpc/view.ts";
 import { holdersMax } from "../chain/status/probe.ts";
 import { openPace } from "../follow/pace.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
@@ -15,6 +16,7 @@ import { type Budgets, openBudgets, shareOut } from "./money/budgets.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
+import { freshRest, reportRest, turnFor } from "./rest.ts";
 import { costMax, openPurse, type Purse, readNonce } from "./transactions/send.ts";
 import { settle } from "./transactions/settle.ts";
 import { upkeep } from "./transactions/upkeep.ts";
@@ -26,6 +28,8 @@ export function freshMemory(parts: Parts): Memory {
     watched: undefined,
     head: undefined,
     pace: openPace(parts.tuning.pollMs),
+    rest: freshRest(parts.clock()),
+    view: undefined,
     isQuiet: false,
     follow: freshFollowMemory(),
     examineTurn: 0,
@@ -53,9 +57,8 @@ export function freshMemory(parts: Parts): Memory {
  */
 export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const fence = await holdLease(parts, memory);
-  if (!fence || (await mayRest(parts, memory))) return;
-  memory.isQuiet = false;
-  const view = await memory.network.openView();
+  const view = fence && (await openView(parts, memory));
+  if (!fence || !view) return;
   memory.pace.note(view.head, parts.clock());
   const nowSeconds = chainNow(memory, view.head, parts.clock());
   const pass: Pass = { parts, memory, fence, view, nowSeconds };
@@ -93,19 +96,31 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   });
   // Last, so that a failure here holds up no payment that is known.
   const isLooked = await lookAtNew(pass);
+  memory.rest.lookedMs = parts.clock();
+  memory.rest.looks = 0;
   memory.isQuiet = !isOld && blocksBehind === 0 && isLooked && pending.length === 0 && due === 0;
 }
 
-/** Whether neither a block nor a job is expected before the next poll. Asks no endpoint. */
-async function mayRest({ ledger, chain, clock, isTold }: Parts, memory: Memory): Promise<boolean> {
-  const { head, isQuiet, pace } = memory;
-  if (isTold || !isQuiet || !head || clock() >= pace.expectedMs()) return false;
-  const nowSeconds = chainNow(memory, head, clock());
-  return (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length === 0;
+/** @returns undefined where a pass would find nothing */
+async function openView(parts: Parts, memory: Memory): Promise<View | undefined> {
+  const { head, network } = memory;
+  // Without a head there is no clock of the chain to rest by.
+  const turn = head ? await turnFor(parts, memory, chainNow(memory, head, parts.clock())) : "pass";
+  if (turn === "rest") return undefined;
+  // Where it throws, the next poll is for a whole pass.
+  memory.isQuiet = false;
+  const view = await (turn === "peek" ? network.openNewView(head!.hash) : network.openView());
+  if (view) memory.view = view;
+  else {
+    memory.isQuiet = true;
+    reportRest(parts, memory);
+  }
+  return view;
 }
 
-/** While nothing is pending, the nonce is read this seldom. */
+/** While nothing is pending, the nonce is read this seldom, and while the chain sleeps. */
 const idleNonceMs = 60_000;
+const asleepNonceMs = 6 * 3_600_000;
 
 /** Read at each head while something is pending; the sender's balance is shown as often. */
 async function nonceOf(
@@ -115,7 +130,8 @@ async function nonceOf(
   const { memory, view, parts } = pass;
   const known = memory.nonce;
   const isSame = known?.head === view.head.hash;
-  const isRecent = known && parts.clock() - known.sinceMs < idleNonceMs;
+  const keptMs = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
+  const isRecent = known && parts.clock() - known.sinceMs < keptMs;
   if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
   const nonce = await readNonce(pass);
   memory.nonce = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };

@@ -13,12 +13,12 @@ import {
   toQuantity,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf, transferTopic } from "../chain/rpc/log.ts";
-import type { Asker } from "../chain/rpc/view.ts";
+import type { Asker, View } from "../chain/rpc/view.ts";
 import type { Anchor, Touched, Turn } from "./parts.ts";
 
 export type Transfer = Touched & { blockHash: Hex };
 
-/** Blocks, both inclusive. */
+/** Blocks, both inclusive; up to infinity means up to the newest. */
 export type Range = { from: number; to: number };
 
 /** `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are. */
@@ -50,13 +50,35 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
     if (!list || "error" in list) return { message: list?.error.message ?? "", isSlow: false };
     return {
       end: { number: to, hash },
-      transfers: transfersIn(list.result, turn, range),
+      transfers: transfersIn(list.result, turn.chain.tokens, range),
       isHeavy: false,
     };
   });
   return from === to && told !== "absent" && "message" in told && !told.isSlow
     ? askBlock(asker, turn, from, told)
     : told;
+}
+
+/**
+ * The transfers from a block to the newest that each of several endpoints has, one call each.
+ * @returns undefined where one of them does not answer, or refuses so many
+ */
+export async function transfersSince(
+  view: View,
+  tokens: readonly Hex[],
+  from: number,
+  turn: number,
+): Promise<Transfer[] | undefined> {
+  const range = { from, to: Number.POSITIVE_INFINITY };
+  const some = view.askers(turn).slice(0, view.quorum);
+  const answers = await Promise.all(some.map((asker) => asker.ask([logsCall(range, tokens)])));
+  try {
+    return answers.flatMap((answer) =>
+      transfersIn(resultOf(Array.isArray(answer) ? answer[0] : undefined), tokens, range),
+    );
+  } catch {
+    return undefined;
+  }
 }
 
 /** One block, by each token alone and then by its receipts. */
@@ -70,7 +92,7 @@ async function askBlock(asker: Asker, turn: Turn, number: number, refusal: Told)
     const told = await ask(asker, [...calls, blockCall(number)], (answers) => {
       const block = blockOf(resultOf(answers.pop()));
       const found = answers.flatMap((answer) => logsIn(resultOf(answer)));
-      const transfers = transfersIn(found, turn, range);
+      const transfers = transfersIn(found, tokens, range);
       if (transfers.some(({ blockHash }) => blockHash !== block.hash)) return "absent";
       return { end: { number, hash: block.hash }, transfers, isHeavy: true };
     });
@@ -97,7 +119,7 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[]): Call => ({
   params: [
     {
       fromBlock: toQuantity(from),
-      toBlock: toQuantity(to),
+      toBlock: Number.isFinite(to) ? toQuantity(to) : "latest",
       address: tokens,
       topics: [transferTopic],
     },
@@ -111,11 +133,11 @@ function logsIn(result: unknown): unknown[] {
 }
 
 /** Logs of another shape are no payments. */
-function transfersIn(logs: unknown, { chain }: Turn, { from, to }: Range): Transfer[] {
+function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Transfer[] {
   if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
   return (logs as Record<string, unknown>[]).flatMap((entry) => {
     const { address, topics, data } = logOf(entry);
-    if (!chain.tokens.includes(address) || topics[0] !== transferTopic) return [];
+    if (!tokens.includes(address) || topics[0] !== transferTopic) return [];
     if (topics.length !== 3 || data.length !== 66 || BigInt(data) === 0n) return [];
     const blockNumber = Number(quantity(entry.blockNumber));
     if (blockNumber < from || blockNumber > to) return [];

@@ -77,7 +77,7 @@ export type FollowMemory = {
   marked: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
 };
 
-const firstRangeBlocks = 500;
+const firstRangeBlocks = 2000;
 
 export const freshFollowMemory = (): FollowMemory => ({
   turn: 0,

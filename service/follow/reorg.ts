@@ -42,15 +42,28 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 }
 
 const linksMax = 64;
+/** When so few blocks came at once, each is read, so that what is known below them stays known. */
+const gapMax = 4;
 
-/** Notes what the head says of the block below it; what does not lead up to it is forgotten. */
-export function noteLinks({ view, memory: { links } }: Turn): void {
+/** Notes what the head says of the blocks below it; what does not lead up to it is forgotten. */
+export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
-  if (links.get(number - 1) !== parentHash) links.clear();
+  const known = Math.max(...links.keys());
+  const fresh = new Map([[number, hash]]);
+  let below = { number: number - 1, hash: parentHash };
+  while (below.number > known && number - known <= gapMax) {
+    const [answer] = await view.read([blockCall(below.number)]);
+    const block = blockOf(resultOf(answer));
+    if (block.hash !== below.hash) break;
+    fresh.set(block.number, block.hash);
+    below = { number: block.number - 1, hash: block.parentHash };
+  }
+  if (links.get(below.number) !== below.hash) links.clear();
   for (const each of links.keys()) {
     if (each > number || each < number - linksMax) links.delete(each);
   }
-  links.set(number, hash).set(number - 1, parentHash);
+  links.set(below.number, below.hash);
+  for (const [each, itsHash] of fresh) links.set(each, itsHash);
 }
 
 /** Whether the block is in the chain of the view's head. */
@@ -59,7 +72,9 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
   const known = memory.links.get(number);
   if (known) return known === hash;
   const [answer] = await view.read([blockCall(number)]);
-  return blockOf(resultOf(answer)).hash === hash;
+  const found = blockOf(resultOf(answer)).hash;
+  memory.links.set(number, found);
+  return found === hash;
 }
 
 /** Finds the beginning without an anchor: the head, or, if there are records, before the oldest. */

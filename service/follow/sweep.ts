@@ -15,6 +15,8 @@ import { firstBlock, noteLinks, stands } from "./reorg.ts";
 
 /** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
 const uncorroboratedBlocksMax = 256;
+/** Blocks above the cursor that one endpoint at each turn is asked for. */
+const tipBlocksMax = 32;
 /** A head further below the cursor is no lag: the chain was set back, or the cursor was a lie. */
 const lagBlocksMax = 64;
 /** Turns in which nobody shows a block before it becomes a gap: nodes have bad moments. */
@@ -32,7 +34,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   const { chain, memory, view, store, tuning } = turn;
   const target = view.head.number - chain.paymentConfirmations;
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
-  noteLinks(turn);
+  await noteLinks(turn);
   const newest = await store.findAnchor();
   // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
   // then: anchors above it may not stand any more, and the newest kept one would hide that.
@@ -41,7 +43,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   let cursor = (await store.findAnchor())?.number ?? next - 1;
   memory.turn++;
   // At the tip the endpoint that has shown least is asked, so that two have soon shown each block.
-  const count = target - next < memory.rangeBlocks ? 1 : view.quorum;
+  const count = target - cursor <= tipBlocksMax ? 1 : view.quorum;
   for (let ranges = 0; ranges < tuning.rangesPerPass && next <= target; ranges++) {
     const range = { from: next, to: Math.min(target, next + memory.rangeBlocks - 1) };
     const found = await readRange(turn, range, count);

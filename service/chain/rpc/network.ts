@@ -34,6 +34,11 @@ import { type View, viewOf } from "./view.ts";
 export type Network = {
   /** Asks every endpoint where it is. @throws {ChainUnavailable} when none is on this chain */
   openView(): Promise<View>;
+  /**
+   * Does the same where one endpoint, another at each turn, no longer shows `head` as its newest
+   * block; undefined while it does.
+   */
+  openNewView(head: Hex): Promise<View | undefined>;
 };
 
 /** Views after which an endpoint is asked again which chain it is of. */
@@ -52,12 +57,26 @@ export function openNetwork(
   clock: () => number,
 ): Network {
   const state = { chainId, all: endpoints.map(unknown), report, clock };
-  return { openView: () => openView(state) };
+  let turn = 0;
+  return {
+    openView: () => openView(state, willing(state), undefined),
+    async openNewView(head) {
+      const asked = [...willing(state)];
+      const [first] = asked.splice(turn++ % asked.length, 1);
+      const reached = await findWhere(state, first!);
+      return reached?.head.hash === head ? undefined : openView(state, asked, reached);
+    },
+  };
 }
 
-async function openView(state: NetworkState): Promise<View> {
-  const asked = willing(state).map((known) => findWhere(state, known));
-  const found = (await Promise.all(asked)).filter((entry) => entry !== undefined);
+/** @param reached the one that was asked already, if it answered */
+async function openView(
+  state: NetworkState,
+  asked: Known[],
+  reached: Reached | undefined,
+): Promise<View> {
+  const others = await Promise.all(asked.map((known) => findWhere(state, known)));
+  const found = [reached, ...others].filter((entry) => entry !== undefined);
   if (found.length === 0) {
     throw new ChainUnavailable(`no endpoint of chain ${state.chainId} answers as itself`);
   }

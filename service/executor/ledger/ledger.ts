@@ -2,6 +2,8 @@
 // so a process can only be killed between two calls, never in the middle of one.
 
 import type { Kysely } from "kysely";
+import { passClosed } from "../../events/closed.ts";
+import { isBlockAwaited } from "../../events/watches.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import * as created from "../../store/created.ts";
 import { findHeld, matchAddresses } from "../../store/held.ts";
@@ -29,10 +31,13 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     saveTouched: touched.saveTouched.bind(null, db),
     forgetAbove: touched.forgetAbove.bind(null, db),
     findOldestCreation: created.findOldestCreation.bind(null, db),
+    findNewestSeq: created.findNewestSeq.bind(null, db),
     readLookedUntil: looks.readLookedUntil.bind(null, db),
     findCreated: created.findCreated.bind(null, db),
     findHeld: findHeld.bind(null, db),
     saveLook: looks.saveLook.bind(null, db),
+    passClosed: passClosed.bind(null, db),
+    isBlockAwaited: isBlockAwaited.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
     pullLate: pullLate.bind(null, db),
     readFailures: jobs.readFailures.bind(null, db),

@@ -472,6 +472,10 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
       await ledger.readAccountSpending(chainId, 1);
       await desk.gasSpentFor("acc_1");
     },
+    "executor: whether a chain may sleep": async () => {
+      await ledger.passClosed(chainId, 0, 1);
+      await ledger.isBlockAwaited(chainId);
+    },
     "executor: new records looked at": async () => {
       const created = await ledger.findCreated(0, 500);
       await ledger.findHeld(created.slice(0, 450).map(({ address }) => address));

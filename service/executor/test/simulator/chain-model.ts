@@ -53,10 +53,14 @@ const transferGas = 21_000;
 
 export type ChainModel = ReturnType<typeof createChainModel>;
 
-/** `confirmations`: blocks on top after which nobody expects to see a block undone. */
+/**
+ * `confirmations`: blocks on top after which nobody expects to see a block undone.
+ * `rangeBlocksMax`: blocks whose logs a node gives in one call.
+ */
 type Setting = Pick<Env, "chainId" | "factory" | "sender" | "shop"> & {
   startSeconds: number;
   confirmations: number;
+  rangeBlocksMax?: number;
 };
 
 export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {

@@ -1,5 +1,6 @@
 // Counts what an idle chain costs: calls of the executor and the observer of one process, as a node
-// sees them, over 20 minutes of simulated time with an address that nobody pays.
+// sees them, with one address that nobody pays: open for 20 minutes of simulated time, and closed
+// for six hours.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,6 +9,8 @@ import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
 import { migrate } from "../../../store/migrate.ts";
+import { hintJobs } from "../../desk/hints.ts";
+import type { ExecutorEvent } from "../../parts.ts";
 import { createChainModel } from "./chain-model.ts";
 import { keepRunning } from "./instance.ts";
 import { answer } from "./node-model.ts";
@@ -26,12 +29,22 @@ import {
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
+const sleepingSpanSeconds = 21_600;
+/** What the node answers for in one call of logs. */
+const rangeBlocksMax = 2000;
 
-async function callsOfDay(blockSeconds: number, endpoints: number): Promise<number> {
+type Idle = {
+  blockSeconds: number;
+  endpoints: number;
+  /** Of the one record, by the chain's clock. */
+  expiresAt?: number;
+};
+
+/** @returns an executor and an observer of one chain with one record, under way */
+async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 86_400 }: Idle) {
   const scheduler = createScheduler();
   const random = seededRandom(blockSeconds);
   const setting = { chainId, factory, sender, shop, startSeconds, confirmations };
-  const chain = createChainModel(setting, new Map());
   const db = openMemory();
   await migrate(db, "sqlite");
   const record = makeRecord(
@@ -39,7 +52,7 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
       token: tokens[0]!,
       amount: "1",
       calls: [{ target: shop, function: "pay(uint256 amount)", args: ["1"] }],
-      expirationTimestamp: startSeconds + 86_400,
+      expirationTimestamp: expiresAt,
       recovery: shop,
       salt: `0x${"11".repeat(32)}`,
       chainId,
@@ -47,13 +60,23 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
     { factory },
   );
   const [address, terms] = [fromHex(record.address), fromHex(record.terms)];
-  const { token, amount, expirationTimestamp: expires_at } = record.intent;
-  const columns = { token: fromHex(token), amount, expires_at, chain_id: chainId };
-  const created = { account_id: "acc", created_at: startSeconds * 1000 };
-  await db
-    .insertInto("records")
-    .values({ address, terms, ...columns, ...created })
-    .execute();
+  const lower = record.address.toLowerCase() as Hex;
+  const vault = {
+    ...{ address: lower, terms: record.terms, token: tokens[0]!, amount: 1n, chainId },
+    ...{ recovery: shop, behaviour: "runs" as const, mendsAtSeconds: 0 },
+    expirationSeconds: expiresAt,
+  };
+  const chain = createChainModel({ ...setting, rangeBlocksMax }, new Map([[lower, vault]]));
+  const { token, amount } = record.intent;
+  const columns = { token: fromHex(token), amount, chain_id: chainId };
+  const create = (address: Uint8Array, expires_at: number) => {
+    const created = { account_id: "acc", created_at: startSeconds * 1000 + scheduler.now() };
+    return db
+      .insertInto("records")
+      .values({ address, terms, ...columns, expires_at, ...created })
+      .execute();
+  };
+  await create(address, expiresAt);
   const mine = () => {
     chain.mine(startSeconds + Math.floor(scheduler.now() / 1000), 10n);
     scheduler.at(scheduler.now() + blockSeconds * 1000, mine);
@@ -76,7 +99,11 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
   );
   const world = { db, chain, vaults: [], close: () => db.destroy() };
   const tuning = { pollMs: 1000, leaseMs: 15_000, looksPerPass: 450 };
-  keepRunning("a", world, rpcs, scheduler, random, safe, () => {}, tuning);
+  const detected: string[] = [];
+  const report = (_: string, event: ExecutorEvent) => {
+    if (event.kind === "detected") detected.push(event.address);
+  };
+  keepRunning("a", world, rpcs, scheduler, random, safe, report, tuning);
   const blockAt = async (number: number | "latest") => {
     const params = [number === "latest" ? number : `0x${number.toString(16)}`, false];
     const [told] = ask([{ method: "eth_getBlockByNumber", params }]);
@@ -103,11 +130,31 @@ async function callsOfDay(blockSeconds: number, endpoints: number): Promise<numb
     scheduler.at(scheduler.now() + 1000, watch);
   };
   scheduler.at(30_000, watch);
-  await scheduler.run(warmUpSeconds * 1000);
-  const before = count;
-  await scheduler.run((warmUpSeconds + spanSeconds) * 1000);
-  await world.close();
-  return ((count - before) * 86_400) / spanSeconds;
+  return {
+    ...{ db, chain, create, detected, address: lower },
+    /** As the observer does once the address was executed. */
+    settle: () =>
+      db
+        .insertInto("watches")
+        .values({
+          ...{ account_id: "acc", address, chain_id: chainId, token: fromHex(token) },
+          ...{ created_at: startSeconds * 1000, marked_block: 1, looks: 0, version: 1 },
+          ...{ sequence: 1, state: "executed", settled_at: startSeconds * 1000 },
+        })
+        .execute(),
+    stop: () => world.close(),
+    calls: () => count,
+    runFor: (seconds: number) => scheduler.run(scheduler.now() + seconds * 1000),
+  };
+}
+
+async function callsOfDay(idle: Idle, seconds = spanSeconds): Promise<number> {
+  const world = await startIdle(idle);
+  await world.runFor(warmUpSeconds);
+  const before = world.calls();
+  await world.runFor(seconds);
+  await world.stop();
+  return ((world.calls() - before) * 86_400) / seconds;
 }
 
 describe("calls of an idle day, executor and observer together", () => {
@@ -116,11 +163,78 @@ describe("calls of an idle day, executor and observer together", () => {
     [1, 200_000],
   ] as const) {
     test(`at blocks of ${blockSeconds} s: one endpoint, and 1.6 times that with two`, async (t) => {
-      const one = await callsOfDay(blockSeconds, 1);
-      const two = await callsOfDay(blockSeconds, 2);
+      const one = await callsOfDay({ blockSeconds, endpoints: 1 });
+      const two = await callsOfDay({ blockSeconds, endpoints: 2 });
       t.diagnostic(`${one} with one endpoint, ${two} with two`);
       assert.ok(one <= callsMax, `${one} with one endpoint`);
-      assert.ok(two <= 1.6 * callsMax, `${two} with two endpoints`);
+      assert.ok(two <= 1.6 * one, `${two} with two endpoints`);
     });
   }
+});
+
+describe("a chain without open addresses sleeps", () => {
+  const expiresAt = startSeconds - 86_400;
+  const callsMax = 1000;
+
+  for (const blockSeconds of [12, 1]) {
+    test(`at blocks of ${blockSeconds} s: at most ${callsMax} calls a day`, async (t) => {
+      for (const endpoints of [1, 2]) {
+        const idle = { blockSeconds, endpoints, expiresAt };
+        const calls = await callsOfDay(idle, sleepingSpanSeconds);
+        t.diagnostic(`${calls} with ${endpoints}`);
+        assert.ok(calls <= callsMax, `${calls} with ${endpoints}`);
+      }
+    });
+  }
+
+  for (const endpoints of [1, 2]) {
+    test(`late money is found within five minutes, with ${endpoints}`, async () => {
+      for (const waitSeconds of [0, 145, 290, 1450]) {
+        const world = await startIdle({ blockSeconds: 12, endpoints, expiresAt });
+        await world.runFor(warmUpSeconds + waitSeconds);
+        const to = world.address;
+        world.chain.add({ kind: "pay", token: tokens[0]!, to, amount: 5n, onlyOnce: false });
+        await world.runFor(12 + 300);
+        assert.deepEqual(new Set(world.detected), new Set([to]), `after ${waitSeconds} s`);
+        await world.stop();
+      }
+    });
+  }
+
+  test("a create wakes it at once, and keeps it awake", async () => {
+    const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
+    await world.runFor(warmUpSeconds);
+    const before = world.calls();
+    await world.create(Buffer.alloc(20, 9), startSeconds + 86_400);
+    await world.runFor(3);
+    assert.ok(world.calls() > before, "no call within 3 s");
+    await world.runFor(600);
+    assert.ok(world.calls() - before >= 100, `${world.calls() - before} calls`);
+    await world.stop();
+  });
+
+  test("a status that shows money wakes it at once", async () => {
+    const world = await startIdle({ blockSeconds: 12, endpoints: 1, expiresAt });
+    await world.runFor(warmUpSeconds);
+    const before = world.calls();
+    const block = { number: 1, timestamp: startSeconds };
+    await hintJobs(world.db, chainId, [{ address: world.address, block }]);
+    await world.runFor(3);
+    assert.ok(world.calls() > before, "no call within 3 s");
+    await world.stop();
+  });
+
+  test("an address that was executed keeps it awake no more than one that expired", async () => {
+    const world = await startIdle({ blockSeconds: 12, endpoints: 1 });
+    await world.runFor(warmUpSeconds);
+    const before = world.calls();
+    await world.runFor(600);
+    assert.ok(world.calls() - before >= 100, `${world.calls() - before} calls while it is open`);
+    await world.settle();
+    await world.runFor(90);
+    const settled = world.calls();
+    await world.runFor(3600);
+    assert.ok(world.calls() - settled <= 50, `${world.calls() - settled} calls once it is over`);
+    await world.stop();
+  });
 });

@@ -8,7 +8,7 @@ import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts"
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
-const rangeBlocksMax = 40;
+const rangeBlocksMaxDefault = 40;
 
 /** How long a node takes for what calls have it simulate: 160 ms for a million gas. */
 export function simulationMs(chain: ChainModel, calls: readonly Call[]): number {
@@ -44,10 +44,10 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sende
       return block ? showBlock(block, sender, second === true) : null;
     }
     case "eth_getLogs":
-      return logsOf(blocks, first as { fromBlock: Hex; toBlock: Hex });
+      return logsOf(chain, blocks, first as { fromBlock: Hex; toBlock: Hex });
     case "eth_getBlockReceipts": {
       const range = { fromBlock: first as Hex, toBlock: first as Hex };
-      return [{ logs: logsOf(blocks, range) }];
+      return [{ logs: logsOf(chain, blocks, range) }];
     }
     case "eth_getTransactionCount":
       return hex(blockAt(blocks, second).state.nonce);
@@ -107,12 +107,16 @@ function showBlock(block: Block, sender: Hex, isFull: boolean) {
 }
 
 function logsOf(
+  { setting }: ChainModel,
   blocks: readonly Block[],
-  { fromBlock, toBlock }: { fromBlock: Hex; toBlock: Hex },
+  { fromBlock, toBlock }: { fromBlock: Hex; toBlock: Hex | "latest" },
 ) {
-  if (Number(toBlock) - Number(fromBlock) >= rangeBlocksMax) throw new Error("range too large");
+  const from = Number(fromBlock);
+  const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
+  const { rangeBlocksMax = rangeBlocksMaxDefault } = setting;
+  if (to - from >= rangeBlocksMax) throw new Error("range too large");
   return blocks
-    .slice(Number(fromBlock), Number(toBlock) + 1)
+    .slice(from, to + 1)
     .flatMap((block) =>
       block.logs
         .filter((log) => log.topics[0] === transferTopic)

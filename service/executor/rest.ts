@@ -1,0 +1,96 @@
+// When a pass would find nothing, so that no pass is made: until the next block of an idle chain is
+// expected, and while a chain without open addresses sleeps.
+//
+// A sleeping chain is looked at every five minutes, since late money comes to closed addresses too:
+// the endpoints are asked for the transfers since the cursor, one call each, and now and then a
+// whole pass moves the cursor and notices reorganisations. What the service itself learns wakes it
+// at the next poll: a create, a job that a status made due, an event that waits for a block.
+
+import { transfersSince } from "../follow/logs.ts";
+import type { Memory, Parts, Rest } from "./parts.ts";
+
+/** With the pass that follows, late money is found within five minutes. */
+const sleepMs = 285_000;
+/** Looks after which a whole pass is made. */
+const looksMax = 6;
+/** Expired addresses are told of, and money of the last moment is found, by passes as before. */
+const closingSeconds = 900;
+/** An open chain is asked this seldom whether all of its addresses are closed. */
+const closedEveryMs = 10_000;
+/** A chain is closed for so long before it sleeps: a head's clock may be wrong for a while. */
+const closedMs = 60_000;
+/** After late money was seen a chain stays awake: payments count once they are deep enough. */
+const paidMs = 1_200_000;
+
+export const freshRest = (nowMs: number): Rest => ({
+  isAsleep: false,
+  closedSeq: 0,
+  closedSeconds: 0,
+  checkedMs: Number.NEGATIVE_INFINITY,
+  lookedMs: 0,
+  looks: 0,
+  awakeUntilMs: nowMs + closedMs,
+});
+
+/** What a poll is for: a whole pass, a pass if there is a new block, or nothing. */
+export type Turn = "pass" | "peek" | "rest";
+
+export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number): Promise<Turn> {
+  const { ledger, chain, isTold } = parts;
+  const { isQuiet, pace, rest, looks } = memory;
+  if (!isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {
+    rest.isAsleep = false;
+    return "pass";
+  }
+  const nowMs = parts.clock();
+  if (!isTold && nowMs < pace.expectedMs()) return "rest";
+  if (rest.isAsleep || nowMs - rest.checkedMs >= closedEveryMs) {
+    rest.checkedMs = nowMs;
+    const isOpen = !(await isClosed(parts, rest, nowSeconds));
+    if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
+    rest.isAsleep = nowMs >= rest.awakeUntilMs;
+  }
+  if (!rest.isAsleep) {
+    const isLooked = looks.again.size === 0 && (await ledger.findNewestSeq()) === looks.seq;
+    return isLooked ? "peek" : "pass";
+  }
+  if (nowMs - rest.lookedMs < sleepMs) return "rest";
+  const isPaid = await isPaidSince(parts, memory);
+  return ++rest.looks < looksMax && !isPaid ? "rest" : "pass";
+}
+
+/** Whether the chain has no open address, and no event waits for one of its blocks. */
+async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number) {
+  const { chainId } = chain;
+  // A clock that goes back was wrong, and so was what had expired by it.
+  const seq = nowSeconds < rest.closedSeconds ? 0 : rest.closedSeq;
+  const closed = await ledger.passClosed(chainId, seq, nowSeconds - closingSeconds);
+  rest.closedSeq = closed.seq;
+  rest.closedSeconds = nowSeconds;
+  return closed.isEnd && !(await ledger.isBlockAwaited(chainId));
+}
+
+/** Whether a record's address was paid since the cursor, or that cannot be told in one call. */
+async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
+  const { ledger, chain, clock } = parts;
+  const { rest, view } = memory;
+  const anchor = await ledger.findAnchor(chain.chainId);
+  if (!view || !anchor) return true;
+  const transfers = await transfersSince(view, chain.tokens, anchor.number + 1, rest.looks);
+  rest.lookedMs = clock();
+  if (!transfers) return true;
+  const paid = new Set(transfers.map(({ address }) => address));
+  const isPaid = (await ledger.matchAddresses([...paid])).length > 0;
+  if (isPaid) {
+    rest.isAsleep = false;
+    rest.awakeUntilMs = clock() + paidMs;
+  }
+  reportRest(parts, memory);
+  return isPaid;
+}
+
+/** An alert asks when the chain was last read. */
+export function reportRest({ report }: Parts, { view }: Memory): void {
+  const scores = view?.scores ?? [];
+  report({ kind: "pass", blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0, scores });
+}
