@@ -187,8 +187,6 @@ function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
   if (unknown !== undefined) throw new Error(`${unknown} is none of ${scopes.join(", ")}`);
   if (name !== undefined && !isPlainName(name)) throw new Error(`--name: expected ${plainNames}`);
   const expiresAtMs = expires === undefined ? null : Date.parse(expires);
-  if (expiresAtMs !== null && !(expiresAtMs > Date.now()))
-    throw new Error("--expires: expected a time ahead, such as 2027-01-31T00:00:00Z");
   const chosen = rest.length > 0 ? (rest as Scope[]) : wholeKey.scopes;
   return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
 }

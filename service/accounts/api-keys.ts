@@ -29,7 +29,7 @@ export const wholeKey: NewApiKey = { name: "server", scopes, expiresAtMs: null }
 
 /**
  * @returns the new key, shown here and never again; undefined when another took its place meanwhile
- * @throws {InvalidError} where every place is taken
+ * @throws {InvalidError} where every place is taken, or its expiry is no time ahead
  */
 export async function addApiKey(
   db: Kysely<Tables>,
@@ -37,6 +37,8 @@ export async function addApiKey(
   { name, scopes, expiresAtMs }: NewApiKey,
   actor: Actor,
 ): Promise<Made | undefined> {
+  // A time that could not be read is no number, and is not ahead either.
+  if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired();
   const { apiKey, prefix, digest } = drawKey();
   return db.transaction().execute(async (transaction) => {
     const taken = (await listApiKeys(transaction, accountId)).map(({ number }) => number);
@@ -122,6 +124,11 @@ export const parseScopes = (text: string) => text.split(",") as Scope[];
 function drawKey() {
   const apiKey = newApiKey();
   return { apiKey, prefix: apiKeyPrefix(apiKey), digest: digestOf(apiKey) };
+}
+
+function expired(): InvalidError {
+  const message = "expected a time ahead of now, such as 2027-01-31T00:00:00Z";
+  return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
 }
 
 function tooMany(): InvalidError {
