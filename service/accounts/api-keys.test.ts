@@ -7,8 +7,8 @@ import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { createAccount, findCredentials } from "./account.ts";
-import { addApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
-import { rotateClientId } from "./client-ids.ts";
+import { addApiKey, revokeApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
+import { bindClientId, rotateClientId } from "./client-ids.ts";
 import { digestOf } from "./credentials.ts";
 import { type Holders, openHolders } from "./holders.ts";
 
@@ -80,14 +80,23 @@ for (const [name, open] of Object.entries(pairs)) {
     test("undefined to all but one of those who rotate a client ID at once", async () => {
       const accountId = await newAccount(a);
       const { clientId } = await findCredentials(a.db, accountId);
+      await bindClientId(a.db, accountId, true, actor);
       const asked = [a, b, a, b].map(({ db }) =>
         rotateClientId(db, accountId, clientId!.client_id, actor),
       );
       const made = (await Promise.all(asked)).filter((id) => id !== undefined);
       assert.equal(made.length, 1);
       const held = await holders.findClientId(digestOf(made[0]!.clientId));
-      assert.deepEqual(held, { accountId, isBound: false, origins: [] });
+      assert.deepEqual(held, { accountId, isBound: true, origins: [] }, "it stays bound");
       assert.equal(await holders.findClientId(digestOf(clientId!.client_id)), undefined);
+    });
+
+    test("undefined and false to another account that names the key", async () => {
+      const [accountId, stranger] = [await newAccount(a), await newAccount(a)];
+      const { apiKey, prefix } = (await addApiKey(a.db, accountId, wholeKey, actor))!;
+      assert.equal(await rotateApiKey(a.db, stranger, prefix, actor), undefined);
+      assert.equal(await revokeApiKey(a.db, stranger, prefix, actor), false);
+      assert.equal((await holders.findApiKey(digestOf(apiKey)))?.accountId, accountId);
     });
 
     test("once A has rotated, B finds the old key in none of 100 look-ups at once", async () => {
