@@ -31,7 +31,7 @@ test("errors, their stacks and causes are lines of JSON without the secret", () 
   assert.ok(!lines[0]!.includes(`v2/${secret}`), lines[0]);
 });
 
-test("a process ends though whoever read its log is gone", async () => {
+test("a process ends when its log's reader has gone", async () => {
   const program = `
     import { exitLogged, openLog } from ${JSON.stringify(new URL("./log.ts", import.meta.url))};
     const log = openLog({ level: "info", role: "api" });

@@ -27,7 +27,7 @@ const termsOf = (calls: number): Hex =>
     chainId: 1,
   }).terms;
 
-/** What viem makes of the same arguments, decoded from ours and encoded again. */
+/** viem decodes our arguments and encodes them again. */
 const again = (data: Bytes) =>
   encodeFunctionData({
     abi: paymentFactoryAbi,

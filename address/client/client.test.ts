@@ -41,7 +41,7 @@ const refusal = (status: number, code: string, headers = {}): Answer => ({
   body: { error: { code, message: "why", issues: [{ path: ["token"], code: "x", message: "y" }] } },
 });
 
-/** What an honest service answers. */
+/** An honest service answers this. */
 function honest({ method, url, body }: Seen): Answer {
   const record = makeRecord(sample);
   if (method === "POST" && url === "/v1/address/create")

@@ -15,7 +15,7 @@ const type = { "Content-Type": "text/event-stream; charset=utf-8" };
 
 let server: Served;
 let seen: { url: string; lastId: string | undefined }[] = [];
-/** What the next requests get, in order; the last of them again and again. */
+/** The next requests get these answers in order; the last of them again and again. */
 let turns: ((response: ServerResponse, request: IncomingMessage) => void)[] = [];
 
 before(async () => {

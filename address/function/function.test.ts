@@ -15,7 +15,7 @@ const solc = createRequire(import.meta.url)("solc") as {
   version(): string;
 };
 
-/** Those of `words` that the compiler refuses where `source` puts them. */
+/** Gives the `words` that the compiler refuses where `source` puts them. */
 function refusedBySolc(words: readonly string[], source: (word: string) => string): string[] {
   const settings = { outputSelection: { "*": { "*": ["abi"] } } };
   let left = words;

@@ -39,7 +39,7 @@ export type Execution = EventReference & { held: string; left: string };
 export type Recovery = EventReference & TokenAmount;
 
 /**
- * A pure function of the record and the chain's state at `block`: whoever reads the same block gets
+ * A pure function of the record and the chain's state at `block`: every reader of that block gets
  * the same answer. Addresses are in EIP-55 case, amounts in base units as decimal strings.
  */
 export type AddressStatus = {

@@ -53,7 +53,7 @@ function pack(folder: string): string {
   return join(folder, name.toString().trim());
 }
 
-/** What a bundler makes of `code` in the project, minified. */
+/** Bundles `code` in the project, minified. */
 async function bundle(code: string): Promise<string> {
   const input = join(project, "entry.js");
   writeFileSync(input, code);

@@ -12,7 +12,7 @@ const readme = new URL("../README.md", import.meta.url);
 const terms = new URL("../../spec/terms.md", import.meta.url);
 const shownAddress = /(It prints|Its address is) `(0x[0-9a-fA-F]{40})`/;
 
-/** Where the code names a code. */
+/** Finds the places where the code names a code. */
 const refusal =
   /(?:addFault\(\s*(?:context\.)?faults,\s*|stuck\(\s*cursor,\s*|code: |\? \[)"([a-z_]+)"/g;
 
@@ -20,7 +20,7 @@ const refusal =
 const block = (page: URL, language: string): string =>
   new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, "s").exec(readFileSync(page, "utf8"))![1]!;
 
-/** What the page's JavaScript prints. */
+/** Gives what the page's JavaScript prints. */
 function printed(page: URL): string {
   const run = ["--input-type=module", "--eval", block(page, "js")];
   return execFileSync(process.execPath, run, {

@@ -40,7 +40,7 @@ const late = statusOf({ ...executed, recoverable: [{ token, amount: "5" }] });
 const returned = statusOf({ ...executed, recoveries: [recovery(2)] });
 const recovered = statusOf({ state: "recovered", recoveries: [recovery(2)] });
 
-/** What is said on the way through `statuses`. */
+/** Gives what is said on the way through `statuses`. */
 function said(...statuses: AddressStatus[]): string[] {
   let known: Known = nothingKnown;
   return statuses.flatMap((status) => {

@@ -101,7 +101,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned }) => [
         ...[paid, executed, returned],
       ]);
-    /** What a receiver makes of events, with a node of its own. */
+    /** Proves events as a receiver does, with a node of its own. */
     const factsOf = async (record: AddressRecord, events: readonly EventBody[]) => {
       const options = { rpcs: [world.rpcUrl], confirmations: 0 };
       const facts = events.map((event) => proveEvent(event as ServiceEvent, record, options));

@@ -85,7 +85,7 @@ export function openChain(
   };
 }
 
-/** What mark.ts counts with, where an account has not chosen. */
+/** Keeps the depth that mark.ts counts with where an account has not chosen. */
 async function keepDefault({ db }: Pick<Store, "db">, chainId: number, confirmations: number) {
   await db
     .insertInto("event_chains")

@@ -10,7 +10,7 @@ const hash: Hex = `0x${"ab".repeat(32)}`;
 
 type Line = { msg: string; level: number; [name: string]: unknown };
 
-/** What is written of events, one every so many milliseconds. */
+/** Gives what is written of events, one every so many milliseconds. */
 function linesOf(events: readonly ExecutorEvent[], everyMs = 1000): Line[] {
   const lines: Line[] = [];
   let now = 0;

@@ -4,7 +4,7 @@ import { inTurn } from "./in-turn.ts";
 
 const whose = (item: string) => item[0]!;
 
-test("whoever has many keeps nobody waiting: the first of each, then the second of each", () => {
+test("an owner of many delays no other: the first of each, then the second of each", () => {
   assert.deepEqual(inTurn(["a1", "a2", "a3", "b1", "c1", "c2"], whose), [
     ..."a1 b1 c1 a2 c2 a3".split(" "),
   ]);

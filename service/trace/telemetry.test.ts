@@ -109,7 +109,7 @@ describe("spans at a collector that the standard environment names", () => {
   });
   beforeEach(() => void collector.posts.splice(0));
 
-  /** What was collected while `run` ran; a stop sends what is left. */
+  /** Gives what was collected while `run` ran; a stop sends what is left. */
   async function collected(run: () => Promise<void>): Promise<Received[]> {
     const stop = await startTelemetry(process.env, log);
     await run();

@@ -61,7 +61,7 @@ describe("of a request's traceparent", () => {
     await world.stop();
   });
 
-  /** What the node was sent on account of one status. */
+  /** Gives what the node was sent on account of one status. */
   async function traced(traceparent?: string) {
     const { address } = await keepRecord(server, await world.newRecord());
     await world.mine(1);

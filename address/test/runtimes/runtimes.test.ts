@@ -68,7 +68,7 @@ after(async () => {
 
 const args = () => JSON.stringify([server.origin, sample, { apiKey: credentials.apiKey }]);
 
-/** What `command` prints that runs a file which tries all. */
+/** Runs a file that tries all by `command`, and gives what it prints. */
 async function printed(command: string, ...options: string[]): Promise<unknown> {
   const file = join(project, "main.js");
   const code = `import { tryAll } from "./program.js";

@@ -127,7 +127,7 @@ const payShop = () => world.onShop("pay(address token, uint256 amount)", world.t
 
 type Pair = {
   code: FindingCode;
-  /** Where the finding points. */
+  /** The finding points to this place. */
   at: string;
   trap: () => Promise<AddressRecord>;
   twin: () => Promise<AddressRecord>;

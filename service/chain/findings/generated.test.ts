@@ -113,7 +113,7 @@ describe("generated intents", () => {
     });
   }
 
-  /** As a payer and the executor would. */
+  /** Acts as a payer and the executor would. */
   async function execute(record: AddressRecord): Promise<boolean> {
     const { address, intent } = record;
     const args = [address, BigInt(intent.amount)] as const;

@@ -60,7 +60,7 @@ const happenings: Record<string, (record: AddressRecord, dice: Dice) => Promise<
     }),
 };
 
-/** Of one token into an address, by the token's own events. */
+/** Gives the transfers of one token into an address, by the token's own events. */
 async function received(record: AddressRecord, toBlock: bigint): Promise<bigint> {
   const logs = await world.client.getLogs({
     address: world.token,
@@ -78,7 +78,7 @@ const works = (data: Hex, blockNumber: bigint) =>
     () => false,
   );
 
-/** What a status promises, held against the contract and the token themselves. */
+/** Holds what a status promises against the contract and the token themselves. */
 async function assertTrue(record: AddressRecord, status: AddressStatus) {
   const blockNumber = BigInt(status.block.number);
   const canExecute = await works(toHex(encodeExecution(record.intent)), blockNumber);

@@ -10,7 +10,7 @@ let world: World;
 let clock = 0;
 let reader: StatusReader;
 
-/** What both implementations say, which must be one thing. */
+/** Gives what both implementations say, which must be one thing. */
 async function statusOf(record: AddressRecord): Promise<AddressStatus> {
   clock += 1000;
   const ours = await reader.read(record);

@@ -26,7 +26,7 @@ const post = (path: string, apiKey: string, body: unknown, to = server) =>
     payload: JSON.stringify(body),
   });
 
-/** Of the chain's hour: five units to the shop. */
+/** Makes an intent by the chain's clock: five units to the shop. */
 const newIntent = async () => (await world.newRecord({ amount: "5000000" })).intent;
 
 describe("POST /v1/address/check", () => {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { followLatency } from "./follow-latency.ts";
 
-/** Of each: a fixed wait, as for a disk, and the processor's time, one at a time. */
+/** A request takes a fixed wait, as for a disk, and the processor's time, one at a time. */
 type Service = { waitMs: number; busyMs: number };
 
 /** Offers `perSecond` for some seconds. @returns latencies of those let in, and the refused */

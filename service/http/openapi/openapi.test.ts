@@ -50,7 +50,7 @@ after(async () => {
   await world.stop();
 });
 
-/** What takes an API key and reads the account's own. */
+/** These paths take an API key and read the account's own. */
 const owned = ["/addresses", "/events", "/events/{id}", "/address/{address}/mine"];
 
 /** Judges the answer to `request`, which must have `status`. */

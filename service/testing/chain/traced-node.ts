@@ -19,7 +19,7 @@ export async function startTracedNode(rpcUrl: string) {
   return {
     /** With what an operator's URL may hold. */
     rpcUrl: `http://127.0.0.1:${port}/v2/rpc-secret?key=rpc-secret`,
-    /** What came since the last time it was asked. */
+    /** Gives what came since the last time it was asked. */
     taken: () => seen.splice(0),
     async stop() {
       server.closeAllConnections();

@@ -72,7 +72,7 @@ async function settle(rpcUrl: string, chainId: number) {
     rpcUrl,
     client,
     token,
-    /** As the service reads it. */
+    /** The chain as the service reads it. */
     chain: {
       chainId,
       factory: factoryAddress,

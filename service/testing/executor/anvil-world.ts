@@ -83,7 +83,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
         args: [owner],
       }),
 
-    /** As CHAINS_FILE would say it. */
+    /** The chain's entry as CHAINS_FILE would have it. */
     chains(rpcUrls: string[] = [node.rpcUrl], more: object = {}) {
       const local = { chainId: localChainId, name: "Local", tokens: demoTokens, ...atOnce };
       return parseChains([{ ...local, rpcUrls, ...more }], "test");
@@ -167,7 +167,7 @@ export async function saveRecords(store: Store, records: readonly AddressRecord[
   );
 }
 
-/** Of the executor's configuration, what tests share. */
+/** The part of the executor's configuration that tests share. */
 export const testConfig = {
   executorKey,
   executorPollMs: 100,

@@ -32,7 +32,7 @@ export type VaultModel = {
 
 export type State = {
   nonce: number;
-  /** Of the vaults that are over, how they became so. */
+  /** Tells how each vault that is over became so. */
   code: Map<Hex, "executed" | "closed">;
   /** By token, then owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
@@ -78,7 +78,7 @@ export function move(state: State, token: Hex, from: Hex | undefined, to: Hex, a
   owners.set(to, (owners.get(to) ?? 0n) + amount);
 }
 
-/** What calldata asks of the factory: one item, or those of a batch. */
+/** Reads what calldata asks of the factory: one item, or those of a batch. */
 export type Item = { name: "execute" | "recover"; terms: Hex; tokens: Hex[] };
 
 /** @throws on what no factory knows */

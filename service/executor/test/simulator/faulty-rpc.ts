@@ -24,7 +24,7 @@ const honest: readonly Fault[] = ["timeout", "error", "stale", "wrong_chain", "d
 export type Weather = {
   /** False near the end, so that everything can come to rest. */
   isStormy(): boolean;
-  /** Of calls in a spell. */
+  /** This share of calls fails in a spell. */
   faultRate: number;
 };
 

@@ -139,7 +139,7 @@ function endpointOf(
 /** `wastedWei`: what was paid for nothing, and above what honest endpoints ask. */
 type Price = { wastedWei: bigint; waitBlocksMax: number; faults: string[] };
 
-/** What an execution or a recovery costs at what honest endpoints ask. */
+/** Gives what an execution or a recovery costs at the price that honest endpoints ask. */
 const fairWei = BigInt(itemGas) * 12n;
 
 function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
@@ -190,7 +190,7 @@ async function priceOfHistory(
 /** Until an endpoint that is silent, or says no to all, is asked last. */
 const lieBlocksMax = 4;
 
-/** What one endpoint's lie cost that none would have cost: wei, blocks, or an untrue ledger. */
+/** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
   const honest = await priceOfHistory(seed, undefined);

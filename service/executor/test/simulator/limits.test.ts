@@ -17,7 +17,7 @@ import { createWorld, endSeconds, sender, tokens } from "./world.ts";
 const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
-/** What an endpoint makes of an answer; it may throw, or take its time. */
+/** An endpoint changes an answer by it; it may throw, or take its time. */
 type Limit = (call: Call, honest: Answer, scheduler: Scheduler) => Answer | Promise<Answer>;
 
 const free: Limit = (_call, honest) => honest;

@@ -15,7 +15,7 @@ const count = Number(
 const seeds = Array.from({ length: count }, (_, index) => first + index);
 const isLong = count > 100;
 
-/** As many as a test tells of at once, so that a long run shows how far it is. */
+/** A test tells of so many at once, so that a long run shows how far it is. */
 const together = 50;
 const parts = Array.from({ length: Math.ceil(count / together) }, (_, index) =>
   seeds.slice(index * together, (index + 1) * together),

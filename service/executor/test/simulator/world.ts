@@ -91,7 +91,7 @@ export function openMemory(): Kysely<Tables> {
   return new Kysely<Tables>({ dialect });
 }
 
-/** Of this chain, and open for longer than the world lasts. */
+/** It is of this chain, and open for longer than the world lasts. */
 const heavy = {
   behaviour: "heavy" as const,
   chainId,
