@@ -12,6 +12,7 @@ import {
   checkOf,
   credentials,
   eventPageOf,
+  paymentEventOf,
   simulationOf,
   statusOf,
 } from "../test/answers.ts";
@@ -33,7 +34,7 @@ const methods: Record<string, { ask: (client: Client) => Promise<unknown>; hones
   simulation: { ask: (client) => client.simulation(address), honest: simulationOf(address) },
   addresses: { ask: (client) => client.addresses(), honest: addressPageOf(address) },
   events: { ask: (client) => client.events(), honest: eventPageOf(address) },
-  event: { ask: (client) => client.event("e1"), honest: eventPageOf(address).items[0]! },
+  event: { ask: (client) => client.event("e1"), honest: paymentEventOf(address) },
   watch: {
     ask: (client) => client.watch(address, { pollMs: 1 }).next(),
     honest: statusOf(address, "executed"),

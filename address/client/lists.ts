@@ -62,7 +62,9 @@ export type ListedAddress = {
 /** `next` is null where no more fit; oldest first there is always one, to go on from later. */
 export type AddressPage = { items: ListedAddress[]; next: string | null };
 
+/** All that the service tells an account; who lists them takes them from here. */
 export const eventTypes = [
+  "address.payment",
   "address.funded",
   "address.executed",
   "address.expired",
@@ -82,6 +84,35 @@ export type EventQuery = {
   readonly types?: readonly EventType[];
 };
 
+/**
+ * Money that came: what the token's log says, in base units. Without a log (native coin, or what
+ * came before the address was created) the balance grew by `amount` up to that block, and payer,
+ * transaction and log are null.
+ */
+export type Payment = {
+  transactionHash: Hex | null;
+  logIndex: number | null;
+  blockNumber: number;
+  blockHash: Hex;
+  payer: Hex | null;
+  token: Hex;
+  amount: string;
+};
+
+/**
+ * - `asked`: with it the amount asked for is there; `partial`: still less; `surplus`: it was before
+ * - `other_token`: not of the token asked for
+ */
+const paymentKinds = ["asked", "partial", "surplus", "other_token"] as const;
+
+export type PaymentNews = Payment & {
+  kind: (typeof paymentKinds)[number];
+  /** It came after the execution or the expiry. */
+  isLate: boolean;
+  /** Others of its size or kind have no event: the status has their sum. */
+  isLast: boolean;
+};
+
 /** A webhook carries it byte for byte. */
 export type ServiceEvent = {
   /** Also `webhook-id`: deliveries may repeat, ids tell. */
@@ -98,6 +129,11 @@ export type ServiceEvent = {
     sequence: number;
     recordUrl: string;
     transactionHash: Hex | null;
+    /** Null but in `address.payment`. */
+    payment: PaymentNews | null;
+    /** In `address.executed` and `address.recovered`: those that went before, at most 8. */
+    payments: Payment[];
+    paymentsOmitted: number;
     /** At `status.block`; of its recoveries the newest 30. */
     status: AddressStatus;
     recoveriesOmitted: number;
@@ -138,6 +174,25 @@ const addressPage = object({
   next: orNull(text),
 } satisfies Record<keyof AddressPage, Shape>);
 
+const payment = {
+  transactionHash: orNull(hash),
+  logIndex: orNull(count),
+  blockNumber: count,
+  blockHash: hash,
+  payer: orNull(address),
+  token: address,
+  amount,
+} satisfies Record<keyof Payment, Shape>;
+
+const isBoolean: Shape = (value) => typeof value === "boolean";
+
+const paymentNews = object({
+  ...payment,
+  kind: (value) => (paymentKinds as readonly unknown[]).includes(value),
+  isLate: isBoolean,
+  isLast: isBoolean,
+} satisfies Record<keyof PaymentNews, Shape>);
+
 const serviceEvent = object({
   id: text,
   type: matching(/^address\.[a-z_]+$/),
@@ -150,6 +205,9 @@ const serviceEvent = object({
     sequence: integer(1),
     recordUrl: text,
     transactionHash: orNull(hash),
+    payment: orNull(paymentNews),
+    payments: list(object(payment)),
+    paymentsOmitted: count,
     status: object(addressStatus),
     recoveriesOmitted: count,
   } satisfies Record<keyof ServiceEvent["data"], Shape>),
@@ -158,7 +216,7 @@ const serviceEvent = object({
 const eventPage = object({
   items: list(serviceEvent),
   next: text,
-  hasMore: (value) => typeof value === "boolean",
+  hasMore: isBoolean,
 } satisfies Record<keyof EventPage, Shape>);
 
 /** @throws {UnprovenError} also of another address than `asked` */

@@ -4,20 +4,27 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
+import { zeroAddress } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { httpRpc, type Rpc, readStatus } from "../status/status.ts";
-import { type ProvedEvent, proveEvent, type ServiceEvent, WebhookError } from "./webhook.ts";
+import {
+  eventTypes,
+  type PaymentNews,
+  type ProvedEvent,
+  proveEvent,
+  type ServiceEvent,
+  WebhookError,
+} from "./webhook.ts";
 
 type Type = ServiceEvent["type"];
-const types: readonly Type[] = [
-  "address.funded",
-  "address.executed",
-  "address.expired",
-  "address.recovered",
-  "address.surplus",
-  "address.reverted",
-];
+
+/** A payment that never was. */
+const nothing: PaymentNews = {
+  ...{ transactionHash: `0x${"5".repeat(64)}`, logIndex: 0, blockNumber: 3 },
+  ...{ blockHash: `0x${"6".repeat(64)}`, payer: zeroAddress, token: zeroAddress, amount: "9" },
+  ...{ kind: "asked", isLate: false, isLast: false },
+};
 
 describe("proveEvent", () => {
   let world: World;
@@ -25,8 +32,23 @@ describe("proveEvent", () => {
   const records: Record<string, AddressRecord> = {};
   let past: Record<string, ServiceEvent>;
 
+  /** By address: the newest payment to it. */
+  const paid: Record<Hex, PaymentNews> = {};
+  const pay = async ({ address }: AddressRecord, amount: bigint, token = world.token) => {
+    const { transactionHash, blockHash, blockNumber, logs } = await world.pay(
+      address,
+      amount,
+      token,
+    );
+    paid[address] = {
+      ...{ transactionHash, blockHash, blockNumber: Number(blockNumber), token },
+      ...{ logIndex: logs[0]!.logIndex!, payer: zeroAddress, amount: `${amount}` },
+      ...{ kind: "asked", isLate: false, isLast: false },
+    };
+  };
   const eventOf = async (record: AddressRecord, type: Type): Promise<ServiceEvent> => {
     const status = await readStatus(record, { rpc: node });
+    const payment = type === "address.payment" ? { ...(paid[record.address] ?? nothing) } : null;
     const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
     return {
       id: `evt_${type}`,
@@ -39,7 +61,8 @@ describe("proveEvent", () => {
         createdBy: "api_key",
         sequence: 1,
         recordUrl: `https://pay.example/v1/address/${record.address}`,
-        transactionHash: place?.transactionHash ?? null,
+        transactionHash: (payment ?? place)?.transactionHash ?? null,
+        ...{ payment, payments: [], paymentsOmitted: 0 },
         status,
         recoveriesOmitted: 0,
       },
@@ -55,7 +78,7 @@ describe("proveEvent", () => {
     const soon = { expirationTimestamp: Number(timestamp) + 60 };
     for (const name of ["late", "closed"]) records[name] = await world.newRecord(soon);
     for (const name of ["funded", "executed", "returned", "surplus", "closed"])
-      await world.pay(records[name]!.address, 130n);
+      await pay(records[name]!, 130n);
     past = { funded: await eventOf(records.executed!, "address.funded") };
     for (const name of ["executed", "returned", "surplus"]) await world.execute(records[name]!);
     await world.recover(records.returned!, [world.token]);
@@ -76,6 +99,11 @@ describe("proveEvent", () => {
   };
 
   const truths: [name: string, type: Type, fact: Partial<ProvedEvent>][] = [
+    ["funded", "address.payment", { fact: "payment" }],
+    ["executed", "address.payment", { fact: "payment" }],
+    ["returned", "address.payment", { fact: "payment" }],
+    ["surplus", "address.payment", { fact: "payment" }],
+    ["closed", "address.payment", { fact: "payment" }],
     ["funded", "address.funded", { fact: "funded", balance: "130" }],
     ["executed", "address.executed", { fact: "executed", held: "130", left: "30" }],
     ["returned", "address.executed", { fact: "executed", held: "130", left: "30" }],
@@ -109,7 +137,7 @@ describe("proveEvent", () => {
     isSo.add("executed address.recovered").add("surplus address.executed");
     let lies = 0;
     for (const [name, record] of Object.entries(records)) {
-      for (const type of types) {
+      for (const type of eventTypes) {
         if (isSo.has(`${name} ${type}`) || type === "address.reverted") continue;
         const lie = await eventOf(record, type);
         assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
@@ -119,6 +147,7 @@ describe("proveEvent", () => {
           await eventOf(other, "address.executed")
         ).data.status.execution;
         lie.data.status.state = "executed";
+        lie.data.payment &&= paid[other.address]!;
         assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
         lie.data.status.block.number = 1;
         assert.match(await resultOf(lie, record), /^(outdated|WebhookError)$/, `${name} ${type}`);
@@ -126,6 +155,83 @@ describe("proveEvent", () => {
       }
     }
     assert.ok(lies >= 60, String(lies));
+  });
+
+  test("a payment's amount, payer and block that are made up are not in the fact", async () => {
+    const record = records.funded!;
+    const real = await eventOf(record, "address.payment");
+    const truth = await proveEvent(real, record, options(2));
+    const payments = [{ from: zeroAddress, amount: "130" }];
+    const { transactionHash } = paid[record.address]!;
+    assert.deepEqual("payments" in truth && truth.payments, payments);
+    assert.equal("transactionHash" in truth && truth.transactionHash, transactionHash);
+    for (const change of [
+      { amount: "999" },
+      { payer: record.address },
+      { logIndex: 99 },
+      { blockHash: `0x${"3".repeat(64)}` as Hex },
+      { kind: "surplus", isLate: true } as const,
+    ]) {
+      const lie = structuredClone(real);
+      Object.assign(lie.data.payment!, change);
+      assert.deepEqual(await proveEvent(lie, record, options(2)), truth);
+    }
+  });
+
+  test("no fact of a payment in another block, token or transaction, or to come", async () => {
+    const record = records.funded!;
+    const real = await eventOf(record, "address.payment");
+    const elsewhere = paid[records.executed!.address]!;
+    const head = Number(await world.client.getBlockNumber());
+    for (const change of [
+      { blockNumber: elsewhere.blockNumber },
+      { blockNumber: head + 1000 },
+      { token: await world.newToken() },
+      { token: zeroAddress },
+      { transactionHash: elsewhere.transactionHash },
+      elsewhere,
+    ]) {
+      const lie = structuredClone(real);
+      Object.assign(lie.data.payment!, change);
+      assert.match(
+        await resultOf(lie, record),
+        /^(outdated|WebhookError)$/,
+        JSON.stringify(change),
+      );
+    }
+    const bare = { ...real, data: { ...real.data, payment: null } };
+    assert.match(await resultOf(bare, record), /^(outdated|WebhookError)$/);
+  });
+
+  test("a payment told without a log is a fact of what is held, or none", async () => {
+    const [record, unpaid] = [records.funded!, records.unpaid!];
+    const without = { transactionHash: null, logIndex: null, payer: null, amount: "999" };
+    const told = async (of: AddressRecord, change: object) => {
+      const event = await eventOf(of, "address.payment");
+      Object.assign(event.data.payment!, without, change);
+      return proveEvent(event, of, options(1));
+    };
+    const held = await told(record, { token: world.token });
+    assert.deepEqual([held.fact, "amount" in held && held.amount], ["held", "130"]);
+    assert.equal((await told(record, { token: zeroAddress })).fact, "outdated");
+    assert.equal((await told(unpaid, { token: world.token })).fact, "outdated");
+  });
+
+  test("a fact names the token: a payment in another is told as that token's word", async () => {
+    const record = await world.newRecord();
+    const other = await world.newToken();
+    await pay(record, 7n, other);
+    const fact = await proveEvent(await eventOf(record, "address.payment"), record, options());
+    assert.equal("token" in fact && fact.token, other);
+  });
+
+  test("notYet for a payment above the depth asked for", async () => {
+    const record = await world.newRecord();
+    await pay(record, 7n);
+    const event = await eventOf(record, "address.payment");
+    assert.equal(await resultOf(event, record, options(3)), "notYet");
+    await world.mine(3);
+    assert.equal(await resultOf(event, record, options(3)), "payment");
   });
 
   test("WebhookError for an unpaid order that is told as executed, whatever it shows", async () => {

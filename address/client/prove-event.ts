@@ -8,6 +8,7 @@ import { readAgreed } from "../proof/agreed-status.ts";
 import { askOutcome } from "../proof/build/ask.ts";
 import { proveRecovery } from "../proof/execution.ts";
 import { findEvents, findExecution, fromAny, type GatherOptions } from "../proof/gather.ts";
+import { findPayment } from "../proof/payments.ts";
 import { type AgreedBlock, blockHashOf, ProofError } from "../proof/proof.ts";
 import { verifyRecord } from "../record.ts";
 import type { AddressState, BlockReference, TokenAmount } from "../status/shape.ts";
@@ -16,9 +17,12 @@ import { proveEventShape, type ServiceEvent } from "./lists.ts";
 
 /**
  * The facts of an address, `depth` blocks below the newest that the nodes agree on. `executed`,
- * `recovered` and `expired` are proved by headers, accounts and receipts; what it holds is what so
- * many nodes read. Amounts are in base units.
+ * `recovered`, `payment` and `expired` are proved by headers, accounts and receipts; what it holds
+ * is what so many nodes read. Amounts are in base units.
  *
+ * - `payment`: all that one transaction paid in `token`, as that contract's own log tells; look at
+ *   `token`, since any contract may tell anything
+ * - `held`: of a payment without a log (native coin) there is no proof but what is there now
  * - `notYet`: it is so, or may be, above the depth asked for: have it delivered again
  * - `outdated`: it may have been so and is no longer: there is nothing to do
  *
@@ -44,6 +48,14 @@ export type ProvedEvent = { readonly address: Hex } & (
       readonly recoverable: readonly TokenAmount[];
       readonly depth: number;
     }
+  | {
+      readonly fact: "payment";
+      readonly transactionHash: Hex;
+      readonly token: Hex;
+      readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
+      readonly depth: number;
+    }
+  | { readonly fact: "held"; readonly token: Hex; readonly amount: string; readonly depth: number }
   | { readonly fact: "expired"; readonly depth: number }
   | { readonly fact: "reverted"; readonly state: AddressState; readonly depth: number }
   | { readonly fact: "notYet" }
@@ -88,13 +100,16 @@ export async function proveEvent(
   if (newest !== agreed && (await rule({ ...asked, agreed: newest })))
     return { address, fact: "notYet" };
   if (claimed.number > newest.number) return { address, fact: "notYet" };
-  if (lasting.has(type) && (await isOf(claimed, options)))
+  if (isLasting(event) && (await isOf(claimed, options)))
     throw new WebhookError(`${address}: the chain does not have what the event says`);
   return { address, fact: "outdated" };
 }
 
 /** These facts stay true while their block stands; any other may have passed since. */
-const lasting: ReadonlySet<string> = new Set(["address.executed", "address.recovered"]);
+const isLasting = ({ type, data: { payment } }: ServiceEvent) =>
+  type === "address.payment"
+    ? payment?.transactionHash != null
+    : type === "address.executed" || type === "address.recovered";
 
 /** Whether the block that the event names is still of the chain. @throws {ProofError} */
 async function isOf({ number, hash }: BlockReference, { rpcs, ...options }: ProveEventOptions) {
@@ -136,6 +151,19 @@ type Asked = {
 
 /** For each type, the fact that is so at the agreed block; undefined where it is not so there. */
 const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undefined>> = {
+  async "address.payment"(asked) {
+    const { payment } = asked.claimed;
+    if (!payment) return undefined;
+    const { token, transactionHash, blockNumber } = payment;
+    if (transactionHash === null) return holdingOf(asked, token);
+    const { record, agreed, options } = asked;
+    if (blockNumber > agreed.number) return undefined;
+    const found = await findPayment(record, { token, transactionHash, blockNumber }, options);
+    if (!found) return undefined;
+    const { payments, block } = found;
+    const depth = agreed.head - block.number;
+    return { fact: "payment", transactionHash: found.transactionHash, token, payments, depth };
+  },
   async "address.executed"(asked) {
     if ((await outcomeAt(asked)) !== "executed") return undefined;
     const { record, agreed, options } = asked;
@@ -174,6 +202,14 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
     return { fact: "reverted", state, depth: depthOf(asked) };
   },
 };
+
+async function holdingOf(asked: Asked, token: Hex): Promise<Fact | undefined> {
+  const status = await heldAt(asked);
+  const held = [...status.recoverable, { token: status.token, amount: status.balance }];
+  const found = held.find((each) => each.token.toLowerCase() === token.toLowerCase());
+  if (!found || found.amount === "0") return undefined;
+  return { fact: "held", token: found.token, amount: found.amount, depth: depthOf(asked) };
+}
 
 const depthOf = ({ agreed }: Asked) => agreed.head - agreed.number;
 

@@ -6,7 +6,13 @@ import type { ServiceEvent } from "./lists.ts";
 
 export { ProofError, type ProofErrorCode } from "../proof/error.ts";
 export { WebhookError } from "./errors.ts";
-export { type EventType, eventTypes, type ServiceEvent } from "./lists.ts";
+export {
+  type EventType,
+  eventTypes,
+  type Payment,
+  type PaymentNews,
+  type ServiceEvent,
+} from "./lists.ts";
 export { type ProvedEvent, type ProveEventOptions, proveEvent } from "./prove-event.ts";
 
 type HeaderSource =

@@ -47,7 +47,7 @@ export type ProvedExecution = ProvedTransaction & {
   readonly moved: readonly (TokenAmount & { readonly to: Hex })[];
 };
 
-/** Amounts of the intent's token that a transaction brought to the vault, and from whom. */
+/** Amounts of one token that a transaction brought to the vault, and from whom. */
 export type ProvedPayment = ProvedTransaction & {
   readonly payments: readonly { readonly from: Hex; readonly amount: string }[];
 };
@@ -77,7 +77,7 @@ export function proveExecution(
 }
 
 /**
- * Reads what one transaction paid to `record`, as the intent's token tells.
+ * Reads what one transaction paid to `record`, as the intent's token tells, or `options.token`.
  *
  * @throws as `proveOutcome`
  */
@@ -85,11 +85,12 @@ export function provePayment(
   record: AddressRecord,
   proof: TransactionProof,
   block: TrustedBlock,
-  options: ProofOptions = {},
+  options: ProofOptions & { readonly token?: Hex } = {},
 ): ProvedPayment {
   const { logs, events: _, intent, ...place } = proveEvents(record, proof, block, options);
+  const wanted = options.token ?? intent.token;
   const payments = transfersIn(logs)
-    .filter(({ token, to }) => isSame(token, intent.token) && isSame(to, record.address))
+    .filter(({ token, to }) => isSame(token, wanted) && isSame(to, record.address))
     .map(({ from, amount }) => ({ from, amount }));
   if (payments.length === 0) throw invalidProof("receipt: no payment to this address in it");
   return { ...place, payments };

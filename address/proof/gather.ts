@@ -80,35 +80,55 @@ type Wanted<Found> = {
 };
 
 /**
- * The newest event of this name up to `agreed`, proved: a node says where it is, and the agreed
- * hash of that block whether that is so.
+ * The newest event of this name up to `agreed`, proved.
  *
  * @returns undefined where `quorum` nodes know of none
  * @throws {ProofError} `unproved`
  */
-export async function findEvents<Found extends object>(
+export function findEvents<Found extends object>(
   record: AddressRecord,
   agreed: AgreedBlock,
-  { rpcs, ...options }: GatherOptions,
+  options: GatherOptions,
   { name, prove, transactionHash }: Wanted<Found>,
 ) {
-  const { quorum } = parseAgreement(rpcs, options);
   const { factory, address: vault } = record;
-  let without = 0;
-  const ask = async (rpc: Rpc) => {
+  const place = async (rpc: Rpc) => {
     const events = await readEvents(rpc, { factory, vault, from: 0, to: agreed.number });
-    const event = events.findLast(
+    return events.findLast(
       (each) =>
         each.name === name && (!transactionHash || each.transactionHash === transactionHash),
     );
-    if (!event) {
+  };
+  return findProved(record, options, place, prove);
+}
+
+type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
+
+/**
+ * What the transaction at a place did for `record`, proved: a node says where it is, and the agreed
+ * hash of that block whether that is so.
+ *
+ * @returns undefined where `quorum` nodes know of no such place
+ * @throws {ProofError} `unproved`
+ */
+export async function findProved<Found extends object>(
+  record: AddressRecord,
+  { rpcs, ...options }: GatherOptions,
+  placeOf: (rpc: Rpc) => Promise<Place | undefined>,
+  prove: Parameters<typeof askEvents<Found>>[3],
+) {
+  const { quorum } = parseAgreement(rpcs, options);
+  let without = 0;
+  const ask = async (rpc: Rpc) => {
+    const place = await placeOf(rpc);
+    if (!place) {
       without += 1;
-      throw new ProofError("unproved", `no event ${name} of ${vault}`);
+      throw new ProofError("unproved", `nothing such is known of ${record.address}`);
     }
-    const block = await agree(rpcs, event.blockNumber, quorum);
-    if (block?.hash !== event.blockHash)
-      throw new ProofError("unproved", `block ${event.blockNumber} is not one that others have`);
-    const { proof, found } = await askEvents(rpc, record, event, prove, options);
+    const block = await agree(rpcs, place.blockNumber, quorum);
+    if (block?.hash !== place.blockHash)
+      throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
+    const { proof, found } = await askEvents(rpc, record, place, prove, options);
     return { ...found, proof };
   };
   try {

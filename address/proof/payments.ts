@@ -9,7 +9,7 @@ import { type AgreedBlock, agree, parseAgreement } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
 import { provePayment, type TransactionProof } from "./execution.ts";
-import { fromAny, type GatherOptions } from "./gather.ts";
+import { findProved, fromAny, type GatherOptions } from "./gather.ts";
 
 /** `amount` of the intent's token, in base units, came from `from` in one transaction. */
 export type PaymentProof = {
@@ -38,9 +38,9 @@ export async function findPayments(
   return fromAny(rpcs, async (rpc) => {
     const found: PaymentProof[] = [];
     for (const place of await placesOf(rpc, record, agreed.number)) {
-      const block = await agree(rpcs, place.number, quorum);
+      const block = await agree(rpcs, place.blockNumber, quorum);
       if (block?.hash !== place.blockHash)
-        throw new ProofError("unproved", `block ${place.number} is not one that others have`);
+        throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
       const { proof, found: proved } = await askEvents(rpc, record, place, provePayment, options);
       const { depth: _, ...payment } = proved;
       found.push({ ...payment, proof });
@@ -49,21 +49,52 @@ export async function findPayments(
   });
 }
 
-async function placesOf(rpc: Rpc, { address, intent }: AddressRecord, to: number) {
-  const filter = (from: number) => ({
-    address: intent.token,
-    topics: [transferTopic, null, `0x${address.slice(2).toLowerCase().padStart(64, "0")}`],
-    fromBlock: toQuantity(from),
-    toBlock: toQuantity(to),
-  });
+/** A payment that somebody told of. */
+type Told = { readonly token: Hex; readonly transactionHash: Hex; readonly blockNumber: number };
+
+/**
+ * What one transaction, in the block that is named, paid to `record` in one token.
+ *
+ * @returns undefined where `quorum` nodes know of no such payment
+ * @throws {ProofError} `unproved`
+ */
+export function findPayment(
+  record: AddressRecord,
+  { token, transactionHash, blockNumber }: Told,
+  options: GatherOptions,
+) {
+  const place = async (rpc: Rpc) => {
+    const filter = filterOf(record, token, blockNumber, blockNumber);
+    const places = placesIn(await rpc("eth_getLogs", [filter]));
+    return places.find((each) => each.transactionHash === transactionHash.toLowerCase());
+  };
+  return findProved(record, options, place, (of, proof, block, given) =>
+    provePayment(of, proof, block, { ...given, token }),
+  );
+}
+
+async function placesOf(rpc: Rpc, record: AddressRecord, to: number) {
+  const filter = (from: number) => filterOf(record, record.intent.token, from, to);
   const logs = await rpc("eth_getLogs", [filter(0)]).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
     return rpc("eth_getLogs", [filter(Math.max(0, to - rangeBlocks))]);
   });
-  const places = new Map<string, { number: number; blockHash: Hex; transactionHash: Hex }>();
+  return placesIn(logs).slice(-paymentsMax);
+}
+
+const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
+  address: token,
+  topics: [transferTopic, null, `0x${address.slice(2).toLowerCase().padStart(64, "0")}`],
+  fromBlock: toQuantity(from),
+  toBlock: toQuantity(to),
+});
+
+/** Where the transactions of some logs are. */
+function placesIn(logs: unknown) {
+  const places = new Map<string, { blockNumber: number; blockHash: Hex; transactionHash: Hex }>();
   for (const log of Array.isArray(logs) ? logs : []) {
     const { transactionHash, blockHash, blockNumber } = log ?? {};
-    places.set(transactionHash, { number: Number(blockNumber), blockHash, transactionHash });
+    places.set(transactionHash, { blockNumber: Number(blockNumber), blockHash, transactionHash });
   }
-  return [...places.values()].slice(-paymentsMax);
+  return [...places.values()];
 }

@@ -1,7 +1,7 @@
 // Answers of a service that is honest, whole in shape, to start from and to spoil.
 
 import type { Check } from "../client/check.ts";
-import type { AddressPage, EventPage } from "../client/lists.ts";
+import type { AddressPage, EventPage, ServiceEvent } from "../client/lists.ts";
 import type { Simulation } from "../client/simulation.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
@@ -102,6 +102,9 @@ export function eventPageOf(address: Hex): EventPage {
     sequence: 1,
     recordUrl: `https://pay.example/v1/address/${address}`,
     transactionHash: hash,
+    payment: null,
+    payments: [paymentOf()],
+    paymentsOmitted: 0,
     status,
     recoveriesOmitted: 0,
   };
@@ -111,4 +114,15 @@ export function eventPageOf(address: Hex): EventPage {
     next: "n1",
     hasMore: false,
   };
+}
+
+const paymentOf = () => ({
+  ...{ transactionHash: hash, logIndex: 2, blockNumber: block.number, blockHash: block.hash },
+  ...{ payer: sample.recovery as Hex, token: usdc as Hex, amount: sample.amount },
+});
+
+export function paymentEventOf(address: Hex): ServiceEvent {
+  const [event] = eventPageOf(address).items;
+  const payment = { ...paymentOf(), kind: "asked" as const, isLate: false, isLast: false };
+  return { ...event!, type: "address.payment", data: { ...event!.data, payment, payments: [] } };
 }

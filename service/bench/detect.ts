@@ -104,8 +104,8 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
       matchAddresses: ledger.matchAddresses,
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      keep: (anchor, touched, isGap) =>
-        ledger.saveTouched(fence, { anchor, touched, isGap }, number),
+      keep: (anchor, payments, isGap) =>
+        ledger.savePayments(fence, { anchor, payments, isGap }, number),
       undoAbove: (above) => ledger.forgetAbove(fence, above),
     },
   });
@@ -146,8 +146,8 @@ try {
     const store = await openStore({ dataDirectory: directory, databaseUrl });
     const fence = (await takeLease(store.db, chainId, "bench", undefined))!;
     const anchor = { number, hash: hashOf(number) };
-    const begun = { anchor, touched: [], isGap: false };
-    await openLedger(store.db, store.dialect).saveTouched(fence, begun, 0);
+    const begun = { anchor, payments: [], isGap: false };
+    await openLedger(store.db, store.dialect).savePayments(fence, begun, 0);
     let filled = 0;
     for (const size of sizes) {
       await fill(store, filled, size);

@@ -1,7 +1,10 @@
 // The body of an event: the same bytes in an account's list and in its webhooks.
 
-import type { AddressStatus, EventReference } from "executable-address/status";
-import type { EventType } from "executable-address/webhook";
+import type { Hex } from "executable-address";
+import type { AddressStatus } from "executable-address/status";
+import type { ServiceEvent } from "executable-address/webhook";
+import type { Change } from "./changes.ts";
+import { listPayments, type Paid } from "./paid.ts";
 import type { CreatedBy } from "./references.ts";
 
 /** Bytes of a body, at most. */
@@ -9,36 +12,12 @@ export const eventBytesMax = 20_000;
 /** An old vault may have returned thousands of tokens; what is omitted is counted. */
 const recoveriesMax = 30;
 
-type EventData = {
-  address: string;
-  reference: string | null;
-  /** A reference by `client_id` is the word of somebody who read the page. */
-  createdBy: CreatedBy;
-  /** From 1, of this account's events about this address. */
-  sequence: number;
-  /** The record is there, for the reader to verify. */
-  recordUrl: string;
-  /** The transaction that did it, where one did. */
-  transactionHash: string | null;
-  /** At `status.block`: what the address is. The newest recoveries only. */
-  status: AddressStatus;
-  recoveriesOmitted: number;
-};
-
-/** Raised when a field changes its meaning; new fields do not. */
+/** Raised when a field goes or changes its meaning; new fields and types do not raise it. */
 const version = 1;
-
-export type EventBody = {
-  id: string;
-  type: EventType;
-  version: number;
-  timestamp: string;
-  data: EventData;
-};
 
 type Told = {
   id: string;
-  type: EventType;
+  change: Change;
   atMs: number;
   reference: string | null;
   createdBy: CreatedBy;
@@ -47,12 +26,13 @@ type Told = {
 };
 
 /** JSON of at most {@link eventBytesMax} bytes. */
-export function eventBody(told: Told, status: AddressStatus): string {
+export function eventBody(told: Told, status: AddressStatus, paid: Paid): string {
   const { address, recoveries } = status;
+  const { type, payment = null } = told.change;
   const newest = recoveries.slice(-recoveriesMax);
-  const body: EventBody = {
+  const body: ServiceEvent = {
     id: told.id,
-    type: told.type,
+    type,
     version,
     timestamp: new Date(told.atMs).toISOString(),
     data: {
@@ -61,7 +41,9 @@ export function eventBody(told: Told, status: AddressStatus): string {
       createdBy: told.createdBy,
       sequence: told.sequence,
       recordUrl: `${told.publicUrl}/v1/address/${address}`,
-      transactionHash: transactionOf(told.type, status),
+      transactionHash: transactionOf(told.change, status),
+      payment,
+      ...listPayments(type, status, paid),
       status: { ...status, recoveries: newest },
       recoveriesOmitted: recoveries.length - newest.length,
     },
@@ -69,11 +51,11 @@ export function eventBody(told: Told, status: AddressStatus): string {
   return JSON.stringify(body);
 }
 
-/** The execution's, or the newest recovery's. */
-function transactionOf(type: EventType, status: AddressStatus): string | null {
-  const last: EventReference | undefined = status.recoveries.at(-1);
+/** The payment's, the execution's, or the newest recovery's. */
+function transactionOf({ type, payment }: Change, status: AddressStatus): Hex | null {
+  if (payment) return payment.transactionHash;
   if (type === "address.executed" || type === "address.surplus") {
     return status.execution?.transactionHash ?? null;
   }
-  return type === "address.recovered" ? (last?.transactionHash ?? null) : null;
+  return type === "address.recovered" ? (status.recoveries.at(-1)?.transactionHash ?? null) : null;
 }

@@ -1,8 +1,9 @@
 // Compares two statuses of an address and gives the events between them. Pure.
 
 import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
-import type { EventType } from "executable-address/webhook";
+import type { EventType, PaymentNews } from "executable-address/webhook";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
+import { isTakenBack, newPayments, nothingTold, type Paid, type ToldPayments } from "./paid.ts";
 
 /** The last that was said of an address: enough to tell what is new, and what is taken back. */
 export type Known = {
@@ -15,6 +16,7 @@ export type Known = {
   recoverable: TokenAmount[];
   /** Counted so far, of the token. */
   moved: Moved;
+  payments: ToldPayments;
 };
 
 /** Before anything was said. */
@@ -25,40 +27,70 @@ export const nothingKnown: Known = {
   lastRecovery: null,
   recoverable: [],
   moved: nothingMoved,
+  payments: nothingTold,
 };
 
 type Place = { transactionHash: string; blockHash: string; logIndex: number };
 const keyOf = (place: Place | null | undefined) =>
   place ? `${place.transactionHash} ${place.blockHash} ${place.logIndex}` : null;
 
-export const knownOf = (status: AddressStatus): Known => ({
-  state: status.state,
-  execution: keyOf(status.execution),
-  recoveries: status.recoveries.length,
-  lastRecovery: keyOf(status.recoveries.at(-1)),
-  recoverable: status.recoverable,
-  moved: movedOf(status),
-});
+/** `payment` goes with `address.payment` alone. */
+export type Change = { type: EventType; payment?: PaymentNews };
 
 /**
- * The events that lead from `known` to `status`, in order. Where the chain took back what was said,
- * `address.reverted` comes first, and then what holds now, as if nothing had been said before.
+ * The events that lead from `known` to `status`, in order, and what is known then. Where the chain
+ * took back what was said, `address.reverted` comes first, and then what holds now, as if nothing
+ * had been said before.
  */
-export function changesOf(known: Known, status: AddressStatus): EventType[] {
-  if (isReverted(known, status)) {
-    return ["address.reverted", ...changesOf(nothingKnown, status)];
+export function changesOf(
+  known: Known,
+  status: AddressStatus,
+  paid: Paid,
+): { changes: Change[]; known: Known } {
+  if (isReverted(known, status) || isTakenBack(known.payments, paid)) {
+    const again = changesOf(nothingKnown, status, paid);
+    return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
   }
-  const now = knownOf(status);
+  const now: Omit<Known, "payments"> = {
+    state: status.state,
+    execution: keyOf(status.execution),
+    recoveries: status.recoveries.length,
+    lastRecovery: keyOf(status.recoveries.at(-1)),
+    recoverable: status.recoverable,
+    moved: movedOf(status),
+  };
+  const isOver = !isOpen(known.state);
+  const { news, told } = newPayments(known.payments, status, paid, isOver);
+  const payments = news.map((payment): Change => ({ type: "address.payment", payment }));
   const isExecutedNow = now.execution !== known.execution;
-  const isNew: [EventType, boolean][] = [
-    ["address.funded", status.state === "funded" && known.state !== "funded"],
-    ["address.expired", status.state === "expired" && known.state !== "expired"],
-    ["address.executed", isExecutedNow],
-    ["address.surplus", hasSurplus(known, status, isExecutedNow)],
-    ["address.recovered", now.recoveries > known.recoveries],
-  ];
-  return isNew.flatMap(([type, happened]) => (happened ? [type] : []));
+  const isNew: Record<StepType, boolean> = {
+    "address.funded": now.state === "funded" && known.state !== "funded",
+    "address.expired": now.state === "expired" && known.state !== "expired",
+    "address.executed": isExecutedNow,
+    "address.surplus": hasSurplus(known, status, isExecutedNow),
+    "address.recovered": now.recoveries > known.recoveries,
+  };
+  const steps = (Object.keys(isNew) as StepType[])
+    .filter((type) => isNew[type])
+    .map((type): Change => ({ type }));
+  return {
+    changes: [
+      ...payments.filter(({ payment }) => !payment!.isLate),
+      ...steps.filter(({ type }) => !followLate.has(type)),
+      ...payments.filter(({ payment }) => payment!.isLate),
+      ...steps.filter(({ type }) => followLate.has(type)),
+    ],
+    known: { ...now, payments: told },
+  };
 }
+
+type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
+
+/** Late money may be why they are said, so it is told before them. */
+const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
+
+const isOpen = (state: AddressState) =>
+  state === "unfunded" || state === "partially_funded" || state === "funded";
 
 /** Open states go up and down with payments alone; nothing else ever goes back but by a reorg. */
 function isReverted(known: Known, status: AddressStatus): boolean {
@@ -66,8 +98,7 @@ function isReverted(known: Known, status: AddressStatus): boolean {
   const lastSaid = status.recoveries[known.recoveries - 1];
   if (known.recoveries > 0 && keyOf(lastSaid) !== known.lastRecovery) return true;
   const { state } = status;
-  const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
-  if (known.state === "expired" && isOpen) return true;
+  if (known.state === "expired" && isOpen(state)) return true;
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 

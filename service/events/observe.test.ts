@@ -5,19 +5,28 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type AddressRecord, factoryAddress, fromHex, type Hex } from "executable-address";
+import {
+  type AddressRecord,
+  factoryAddress,
+  fromHex,
+  type Hex,
+  zeroAddress,
+} from "executable-address";
 import { proveEvent, type ServiceEvent } from "executable-address/webhook";
+import { parseAbiItem } from "viem";
 import { findAnchor, forgetAnchorsAbove, keepAnchor } from "../follow/anchors.ts";
+import type { Payment } from "../follow/parts.ts";
 import { keccak } from "../store/keccak.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startWorld, type World } from "../testing/chain/world.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { type EventBody, eventBytesMax } from "./body.ts";
+import { eventBytesMax } from "./body.ts";
 import { eventsKeptMs, listEvents, setConfirmations } from "./list.ts";
 import { markObservedAbove, markWatches } from "./mark.ts";
 import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
+import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
 import { prune } from "./prune.ts";
 import { referenceWriter } from "./references.ts";
 import { openChain } from "./start.ts";
@@ -71,6 +80,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const anchor = await findAnchor(db, 31_337);
         if (!anchor || (await chain.blockAt(anchor.number))?.hash === anchor.hash) break;
         await forgetAnchorsAbove(db, 31_337, anchor.number - 1);
+        await forgetPaymentsAbove(db, 31_337, anchor.number - 1);
         await markObservedAbove(db, 31_337, anchor.number - 1);
       }
       await keepAnchor(db, 31_337, await chain.head());
@@ -92,19 +102,51 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.saveRecord({ address, terms, accountId, createdAtMs: nowMs });
       return accountId;
     }
-    async function said(accountId: string): Promise<EventBody[]> {
-      const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 100 });
+    const events = async (accountId: string): Promise<ServiceEvent[]> => {
+      const { rows } = await listEvents(store.db, { accountId, after: 0, limit: 200 });
       return rows.map(({ body }) => JSON.parse(body));
-    }
+    };
+    /** All but payments. */
+    const said = async (accountId: string) =>
+      (await events(accountId)).filter(({ type }) => type !== "address.payment");
+    const payments = async (accountId: string) =>
+      (await events(accountId)).flatMap(({ data: { payment } }) => payment ?? []);
+    /** Marks the addresses and keeps what the logs of some blocks say, as the chain's loop does. */
+    const swept = async (addresses: Hex[], from = 0) => {
+      const logs = await world.client.getLogs({
+        event: parseAbiItem("event Transfer(address indexed, address indexed, uint256)"),
+        fromBlock: BigInt(from),
+      });
+      const found = logs.map(({ args: [payer, to, amount], ...log }): Payment => {
+        const { blockHash, transactionHash, logIndex } = log;
+        const token = log.address.toLowerCase() as Hex;
+        const place = {
+          blockHash,
+          transactionHash,
+          logIndex,
+          blockNumber: Number(log.blockNumber),
+        };
+        return { ...place, address: to!, payer: payer!, token, amount: `${amount}` };
+      });
+      const mine = found
+        .map((each) => ({ ...each, address: each.address.toLowerCase() as Hex }))
+        .filter(({ address }) => addresses.some((one) => one.toLowerCase() === address));
+      const number = await block();
+      await store.db.transaction().execute(async (transaction) => {
+        await markWatches(transaction, 31_337, addresses, number);
+        await keepPayments(transaction, 31_337, mine);
+      });
+      return mine;
+    };
     /** Paid, executed and returned, by day. */
     const moved = async (accountId: string) =>
       (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned }) => [
         ...[paid, executed, returned],
       ]);
     /** Proves events as a receiver does, with a node of its own. */
-    const factsOf = async (record: AddressRecord, events: readonly EventBody[]) => {
+    const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
       const options = { rpcs: [world.rpcUrl], confirmations: 0 };
-      const facts = events.map((event) => proveEvent(event as ServiceEvent, record, options));
+      const facts = events.map((event) => proveEvent(event, record, options));
       return (await Promise.all(facts)).map(({ fact }) => fact);
     };
     const types = async (accountId: string) =>
@@ -162,12 +204,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await moved(account), [["130", "100", "30"]]);
       const events = await said(account);
       assert.deepEqual(
-        events.map(({ type, data }) => [type, data.sequence, data.status.state]),
+        events.map(({ type, data }) => [type, data.status.state]),
         [
-          ["address.funded", 1, "funded"],
-          ["address.executed", 2, "executed"],
-          ["address.surplus", 3, "executed"],
-          ["address.recovered", 4, "executed"],
+          ["address.funded", "funded"],
+          ["address.executed", "executed"],
+          ["address.surplus", "executed"],
+          ["address.recovered", "executed"],
         ],
       );
       const [, executed, , recovered] = events;
@@ -335,8 +377,186 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       const { rows } = await listEvents(store.db, { accountId: account, after: 0, limit: 9 });
       assert.ok(rows.every(({ body }) => Buffer.byteLength(body) <= eventBytesMax));
-      const { data } = JSON.parse(rows.at(-1)!.body) as EventBody;
+      const { data } = JSON.parse(rows.at(-1)!.body) as ServiceEvent;
       assert.equal(data.recoveriesOmitted, 10);
+    });
+
+    describe("address.payment", () => {
+      const kinds = async (account: string) =>
+        (await payments(account)).map(({ amount, kind, isLate }) => [amount, kind, isLate]);
+
+      test("nothing for an address that nobody paid, or of another chain", async () => {
+        const [record, elsewhere] = [
+          await world.newRecord(),
+          await world.newRecord({ chainId: 10 }),
+        ];
+        const accounts = [await create(record), await create(elsewhere)];
+        await world.pay(elsewhere.address, 100n);
+        await swept([record.address, elsewhere.address]);
+        await pass();
+        for (const account of accounts) assert.deepEqual(await events(account), []);
+      });
+
+      test("1,000 of 1 unit in a block give 32 events, a payment its own", async () => {
+        const record = await world.newRecord({ amount: "1000" });
+        const account = await create(record);
+        await world.pay(record.address, 1n);
+        const [dust] = await swept([record.address]);
+        const flood = Array.from({ length: 1000 }, (_, at) => ({ ...dust!, logIndex: at + 1 }));
+        const keep = (some: Payment[]) =>
+          store.db.transaction().execute((tx) => keepPayments(tx, 31_337, some));
+        for (let at = 0; at < 1000; at += 100) await keep(flood.slice(at, at + 100));
+        await keep(flood.slice(0, 100));
+        await world.pay(record.address, 1000n);
+        await swept([record.address]);
+        await pass();
+        const found = await payments(account);
+        assert.equal(found.filter(({ amount }) => amount === "1").length, paymentsMax);
+        assert.deepEqual(found.map(({ isLast }) => isLast).indexOf(true), paymentsMax - 1);
+        assert.equal(found.at(-1)?.amount, "1000");
+        const { length } = await store.db
+          .selectFrom("payments")
+          .select("log_index")
+          .where("address", "=", fromHex(record.address))
+          .execute();
+        assert.equal(length, paymentsMax + 1);
+      });
+
+      test("20 rounds of coin after the end give at most 16 events without a payer", async () => {
+        const record = await world.newRecord();
+        const account = await create(record);
+        await world.pay(record.address, 100n);
+        await world.execute(record);
+        await swept([record.address]);
+        await pass();
+        for (let round = 0; round < 20; round++) {
+          await world.payNative(record.address, 5n);
+          await swept([record.address]);
+          await pass();
+        }
+        const coin = (await payments(account)).filter(({ payer }) => payer === null);
+        assert.equal(coin.length, 16);
+        assert.ok(coin.every(({ transactionHash, isLate }) => !transactionHash && isLate));
+        assert.deepEqual(coin.map(({ isLast }) => isLast).indexOf(true), 15);
+      });
+
+      test("while open: partial, other_token, asked and surplus, each with its payer", async () => {
+        const record = await world.newRecord();
+        const account = await create(record);
+        const other = await world.newToken();
+        await world.pay(record.address, 40n);
+        await swept([record.address]);
+        await pass();
+        assert.deepEqual(await kinds(account), [["40", "partial", false]]);
+        await world.pay(record.address, 7n, other);
+        const last = await world.pay(record.address, 60n);
+        await world.pay(record.address, 5n);
+        await swept([record.address]);
+        await Promise.all([pass(), pass()]);
+        assert.deepEqual((await kinds(account)).slice(1), [
+          ["7", "other_token", false],
+          ["60", "asked", false],
+          ["5", "surplus", false],
+        ]);
+        const [first, , asked] = await payments(account);
+        assert.equal(first?.payer, zeroAddress);
+        assert.equal(first?.token, world.token);
+        assert.equal(asked?.transactionHash, last.transactionHash);
+        assert.equal(asked?.blockHash, last.blockHash);
+        assert.equal(asked?.logIndex, last.logs[0]?.logIndex);
+        const told = await events(account);
+        assert.deepEqual(
+          told.map(({ type }) => type),
+          [...Array(4).fill("address.payment"), "address.funded"],
+        );
+        assert.ok(told.every(({ version }) => version === 1));
+        const facts = await factsOf(record, told);
+        assert.deepEqual(facts, [...Array(4).fill("payment"), "funded"]);
+      });
+
+      test("late ones, after execution and expiry, before recovered", async () => {
+        const { timestamp } = await world.client.getBlock();
+        const expirationTimestamp = Number(timestamp) + 300;
+        const [done, over] = [
+          await world.newRecord(),
+          await world.newRecord({ expirationTimestamp }),
+        ];
+        const [a, b] = [await create(done), await create(over)];
+        for (const { address } of [done, over]) await world.pay(address, 50n);
+        await world.pay(done.address, 50n);
+        await world.execute(done);
+        await world.pay(done.address, 3n);
+        await world.mineAt(expirationTimestamp + 1);
+        await world.pay(over.address, 50n);
+        await world.recover(over, [world.token]);
+        await swept([done.address, over.address]);
+        await pass();
+        assert.deepEqual(await kinds(a), [
+          ["50", "partial", false],
+          ["50", "asked", false],
+          ["3", "surplus", true],
+        ]);
+        assert.deepEqual(await kinds(b), [
+          ["50", "partial", false],
+          ["50", "asked", true],
+        ]);
+        const order = async (account: string) =>
+          (await events(account)).map(({ type }) => type.replace("address.", ""));
+        assert.deepEqual(await order(a), ["payment", "payment", "executed", "payment", "surplus"]);
+        assert.deepEqual(await order(b), ["payment", "payment", "recovered"]);
+        const executed = (await events(a)).find(({ type }) => type === "address.executed");
+        assert.deepEqual(
+          executed?.data.payments.map(({ amount, payer }) => [amount, payer]),
+          [
+            ["50", zeroAddress],
+            ["50", zeroAddress],
+          ],
+        );
+        const recovered = (await events(b)).at(-1);
+        assert.equal(recovered?.data.payments.length, 2);
+        assert.equal(recovered?.data.paymentsOmitted, 0);
+      });
+
+      test("what came before the create has no payer, and is told once", async () => {
+        const record = await world.newRecord();
+        await world.pay(record.address, 100n);
+        await world.mine(8);
+        const account = await create(record);
+        await mark(record.address);
+        await pass();
+        await world.mine(1);
+        nowMs += 15_000;
+        await pass();
+        await mark(record.address);
+        await pass();
+        const [first, second] = await payments(account);
+        assert.equal(second, undefined);
+        assert.deepEqual([first?.amount, first?.payer, first?.kind], ["100", null, "asked"]);
+        const told = (await events(account)).filter(({ data }) => data.payment);
+        assert.deepEqual(await factsOf(record, told), ["held"]);
+      });
+
+      test("reverted where it left the chain, then told again in its new block", async () => {
+        const record = await world.newRecord();
+        const account = await create(record);
+        await world.mine(1);
+        await world.pay(record.address, 40n);
+        await swept([record.address]);
+        await pass();
+        await world.reorg(1);
+        await world.mine(1);
+        await pass();
+        await pass();
+        const order = async () =>
+          (await events(account)).map(({ type }) => type.replace("address.", ""));
+        assert.deepEqual(await order(), ["payment", "reverted"]);
+        assert.deepEqual(await factsOf(record, await events(account)), ["outdated", "reverted"]);
+        const again = await world.pay(record.address, 40n);
+        await swept([record.address]);
+        await pass();
+        assert.deepEqual(await order(), ["payment", "reverted", "payment"]);
+        assert.equal((await payments(account))[1]?.blockHash, again.blockHash);
+      });
     });
 
     test("events older than 30 days are gone, the position goes on", async () => {

@@ -4,13 +4,15 @@
 // It reads no block above the newest anchor of the chain's loop. The loop notices when a
 // reorganisation takes an anchor back, and makes due what was observed above the one that stands.
 
-import { formatAddress, type Hex } from "executable-address";
+import { formatAddress, type Hex, toHex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
+import { isWaitingForSweep, type Paid, untold } from "./paid.ts";
+import { readPayments } from "./payments.ts";
 import {
   findDue,
   mayBeDue,
@@ -61,14 +63,12 @@ export async function observe(parts: ObserveParts, chain: ObservedChain): Promis
   const read = await readDue(parts, chain, head, anchor, due);
   const nowMs = parts.now();
   const faults = read.flatMap(({ watch, status }) => (status instanceof Error ? [watch] : []));
-  const observed = read.flatMap(({ watch, status }) =>
-    status instanceof Error ? [] : [{ watch, status }],
-  );
+  const observed = await withPayments(parts, chain, anchor, read);
   const events = await saveObservations(
     db,
     observed.map((each) => ({
       ...each,
-      readAgainAtMs: nextReading(each.watch, each.status, nowMs),
+      readAgainAtMs: nextReading(each, nowMs),
     })),
     { chainId, anchor, publicUrl: parts.publicUrl, nowMs, onEvents: parts.onEvents },
   );
@@ -112,6 +112,42 @@ async function readDue(
   return found;
 }
 
+type Observed = { watch: Watch; status: AddressStatus; paid: Paid };
+
+/** Adds what was paid to each; the time of a block is asked for where it tells what came late. */
+async function withPayments(
+  { store, keccak }: ObserveParts,
+  chain: ObservedChain,
+  anchor: Anchor,
+  read: readonly Read[],
+): Promise<Observed[]> {
+  const found = read.flatMap(({ watch, status }) =>
+    status instanceof Error ? [] : [{ watch, status }],
+  );
+  const payments = await readPayments(
+    store.db,
+    chain.chainId,
+    found.map(({ watch }) => watch.address),
+    keccak,
+  );
+  const times = new Map<number, Promise<BlockReference | undefined>>();
+  const observed: Observed[] = [];
+  for (const { watch, status } of found) {
+    const mine = payments.get(toHex(watch.address)) ?? [];
+    const lateBlocks = new Set<number>();
+    const { block, execution, expirationTimestamp } = status;
+    const mayBeLate = !execution && block.timestamp > expirationTimestamp;
+    for (const { blockNumber } of mayBeLate ? untold(watch.known.payments, mine) : []) {
+      const time = times.get(blockNumber) ?? chain.blockAt(blockNumber);
+      times.set(blockNumber, time);
+      if (((await time)?.timestamp ?? 0) > expirationTimestamp) lateBlocks.add(blockNumber);
+    }
+    const isSwept = anchor.number > watch.markedBlock;
+    observed.push({ watch, status, paid: { payments: mine, isSwept, lateBlocks } });
+  }
+  return observed;
+}
+
 function byDepth(watches: Watch[]): Map<number, Watch[]> {
   const groups = new Map<number, Watch[]>();
   for (const watch of watches) {
@@ -130,10 +166,11 @@ function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts)
  * An address that is funded may be executed by anybody, and one that is over may be emptied by
  * anybody; the clock makes an open one expire.
  */
-function nextReading(watch: Watch, status: AddressStatus, nowMs: number): number | null {
+function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
   const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
+  if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
   if (isOpen) {
     // By the chain's clock, as far as the host's goes with it.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;

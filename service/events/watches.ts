@@ -11,9 +11,10 @@ import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
-import { changesOf, type Known, knownOf, nothingKnown } from "./changes.ts";
+import { type Change, changesOf, type Known, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
+import type { Paid } from "./paid.ts";
 import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
 
 /**
@@ -27,6 +28,8 @@ export type Watch = {
   reference: string | null;
   createdBy: CreatedBy;
   confirmations: number;
+  /** The block where money last came. */
+  markedBlock: number;
   version: number;
   sequence: number;
   /** Since the last event. */
@@ -57,24 +60,20 @@ export async function mayBeDue(
   chainId: number,
   nowMs: number,
 ): Promise<boolean> {
-  return (await isBlockAwaited(db, chainId)) || isAnyDue(db, chainId, "look_at", nowMs);
+  const { rows } = await sql<{ due: boolean | number }>`select
+    exists (select 1 from watches where chain_id = ${chainId} and due_block is not null)
+    or exists (select 1 from watches where chain_id = ${chainId} and look_at <= ${nowMs})
+    as due`.execute(db);
+  return Boolean(rows[0]?.due);
 }
 
 /** Whether anything is due at some block, or will be. */
-export const isBlockAwaited = (db: Kysely<Tables>, chainId: number): Promise<boolean> =>
-  isAnyDue(db, chainId, "due_block", Number.MAX_SAFE_INTEGER);
-
-async function isAnyDue(
-  db: Kysely<Tables>,
-  chainId: number,
-  column: "due_block" | "look_at",
-  until: number,
-): Promise<boolean> {
+export async function isBlockAwaited(db: Kysely<Tables>, chainId: number): Promise<boolean> {
   const row = await db
     .selectFrom("watches")
     .select("chain_id")
     .where("chain_id", "=", chainId)
-    .where(column, "<=", until)
+    .where("due_block", "is not", null)
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -126,6 +125,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     )
     .select(byClientId(sql`w.account_id`).as("by_client_id"))
     .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
+    .select("w.marked_block")
     .select(["r.terms", "n.reference"])
     .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
     .where((is) =>
@@ -143,6 +143,7 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
     reference: row.reference,
     createdBy: createdByOf(row.by_client_id),
     confirmations: Number(row.confirmations),
+    markedBlock: Number(row.marked_block),
     version: row.version,
     sequence: row.sequence,
     readings: row.looks,
@@ -151,7 +152,12 @@ async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Pr
 }
 
 /** `readAgainAtMs` when to read again though no money came; null: never. */
-type Observation = { watch: Watch; status: AddressStatus; readAgainAtMs: number | null };
+type Observation = {
+  watch: Watch;
+  status: AddressStatus;
+  paid: Paid;
+  readAgainAtMs: number | null;
+};
 
 /** Observations kept by one commit. Creates wait for it, about 20 ms. */
 const observationsMax = 50;
@@ -194,22 +200,23 @@ function saveSome(
     }
     const kept: NewEvent[] = [];
     const sums: NonNullable<ReturnType<typeof movedSum>>[] = [];
-    for (const { watch, status, readAgainAtMs } of inOrder) {
-      const types = changesOf(watch.known, status);
-      if (!(await updateWatch(transaction, watch, status, types, readAgainAtMs, nowMs))) continue;
+    for (const observation of inOrder) {
+      const { watch, status, paid } = observation;
+      const { changes, known } = changesOf(watch.known, status, paid);
+      if (!(await updateWatch(transaction, observation, changes, known, nowMs))) continue;
       const sum = movedSum(watch.accountId, watch.known.moved, status);
       if (sum) sums.push(sum);
-      if (types.length === 0) continue;
-      const last = await nextPosition(transaction, watch.accountId, types.length);
+      if (changes.length === 0) continue;
+      const last = await nextPosition(transaction, watch.accountId, changes.length);
       const { accountId, address, reference, createdBy } = watch;
-      const rows = types.map((type, index) => {
+      const rows = changes.map((change, index) => {
         const id = `evt_${randomBytes(16).toString("hex")}`;
         const sequence = watch.sequence + 1 + index;
-        const told = { id, type, atMs: nowMs, reference, createdBy, sequence, publicUrl };
-        const position = last - types.length + 1 + index;
+        const told = { id, change, atMs: nowMs, reference, createdBy, sequence, publicUrl };
+        const position = last - changes.length + 1 + index;
         return {
-          row: { position, id, type, address, sequence, created_at: nowMs },
-          body: eventBody(told, status),
+          row: { position, id, type: change.type, address, sequence, created_at: nowMs },
+          body: eventBody(told, status, paid),
         };
       });
       await transaction
@@ -241,30 +248,30 @@ const compare = (a: Watch, b: Watch) =>
 
 async function updateWatch(
   transaction: Transaction<Tables>,
-  watch: Watch,
-  status: AddressStatus,
-  types: EventType[],
-  readAgainAtMs: number | null,
+  { watch, status, readAgainAtMs }: Observation,
+  changes: readonly Change[],
+  known: Known,
   nowMs: number,
 ): Promise<boolean> {
   const { number, hash, timestamp } = status.block;
   const { state, execution, recoveries } = status;
   const isSettled = state === "executed" || state === "recovered";
   const evidence = execution ?? (isSettled ? recoveries.at(-1) : undefined);
-  const wasSettled = watch.known.state === state && !types.includes("address.reverted");
+  const isTakenBack = changes.some(({ type }) => type === "address.reverted");
+  const wasSettled = watch.known.state === state && !isTakenBack;
   const { numUpdatedRows } = await transaction
     .updateTable("watches")
     .set({
       version: watch.version + 1,
-      sequence: watch.sequence + types.length,
-      looks: types.length > 0 ? 0 : watch.readings + 1,
+      sequence: watch.sequence + changes.length,
+      looks: changes.length > 0 ? 0 : watch.readings + 1,
       state,
       block_number: number,
       block_hash: hash,
       block_time: timestamp,
       transaction_hash: evidence?.transactionHash ?? null,
       ...(isSettled ? (wasSettled ? {} : { settled_at: nowMs }) : { settled_at: null }),
-      known: JSON.stringify(knownOf(status)),
+      known: JSON.stringify(known),
       look_at: readAgainAtMs,
       // Money that came above the block that was read is still to be read.
       due_block: sql<number | null>`case when marked_block > ${number}

@@ -8,21 +8,20 @@ import {
   blockOf,
   type Call,
   ChainUnavailable,
+  hexData,
   quantity,
   resultOf,
   toQuantity,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf, transferTopic } from "../chain/rpc/log.ts";
 import type { Asker, View } from "../chain/rpc/view.ts";
-import type { Anchor, Touched, Turn } from "./parts.ts";
-
-export type Transfer = Touched & { blockHash: Hex };
+import type { Anchor, Payment, Turn } from "./parts.ts";
 
 /** Blocks, both inclusive; up to infinity means up to the newest. */
 export type Range = { from: number; to: number };
 
 /** `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are. */
-type Shown = { end: Anchor; transfers: Transfer[]; isHeavy: boolean };
+type Shown = { end: Anchor; transfers: Payment[]; isHeavy: boolean };
 
 /**
  * With `message`, the endpoint answers, but not this question; `isSlow` where that took it long.
@@ -68,7 +67,7 @@ export async function transfersSince(
   tokens: readonly Hex[],
   from: number,
   turn: number,
-): Promise<Transfer[] | undefined> {
+): Promise<Payment[] | undefined> {
   const range = { from, to: Number.POSITIVE_INFINITY };
   const some = view.askers(turn).slice(0, view.quorum);
   const answers = await Promise.all(some.map((asker) => asker.ask([logsCall(range, tokens)])));
@@ -133,7 +132,7 @@ function logsIn(result: unknown): unknown[] {
 }
 
 /** Logs of another shape are no payments. */
-function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Transfer[] {
+function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Payment[] {
   if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
   return (logs as Record<string, unknown>[]).flatMap((entry) => {
     const { address, topics, data } = logOf(entry);
@@ -141,7 +140,17 @@ function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range)
     if (topics.length !== 3 || data.length !== 66 || BigInt(data) === 0n) return [];
     const blockNumber = Number(quantity(entry.blockNumber));
     if (blockNumber < from || blockNumber > to) return [];
-    const blockHash = entry.blockHash as Hex;
-    return [{ address: `0x${topics[2]!.slice(26)}` as Hex, blockNumber, blockHash }];
+    return [
+      {
+        address: `0x${topics[2]!.slice(26)}`,
+        blockNumber,
+        blockHash: hexData(entry.blockHash),
+        transactionHash: hexData(entry.transactionHash),
+        logIndex: Number(quantity(entry.logIndex)),
+        payer: `0x${topics[1]!.slice(26)}`,
+        token: address,
+        amount: String(BigInt(data)),
+      },
+    ];
   });
 }

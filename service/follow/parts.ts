@@ -10,6 +10,16 @@ export type Anchor = { number: number; hash: Hex };
 /** Money was seen to come to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
+/** What a token's log says: `payer` sent `amount` base units, decimal. Hex in lower case. */
+export type Payment = Touched & {
+  blockHash: Hex;
+  transactionHash: Hex;
+  logIndex: number;
+  payer: Hex;
+  token: Hex;
+  amount: string;
+};
+
 export type FollowEvent =
   | { kind: "detected"; address: Hex; blockNumber: number }
   | { kind: "reorg"; fromBlock: number }
@@ -33,10 +43,10 @@ type FollowStore = {
   /** The newest anchor, or the newest below `before`. */
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
-   * Keeps what was touched, and then the anchor, in the same commit as the last of it.
+   * Keeps payments, and then the anchor, in the same commit as the last of them.
    * @param isGap nobody shows the anchor's block: all records are to be looked at again
    */
-  keep(anchor: Anchor | undefined, touched: readonly Touched[], isGap: boolean): Promise<void>;
+  keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
   /** Takes back what rests on blocks above `number`, and forgets their anchors. */
   undoAbove(number: number): Promise<void>;
 };
@@ -73,8 +83,8 @@ export type FollowMemory = {
   shown: Map<string, Anchor>;
   /** Hashes of the head and of blocks below it, as heads that follow each other name them. */
   links: Map<number, Hex>;
-  /** The marks made already in blocks that are read again, by block hash. */
-  marked: Map<Hex, { blockNumber: number; addresses: Set<Hex> }>;
+  /** By block hash, the logs of payments kept already: blocks are read again. */
+  kept: Map<Hex, { blockNumber: number; logs: Set<number> }>;
 };
 
 const firstRangeBlocks = 2000;
@@ -88,5 +98,5 @@ export const freshFollowMemory = (): FollowMemory => ({
   heavyBlock: -1,
   shown: new Map(),
   links: new Map(),
-  marked: new Map(),
+  kept: new Map(),
 });

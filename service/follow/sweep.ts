@@ -9,8 +9,8 @@
 
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
-import { askRange, type Range, type Transfer } from "./logs.ts";
-import type { Anchor, Turn } from "./parts.ts";
+import { askRange, type Range } from "./logs.ts";
+import type { Anchor, Payment, Turn } from "./parts.ts";
 import { firstBlock, noteLinks, stands } from "./reorg.ts";
 
 /** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
@@ -48,7 +48,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
     const range = { from: next, to: Math.min(target, next + memory.rangeBlocks - 1) };
     const found = await readRange(turn, range, count);
     if (found.refused && range.from < range.to) {
-      await mark(turn, undefined, found.transfers, false);
+      await keep(turn, undefined, found.transfers, false);
       memory.rangeBlocks = Math.floor((range.to - range.from + 1) / 2);
       if (found.refused.isSlow) break;
       continue;
@@ -66,7 +66,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
     for (const name of found.shownBy) extend(turn, name, range, end, cursor);
     const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
     const anchor = isDeep ? end : await corroborated(turn, cursor);
-    await mark(turn, below > 0 ? undefined : anchor, found.transfers, isGap);
+    await keep(turn, below > 0 ? undefined : anchor, found.transfers, isGap);
     cursor = Math.max(cursor, anchor?.number ?? 0);
     next = range.to + 1;
   }
@@ -77,7 +77,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
 
 type Found = {
   end: Anchor | undefined;
-  transfers: Transfer[];
+  transfers: Payment[];
   shownBy: string[];
   isHeavy: boolean;
   refused: { message: string; isSlow: boolean } | undefined;
@@ -159,33 +159,35 @@ async function corroborated(turn: Turn, cursor: number): Promise<Anchor | undefi
 }
 
 /** Keeps those of `transfers` that go to addresses of the store, and the anchor with them. */
-async function mark(
+async function keep(
   turn: Turn,
   anchor: Anchor | undefined,
-  transfers: readonly Transfer[],
+  transfers: readonly Payment[],
   isGap: boolean,
 ): Promise<void> {
   const { memory, store, report } = turn;
   const fresh = new Map(
     transfers
-      .filter(({ address, blockHash }) => !memory.marked.get(blockHash)?.addresses.has(address))
-      .map((transfer) => [transfer.address, transfer] as const),
+      .filter(({ blockHash, logIndex }) => !memory.kept.get(blockHash)?.logs.has(logIndex))
+      .map((transfer) => [`${transfer.blockHash} ${transfer.logIndex}`, transfer] as const),
   );
-  const known = await store.matchAddresses([...fresh.keys()]);
-  const touched = known.map((address) => fresh.get(address)!);
-  if (!anchor && touched.length === 0) return;
-  await store.keep(anchor, touched, isGap);
-  for (const { address, blockHash, blockNumber } of touched) {
-    const block = memory.marked.get(blockHash) ?? { blockNumber, addresses: new Set() };
-    memory.marked.set(blockHash, block);
-    block.addresses.add(address);
-    report({ kind: "detected", address, blockNumber });
+  const to = new Set([...fresh.values()].map(({ address }) => address));
+  const known = new Set(await store.matchAddresses([...to]));
+  const payments = [...fresh.values()].filter(({ address }) => known.has(address));
+  if (!anchor && payments.length === 0) return;
+  await store.keep(anchor, payments, isGap);
+  for (const { blockHash, blockNumber, logIndex } of payments) {
+    const block = memory.kept.get(blockHash) ?? { blockNumber, logs: new Set() };
+    memory.kept.set(blockHash, block);
+    block.logs.add(logIndex);
   }
+  const newest = new Map(payments.map(({ address, blockNumber }) => [address, blockNumber]));
+  for (const [address, blockNumber] of newest) report({ kind: "detected", address, blockNumber });
 }
 
 function forgetOld({ memory, tuning }: Turn, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;
-  for (const [hash, { blockNumber }] of memory.marked) {
-    if (blockNumber < oldest) memory.marked.delete(hash);
+  for (const [hash, { blockNumber }] of memory.kept) {
+    if (blockNumber < oldest) memory.kept.delete(hash);
   }
 }

@@ -110,3 +110,20 @@ const creatorOf = (row: {
   accountId: row.account_id,
   isClientId: row.by_client_id === 1,
 });
+
+/** What those of `addresses` ask for that are of this chain, by address in lower case. */
+export async function findAsked(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+): Promise<Map<Hex, { token: Hex; amount: string }>> {
+  const rows = await db
+    .selectFrom("records")
+    .select(["address", "token", "amount"])
+    .where("address", "in", addresses)
+    .where("chain_id", "=", chainId)
+    .execute();
+  return new Map(
+    rows.map(({ address, token, amount }) => [toHex(address), { token: toHex(token), amount }]),
+  );
+}

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
-import type { Touched } from "../../follow/parts.ts";
+import type { Payment } from "../../follow/parts.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
+import { paymentTo } from "../../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { type Fence, LeaseLost } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -15,9 +16,9 @@ import { PurposeConflict } from "./purposes.ts";
 const address = (n: number): Hex => `0x${n.toString(16).padStart(40, "0")}`;
 const sender = address(0xe0);
 const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, "0")}`;
-const found = (number: number, touched: Touched[] = []) => ({
+const found = (number: number, payments: Payment[] = []) => ({
   anchor: { number, hash: hash(number) },
-  touched,
+  payments,
   isGap: false,
 });
 
@@ -73,8 +74,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
     beforeEach(async () => {
       fence = (await ledger.takeLease(++chainId, "a", undefined))!;
-      const sightings = [1, 2, 3].map((n) => ({ address: address(n), blockNumber: 7 }));
-      await ledger.saveTouched(fence, found(7, sightings), 50);
+      const sightings = [1, 2, 3].map((n) => paymentTo(address(n), 7));
+      await ledger.savePayments(fence, found(7, sightings), 50);
     });
 
     test("a lease taken by another makes every later write of the first fail", async () => {
@@ -83,7 +84,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(taken?.epoch, 2);
       await assert.rejects(ledger.renewLease(fence), LeaseLost);
       await assert.rejects(ledger.openPurpose(fence, purpose(0, address(1)), signed(1)), LeaseLost);
-      await assert.rejects(ledger.saveTouched(fence, found(8), 50), LeaseLost);
+      await assert.rejects(ledger.savePayments(fence, found(8), 50), LeaseLost);
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
@@ -196,8 +197,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         { ...idle, address: address(1), notBeforeSeconds: 80, failures: 2 },
         { ...idle, address: address(2) },
       ]);
-      const again = [1, 2].map((n) => ({ address: address(n), blockNumber: 8 }));
-      await ledger.saveTouched(fence, found(8, again), 60);
+      const again = [1, 2].map((n) => paymentTo(address(n), 8));
+      await ledger.savePayments(fence, found(8, again), 60);
       const dueAtSeconds = async (now: number) =>
         (await ledger.findDueJobs(chainId, now, 10)).map((job) => job.address);
       assert.deepEqual(await dueAtSeconds(79), [address(3), address(2)]);
@@ -205,8 +206,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("a slow account's jobs get a tenth of a pass, though others would fill it", async () => {
-      const more = [4, 5, 9].map((n) => ({ address: address(n), blockNumber: 8 }));
-      await ledger.saveTouched(fence, found(8, more), 60);
+      const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
+      await ledger.savePayments(fence, found(8, more), 60);
       const due = await ledger.findDueJobs(chainId, 70, 3, (id) => (id === "slow" ? 200 : 0));
       assert.deepEqual(
         due.map(({ accountId }) => accountId),
@@ -215,7 +216,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("the cursor goes back to the newest end that still stands", async () => {
-      await ledger.saveTouched(fence, found(9), 60);
+      await ledger.savePayments(fence, found(9), 60);
       assert.deepEqual(await ledger.findAnchor(chainId), { number: 9, hash: hash(9) });
       assert.deepEqual(await ledger.findAnchor(chainId, 9), { number: 7, hash: hash(7) });
       await ledger.forgetAbove(fence, 7);

@@ -28,7 +28,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     releaseLease: lease.releaseLease.bind(null, db),
     matchAddresses: matchAddresses.bind(null, db, dialect),
     findAnchor: findAnchor.bind(null, db),
-    saveTouched: touched.saveTouched.bind(null, db),
+    savePayments: touched.savePayments.bind(null, db),
     forgetAbove: touched.forgetAbove.bind(null, db),
     findOldestCreation: created.findOldestCreation.bind(null, db),
     findNewestSeq: created.findNewestSeq.bind(null, db),

@@ -1,38 +1,44 @@
 // Keeps in the executor's tables what the loop of a chain found: jobs are woken in the same commit
 // that moves the cursor, so that it never passes a payment that was not kept.
 
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { markObservedAbove } from "../../events/mark.ts";
+import { forgetPaymentsAbove, keepPayments } from "../../events/payments.ts";
 import { forgetAnchorsAbove, keepAnchor } from "../../follow/anchors.ts";
-import type { Anchor, Touched } from "../../follow/parts.ts";
+import type { Anchor, Payment } from "../../follow/parts.ts";
 import type { Tables } from "../../store/tables.ts";
 import { wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Jobs of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
-const touchedMax = 100;
+/** Payments of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
+const paymentsMax = 50;
 
 /** `isGap`: the anchor's block was shown by nobody, so every record is to be looked at again. */
-export type Found = { anchor: Anchor | undefined; touched: readonly Touched[]; isGap: boolean };
+export type Found = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
  * Keeps what was found in several commits, and moves the cursor in the last of them.
  * @param dueSeconds by the chain's clock
  */
-export async function saveTouched(
+export async function savePayments(
   db: Kysely<Tables>,
   fence: Fence,
-  { anchor, touched, isGap }: Found,
+  { anchor, payments, isGap }: Found,
   dueSeconds: number,
 ): Promise<void> {
   const { chainId } = fence;
+  const keep = async (transaction: Transaction<Tables>, some: readonly Payment[]) => {
+    const touched = new Map(some.map((payment) => [payment.address, payment]));
+    await wakeJobs(transaction, chainId, [...touched.values()], dueSeconds);
+    await keepPayments(transaction, chainId, some);
+  };
   let at = 0;
-  for (; touched.length - at > touchedMax; at += touchedMax) {
-    const some = touched.slice(at, at + touchedMax);
-    await fenced(db, fence, (transaction) => wakeJobs(transaction, chainId, some, dueSeconds));
+  for (; payments.length - at > paymentsMax; at += paymentsMax) {
+    const some = payments.slice(at, at + paymentsMax);
+    await fenced(db, fence, (transaction) => keep(transaction, some));
   }
   await fenced(db, fence, async (transaction) => {
-    await wakeJobs(transaction, chainId, touched.slice(at), dueSeconds);
+    await keep(transaction, payments.slice(at));
     if (isGap) {
       await transaction.deleteFrom("executor_looks").where("chain_id", "=", chainId).execute();
     }
@@ -48,6 +54,7 @@ export async function forgetAbove(db: Kysely<Tables>, fence: Fence, number: numb
   await markObservedAbove(db, fence.chainId, number);
   await fenced(db, fence, async (transaction) => {
     await forgetAnchorsAbove(transaction, fence.chainId, number);
+    await forgetPaymentsAbove(transaction, fence.chainId, number);
     await markObservedAbove(transaction, fence.chainId, number);
   });
 }

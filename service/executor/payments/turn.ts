@@ -20,8 +20,8 @@ export function turnOf(pass: Pass): Turn {
       matchAddresses: ledger.matchAddresses,
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
-      async keep(anchor, touched, isGap) {
-        await ledger.saveTouched(fence, { anchor, touched, isGap }, dueSeconds);
+      async keep(anchor, payments, isGap) {
+        await ledger.savePayments(fence, { anchor, payments, isGap }, dueSeconds);
         if (isGap) memory.looks = freshLooks();
       },
       async undoAbove(number) {

@@ -6,12 +6,13 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { AddressRecord, Hex } from "executable-address";
 import type { AddressStatus } from "executable-address/status";
-import { eventTypes } from "executable-address/webhook";
+import { type EventType, eventTypes } from "executable-address/webhook";
 import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
 import { headMsMax } from "../../chain/status/shared-head.ts";
 import { eventBody } from "../../events/body.ts";
+import type { Change } from "../../events/changes.ts";
 import { CorruptError, UnavailableError } from "../../store/store.ts";
 import { exchange, newIntent, startApp, type TestApp, testChains } from "../../testing/app.ts";
 import { startWorld, type World } from "../../testing/chain/world.ts";
@@ -328,11 +329,14 @@ describe("answers are as described, no header and no field besides", () => {
   test("each type of event is in the document's webhooks, by the body that is posted", async () => {
     const { accountId } = await service.newKey();
     assert.deepEqual(Object.keys(document.webhooks), [...eventTypes, "webhook.test"]);
-    const body = await withEvent(accountId);
-    for (const type of eventTypes) judgeEvent(type, { ...body, type });
-    const [first, ...others] = eventTypes;
-    for (const type of others)
-      assert.throws(() => judgeEvent(first, { ...body, type }), /must be equal to constant/);
+    const [first] = eventTypes;
+    for (const type of eventTypes) {
+      const body = JSON.parse(await bodyOf(type));
+      judgeEvent(type, body);
+      assert.equal(body.version, 1);
+      assert.equal(body.data.payment !== null, type === "address.payment");
+      if (type !== first) assert.throws(() => judgeEvent(first, body), /must be equal to constant/);
+    }
     const { db } = service.parts.store;
     const input = { url: "https://a.example", types: [], targets: "public" } as const;
     const { id } = await addEndpoint(db, accountId, input, { atMs: 1 });
@@ -497,33 +501,36 @@ async function held(record: AddressRecord, { parts }: TestApp = service) {
 }
 
 /** One event of an account, as the observer keeps it. */
-async function withEvent(accountId: string) {
+/** The body of an event of a type, about an address that nobody paid. */
+async function bodyOf(type: EventType): Promise<string> {
   const { address, intent } = await world.newRecord();
+  const block = { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 } as const;
   const status: AddressStatus = {
-    address,
-    state: "funded",
-    chainId: 1,
-    block: { number: 1, hash: `0x${"1".repeat(64)}`, timestamp: 1 },
-    token: intent.token,
-    balance: "100",
-    amount: "100",
-    expirationTimestamp: intent.expirationTimestamp,
-    recoverable: [],
-    execution: null,
-    recoveries: [],
+    ...{ address, state: "funded", chainId: 1, block, token: intent.token, balance: "100" },
+    ...{ amount: "100", expirationTimestamp: intent.expirationTimestamp, recoverable: [] },
+    ...{ execution: null, recoveries: [] },
   };
-  const told = { id: eventId, type: "address.funded", atMs: 1 } as const;
-  const of = { reference: null, createdBy: "api_key" } as const;
-  const about = { ...of, sequence: 1, publicUrl: "https://pay.example" };
-  const row = { id: told.id, type: told.type, created_at: 1, position: 1, sequence: 1 };
-  const body = eventBody({ ...told, ...about }, status);
-  const key = { account_id: accountId, address: Buffer.from(address.slice(2), "hex") };
+  const kept = {
+    ...{ transactionHash: block.hash, logIndex: 3, blockNumber: 1, payer: address },
+    ...{ blockHash: block.hash, token: intent.token as Hex, amount: "100", isSmall: false },
+  };
+  const { isSmall: _, ...place } = kept;
+  const payment = { ...place, kind: "asked", isLate: false, isLast: false } as const;
+  const change: Change = type === "address.payment" ? { type, payment } : { type };
+  const of = { reference: null, createdBy: "api_key", sequence: 1 } as const;
+  const told = { ...of, id: eventId, change, atMs: 1, publicUrl: "https://pay.example" };
+  return eventBody(told, status, { payments: [kept], isSwept: true, lateBlocks: new Set() });
+}
+
+async function withEvent(accountId: string) {
+  const body = await bodyOf("address.payment");
+  const row = { id: eventId, type: "address.payment", created_at: 1, position: 1, sequence: 1 };
+  const key = { account_id: accountId, address: Buffer.alloc(20) };
   await service.parts.store.db
     .insertInto("events")
     .values({ ...row, ...key, body })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return JSON.parse(body);
 }
 
 async function newClientId({ newKey, parts: { store } }: TestApp) {

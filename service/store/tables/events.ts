@@ -44,6 +44,22 @@ export type EventTables = {
     /** JSON: see events/changes.ts. */
     known: string | null;
   };
+  /**
+   * What Transfer logs of listed tokens say came to an address of its intent's chain, so far as
+   * each has an event of its own (events/payments.ts). `amount` is decimal, in base units.
+   */
+  payments: {
+    chain_id: number;
+    address: Bytes;
+    block_number: number;
+    log_index: number;
+    block_hash: Bytes;
+    transaction_hash: Bytes;
+    payer: Bytes;
+    token: Bytes;
+    amount: string;
+    is_small: number;
+  };
   /** The default of each chain, from the file of chains. */
   event_chains: { chain_id: number; confirmations: number };
   /** An account's own choice. */
@@ -103,6 +119,13 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create index watches_block on watches (chain_id, block_number, account_id, address)`,
     sql`create index watches_state on watches (account_id, state, created_at, address)`,
     sql`create index watches_settled on watches (account_id, settled_at, address)`,
+    sql`create table payments (chain_id bigint not null, address ${bytes} not null,
+        block_number bigint not null, log_index bigint not null, block_hash ${bytes} not null,
+        transaction_hash ${bytes} not null, payer ${bytes} not null, token ${bytes} not null,
+        amount text not null, is_small smallint not null,
+        primary key (address, chain_id, block_number, log_index))`,
+    // A reorganisation takes back what was paid above a block.
+    sql`create index payments_block on payments (chain_id, block_number)`,
     sql`create table event_chains (chain_id bigint primary key not null,
         confirmations bigint not null)`,
     sql`create table event_confirmations (account_id text not null, chain_id bigint not null,

@@ -31,6 +31,7 @@ import {
 import { type AddressQuery, findListed, listAddresses } from "../../events/list-addresses.ts";
 import { markObservedAbove, markWatches } from "../../events/mark.ts";
 import { countAsked, listMoney } from "../../events/money.ts";
+import { readPayments } from "../../events/payments.ts";
 import { prune } from "../../events/prune.ts";
 import { findHolder, findReferences, isOwned, referenceWriter } from "../../events/references.ts";
 import { startObserver } from "../../events/start.ts";
@@ -47,6 +48,7 @@ import type { Fence } from "../../executor/ledger/lease.ts";
 import { openLedger } from "../../executor/ledger/ledger.ts";
 import { findAnchor } from "../../follow/anchors.ts";
 import { findCreated, findNewestSeq } from "../../store/created.ts";
+import { keccak } from "../../store/keccak.ts";
 import type { Store } from "../../store/store.ts";
 import { claim, findDueEndpoints } from "../../webhooks/deliveries/claim.ts";
 import { enqueue, replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
@@ -60,6 +62,7 @@ import {
   setPaused,
 } from "../../webhooks/endpoints.ts";
 import { readSigningKeys, rotateSigningKey } from "../../webhooks/sign.ts";
+import { paymentTo } from "../payments.ts";
 import { accounts, addressOf, began, chains, endpointId, largeCount, sender } from "./account.ts";
 
 /** By name. Each may be repeated. */
@@ -234,6 +237,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
     const observations = watches.map((watch: Watch) => ({
       watch: { ...watch, known: nothingKnown },
       status: statusOf(toHex(watch.address), change),
+      paid: { payments: [], isSwept: true, lateBlocks: new Set<number>() },
       readAgainAtMs: 1,
     }));
     const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
@@ -259,6 +263,7 @@ function happenings({ store, nowMs, crowd }: World): Operations {
       await mayBeDue(db, chains.many, nowMs);
       await mayBeDue(db, 9, nowMs);
     },
+    "observer: what was paid": () => readPayments(db, chains.many, crowded, keccak),
     "observer: all above a block is due": () => markObservedAbove(db, chains.many, 199),
     "observer: confirmations": async () => {
       await setConfirmations(db, accounts.many, 1, 3);
@@ -391,10 +396,10 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
   const fence: Fence = (await ledger.takeLease(chainId, "a", await ledger.findLease(chainId)))!;
   const many = hexOf(someAddresses(crowd));
   const strangers = Array.from({ length: 10 * crowd }, () => toHex(randomBytes(20)));
-  const sightings = many.map((address) => ({ address, blockNumber: 20 }));
-  const found = (number: number, touched: typeof sightings) => ({
+  const sightings = many.map((address) => paymentTo(address, 20));
+  const found = (number: number, payments: typeof sightings) => ({
     anchor: { number, hash: `0x${number}` as Hex },
-    touched,
+    payments,
     isGap: false,
   });
   const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
@@ -449,11 +454,11 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     "executor: jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
     "executor: jobs that are due, largest": () => ledger.findDueJobs(chains.large, 10 ** 9, 250),
     "executor: very many transfers to strangers": () => ledger.matchAddresses(strangers),
-    "executor: very many paid": () => ledger.saveTouched(fence, found(20, sightings), 1),
+    "executor: very many paid": () => ledger.savePayments(fence, found(20, sightings), 1),
     "executor: sweeps": async () => {
       await ledger.findAnchor(chainId);
       await ledger.forgetAbove(fence, 199);
-      await ledger.saveTouched(fence, found(200, sightings.slice(0, 1)), 1);
+      await ledger.savePayments(fence, found(200, sightings.slice(0, 1)), 1);
     },
     "executor: 250 looked at": () => ledger.updateJobs(fence, updates),
     "executor: how often a job failed": () => ledger.readFailures(chainId, many[0]!),

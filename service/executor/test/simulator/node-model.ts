@@ -115,13 +115,17 @@ function logsOf(
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
   const { rangeBlocksMax = rangeBlocksMaxDefault } = setting;
   if (to - from >= rangeBlocksMax) throw new Error("range too large");
-  return blocks
-    .slice(from, to + 1)
-    .flatMap((block) =>
-      block.logs
-        .filter((log) => log.topics[0] === transferTopic)
-        .map((log) => ({ ...log, blockNumber: hex(block.number), blockHash: block.hash })),
-    );
+  return blocks.slice(from, to + 1).flatMap((block) =>
+    block.logs
+      .filter((log) => log.topics[0] === transferTopic)
+      .map((log, index) => ({
+        ...log,
+        blockNumber: hex(block.number),
+        blockHash: block.hash,
+        transactionHash: block.hash,
+        logIndex: hex(index),
+      })),
+  );
 }
 
 const word = (value: number | bigint) => value.toString(16).padStart(64, "0");

@@ -1,0 +1,133 @@
+// The payments that logs of listed tokens tell of, kept in the transaction that wakes the executor.
+// Strangers may pay an address as often as they like, so only so many of one have a row, and with
+// it an event. What is below a hundredth of what was asked for, or of another token, counts apart:
+// dust takes no place of a payment that matters.
+
+import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Payment } from "../follow/parts.ts";
+import { findAsked } from "../store/held.ts";
+import type { Tables } from "../store/tables.ts";
+
+/** Rows of an address, of small payments and of others each. */
+export const paymentsMax = 32;
+const smallPart = 100n;
+
+/** A payment that was kept. Hashes lower case, `payer` and `token` EIP-55. */
+export type KeptPayment = Omit<Payment, "address"> & { isSmall: boolean };
+
+/**
+ * Keeps payments to addresses of this chain's intents, as far as each address has room. Repeating
+ * it changes nothing.
+ *
+ * @param payments at most some hundred
+ */
+export async function keepPayments(
+  transaction: Transaction<Tables>,
+  chainId: number,
+  payments: readonly Payment[],
+): Promise<void> {
+  const addresses = [...new Set(payments.map(({ address }) => address))].map((each) =>
+    fromHex(each),
+  );
+  if (addresses.length === 0) return;
+  const asked = await findAsked(transaction, chainId, addresses);
+  const kept = await transaction
+    .selectFrom("payments")
+    .select(["address", "block_number", "log_index", "is_small"])
+    .where("address", "in", addresses)
+    .where("chain_id", "=", chainId)
+    .execute();
+  const placeOf = (address: Hex, block: number, log: number) => `${address} ${block} ${log}`;
+  const places = new Set(
+    kept.map((row) => placeOf(toHex(row.address), row.block_number, row.log_index)),
+  );
+  const counts = new Map<string, number>();
+  for (const { address, is_small } of kept) add(counts, `${toHex(address)} ${is_small}`);
+  const rows = payments.flatMap((payment) => {
+    const { address, blockNumber, logIndex, token, amount } = payment;
+    const wanted = asked.get(address);
+    if (!wanted || places.has(placeOf(address, blockNumber, logIndex))) return [];
+    const isAsked = wanted.token === token;
+    const is_small = isAsked && BigInt(amount) * smallPart >= BigInt(wanted.amount) ? 0 : 1;
+    if (add(counts, `${address} ${is_small}`) > paymentsMax) return [];
+    return [{ ...rowOf(chainId, payment), is_small }];
+  });
+  if (rows.length === 0) return;
+  await transaction
+    .insertInto("payments")
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function add(counts: Map<string, number>, key: string): number {
+  const count = (counts.get(key) ?? 0) + 1;
+  counts.set(key, count);
+  return count;
+}
+
+const rowOf = (chainId: number, payment: Payment) => ({
+  chain_id: chainId,
+  address: fromHex(payment.address),
+  block_number: payment.blockNumber,
+  log_index: payment.logIndex,
+  block_hash: fromHex(payment.blockHash),
+  transaction_hash: fromHex(payment.transactionHash),
+  payer: fromHex(payment.payer),
+  token: fromHex(payment.token),
+  amount: payment.amount,
+});
+
+/** The blocks above `number` were replaced: what stands in the new ones is read again. */
+export async function forgetPaymentsAbove(
+  db: Kysely<Tables>,
+  chainId: number,
+  number: number,
+): Promise<void> {
+  await db
+    .deleteFrom("payments")
+    .where("chain_id", "=", chainId)
+    .where("block_number", ">", number)
+    .execute();
+}
+
+/** Addresses of one statement: each may have 64 rows. */
+const addressesMax = 50;
+
+/** All that is kept of some addresses, by address in lower case, in the order of the chain. */
+export async function readPayments(
+  db: Kysely<Tables>,
+  chainId: number,
+  addresses: readonly Uint8Array[],
+  keccak: Keccak,
+): Promise<Map<Hex, KeptPayment[]>> {
+  const found = new Map<Hex, KeptPayment[]>();
+  for (let at = 0; at < addresses.length; at += addressesMax) {
+    const rows = await db
+      .selectFrom("payments")
+      .selectAll()
+      .where("address", "in", addresses.slice(at, at + addressesMax))
+      .where("chain_id", "=", chainId)
+      .orderBy("address")
+      .orderBy("block_number")
+      .orderBy("log_index")
+      .execute();
+    for (const row of rows) {
+      const key = toHex(row.address);
+      found.set(key, [...(found.get(key) ?? []), keptOf(row, keccak)]);
+    }
+  }
+  return found;
+}
+
+const keptOf = (row: Selectable<Tables["payments"]>, keccak: Keccak): KeptPayment => ({
+  transactionHash: toHex(row.transaction_hash),
+  logIndex: Number(row.log_index),
+  blockNumber: Number(row.block_number),
+  blockHash: toHex(row.block_hash),
+  payer: formatAddress(row.payer, keccak),
+  token: formatAddress(row.token, keccak),
+  amount: row.amount,
+  isSmall: row.is_small === 1,
+});

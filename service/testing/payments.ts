@@ -1,0 +1,27 @@
+// Payments as the loop of a chain hands them on, for tests of what is done with them.
+
+import { toHex } from "executable-address";
+import type { Payment } from "../follow/parts.ts";
+
+/** One of 25 units, by default, in the log that comes next in that block. */
+export function paymentTo(
+  address: Payment["address"],
+  blockNumber: number,
+  change: Partial<Payment> = {},
+): Payment {
+  const logIndex = change.logIndex ?? logs++;
+  return {
+    address,
+    blockNumber,
+    blockHash: hash(blockNumber),
+    transactionHash: hash(1_000_000 + logIndex),
+    logIndex,
+    payer: `0x${"9".repeat(40)}`,
+    token: `0x${"0".repeat(40)}`,
+    amount: "25",
+    ...change,
+  };
+}
+
+let logs = 0;
+const hash = (number: number) => toHex(Buffer.from(number.toString(16).padStart(64, "0"), "hex"));
