@@ -4,12 +4,15 @@ import type { ProvedEvent } from "../client/webhook.ts";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
 
 export type Executed = Extract<ProvedEvent, { fact: "executed" }>;
+/** `held`: of money that left no log only what is there now can be proved. */
+export type Paid = Extract<ProvedEvent, { fact: "payment" | "held" }>;
 export type Recovered = Extract<ProvedEvent, { fact: "recovered" }>;
 
 export type FactParts = {
   readonly store: ShopStore;
   deliver(order: ShopOrder, fact: Executed): unknown;
   refund(order: ShopOrder, fact: Recovered): unknown;
+  onPayment?(order: ShopOrder, fact: Paid): unknown;
   warn(message: string): void;
 };
 
@@ -17,8 +20,13 @@ export type FactParts = {
 export async function applyFact(
   order: ShopOrder,
   fact: ProvedEvent,
-  { store, deliver, refund, warn }: FactParts,
+  parts: FactParts,
 ): Promise<void> {
+  const { store, deliver, refund, warn } = parts;
+  if (fact.fact === "payment" || fact.fact === "held") {
+    await parts.onPayment?.(order, fact);
+    return;
+  }
   const { reference, deliveredFor, returned } = order;
   const next = { ...order, state: stateAfter(order.state, fact) };
   if (fact.fact === "executed" && deliveredFor === null) {

@@ -14,7 +14,14 @@ import { proveEvent, WebhookError } from "../client/webhook.ts";
 import { InvalidError } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { readStatus } from "../status/status.ts";
-import { openShop, type ShopOptions, type ShopOrder, type ShopStore, sqliteStore } from "./shop.ts";
+import {
+  openShop,
+  type Paid,
+  type ShopOptions,
+  type ShopOrder,
+  type ShopStore,
+  sqliteStore,
+} from "./shop.ts";
 
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 const customer: Hex = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc";
@@ -71,6 +78,7 @@ function newShop(given: Partial<ShopOptions> = {}) {
 async function eventOf(
   { record, reference }: Pick<ShopOrder, "record" | "reference">,
   type: ServiceEvent["type"],
+  payment: ServiceEvent["data"]["payment"] = null,
 ): Promise<ServiceEvent> {
   const status = await readStatus(record, { rpc: served.world.rpcUrl });
   const place = type === "address.recovered" ? status.recoveries.at(-1) : status.execution;
@@ -86,6 +94,7 @@ async function eventOf(
       sequence: 1,
       recordUrl: `${service.baseUrl}/address/${record.address}`,
       transactionHash: place?.transactionHash ?? null,
+      ...{ payment, payments: [], paymentsOmitted: 0 },
       status,
       recoveriesOmitted: 0,
     },
@@ -182,6 +191,35 @@ describe("receive", () => {
     const { shop } = newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
     assert.deepEqual(await store.dueEvents(Date.now(), 10), []);
+  });
+
+  test("a payment is booked as it is proved, not as it is told, and no goods leave", async () => {
+    const booked: Paid[] = [];
+    const world = newShop({ onPayment: (_, fact) => booked.push(fact) });
+    const plain = newShop();
+    const { token } = served.world;
+    for (const { shop } of [world, plain]) {
+      const order = await shop.order(nextName(), await intentFor());
+      const { address } = order.record;
+      const { transactionHash, blockHash, blockNumber } = await served.world.pay(address, 40n);
+      const place = { transactionHash, blockHash, blockNumber: Number(blockNumber), logIndex: 0 };
+      const told = { payer: wallet, token, amount: "999", kind: "asked" } as const;
+      const payment = { ...place, ...told, isLate: false, isLast: false };
+      const to = shop === world.shop ? world : plain;
+      await deliverTo(to, await eventOf(order, "address.payment", payment));
+      const lie = { ...payment, transactionHash: `0x${"4".repeat(64)}` as const };
+      await deliverTo(to, await eventOf(order, "address.payment", lie));
+    }
+    await until("booked", () => booked.length > 0 && world.warnings.length > 0);
+    await until("the other is done", () => plain.warnings.length > 0);
+    for (const { shop, delivered } of [world, plain]) {
+      await shop.stop();
+      assert.deepEqual(delivered, []);
+    }
+    assert.equal(booked.length, 1);
+    assert.deepEqual("payments" in booked[0]! && booked[0].payments.map(({ amount }) => amount), [
+      "40",
+    ]);
   });
 
   test("goods leave once for a proved payment, whatever is repeated", async () => {

@@ -6,7 +6,7 @@ import { type Client, createClient } from "../client/client.ts";
 import type { ClientOptions } from "../client/options.ts";
 import { type ProveEventOptions, verifyWebhook } from "../client/webhook.ts";
 import { openCheckout } from "./checkout.ts";
-import type { Executed, Recovered } from "./facts.ts";
+import type { Executed, Paid, Recovered } from "./facts.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 import { openWork } from "./work.ts";
 
@@ -15,7 +15,7 @@ export type { ProvedEvent } from "../client/webhook.ts";
 export { type ShopManifest, signShopLink } from "../element/shop-link.ts";
 export { InvalidError } from "../errors.ts";
 export { type OrderIntent, sameOrder } from "./checkout.ts";
-export type { Executed, Recovered } from "./facts.ts";
+export type { Executed, Paid, Recovered } from "./facts.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { KeptEvent, OrderState, ShopOrder, ShopStore } from "./store.ts";
 
@@ -35,6 +35,12 @@ export type ShopOptions = ProveEventOptions & {
   deliver(order: ShopOrder, fact: Executed): unknown;
   /** Books what one transaction sent back to the customer; called as `deliver` is. */
   refund(order: ShopOrder, fact: Recovered): unknown;
+  /**
+   * Books a payment: all that one transaction paid in one token, which may be any: look at
+   * `fact.token`. It pays for nothing before `deliver`. It is called once or more for each event,
+   * and two payments of one transaction give the same fact: make transaction and token the key.
+   */
+  onPayment?(order: ShopOrder, fact: Paid): unknown;
   /** Hears of what a person should look at. Default `console.error`. */
   warn?(message: string): void;
   /**

@@ -3,8 +3,9 @@
 // silent, and take blocks back.
 
 import { fromHex, toHex } from "../../abi/hex.ts";
-import { zeroAddress } from "../../abi/token.ts";
+import { transferTopic, zeroAddress } from "../../abi/token.ts";
 import { executeCalldata } from "../../calldata/calldata.ts";
+import type { Payment } from "../../client/lists.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { keccak256 } from "../../keccak/keccak.ts";
 import {
@@ -54,13 +55,33 @@ export function openTryChain(chainId: number) {
     trouble,
     mine: () => mine(),
     pay(record: AddressRecord, amount: bigint): void {
-      mine(change(record, { code: new Uint8Array(), balance: amount }));
+      const { token } = record.intent;
+      const topics = [transferTopic, `0x${word(token)}`, `0x${word(record.address)}`];
+      const log = { address: token, topics, data: `0x${word(amount)}` };
+      mine(change(record, { code: new Uint8Array(), balance: amount }), { input: "0x", log });
+    },
+    /** The newest payment to `record`, from the token itself. */
+    paymentTo({ address, intent }: AddressRecord): Payment | undefined {
+      const logs = blocks.flatMap(({ receipts }) =>
+        receipts.flatMap((each) => each.logs as Json[]),
+      );
+      const log = logs.findLast(({ topics }) => (topics as Hex[])[2] === `0x${word(address)}`);
+      if (!log || log.address !== intent.token) return undefined;
+      const { transactionHash, blockHash, blockNumber, data } = log as Record<string, Hex>;
+      return {
+        ...{ transactionHash: transactionHash!, blockHash: blockHash!, logIndex: 0 },
+        ...{ blockNumber: Number(blockNumber), payer: intent.token, token: intent.token },
+        amount: String(BigInt(data!)),
+      };
     },
     execute(record: AddressRecord): void {
       const held = blocks.at(-1)!.state.get(record.address.toLowerCase())?.balance ?? 0n;
       const left = held - BigInt(record.intent.amount);
       const code = vaultCodes(record.factory).executed;
-      mine(change(record, { code, balance: left }), { record, held, left });
+      const topics = [executedTopic, `0x${word(record.address)}`, `0x${word(record.intent.token)}`];
+      const log = { address: record.factory, topics, data: `0x${word(held)}${word(left)}` };
+      const input = toHex(executeCalldata(record.terms));
+      mine(change(record, { code, balance: left }), { input, log });
     },
     /** The newest `count` blocks never were; what is mined from now on is another chain. */
     takeBack(count: number): void {
@@ -78,7 +99,8 @@ export function openTryChain(chainId: number) {
   };
 }
 
-type Transaction = { record: AddressRecord; held: bigint; left: bigint };
+/** What is called, by whom does not matter, and the one log that it leaves. */
+type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;
   fork: number;
@@ -125,20 +147,18 @@ const placed = (receipt: Json, place: Json): Json => ({
   logs: (receipt.logs as Json[]).map((log) => ({ ...log, ...place, logIndex: "0x0" })),
 });
 
-/** The execution of a vault: its transaction, and the receipt with the factory's event. */
-function transactionOf(number: number, fork: number, { record, held, left }: Transaction) {
+/** A transaction to the contract whose log it leaves, and its receipt. */
+function transactionOf(number: number, fork: number, { input, log }: Transaction) {
   const fields = {
     nonce: toQuantity(number),
     gasPrice: toQuantity(7 + fork),
     gas: "0x30d40",
-    to: record.factory,
+    to: log.address,
     value: "0x0",
-    input: toHex(executeCalldata(record.terms)),
+    input,
     ...{ v: "0x1b", r: "0x1", s: "0x1", type: "0x0" },
   };
   const hash = toHex(keccak256(encodeTransaction(fields)!));
-  const topics = [executedTopic, `0x${word(record.address)}`, `0x${word(record.intent.token)}`];
-  const log = { address: record.factory, topics, data: `0x${word(held)}${word(left)}` };
   const receipt = {
     ...{ type: "0x0", status: "0x1", cumulativeGasUsed: "0x15f90", logsBloom: zeros(256) },
     transactionHash: hash,

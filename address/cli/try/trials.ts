@@ -88,6 +88,30 @@ export const trials: readonly Trial[] = [
     await hands.deliver(renamed(event));
     return hands.goodsAre(made, 1);
   }),
+  withGoods("takes payments, and delivers once though each is told", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    await hands.deliver(await hands.eventOf(made, "address.funded"));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers nothing for a payment alone", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    await hands.deliver(await hands.eventOf(made, "address.payment"));
+    return hands.goodsAre(made, 0);
+  }),
+  withGoods("delivers nothing for a payment that is another's", async (hands) => {
+    const [made, other] = [await hands.order(), await paid(hands)];
+    const event = structuredClone(await hands.eventOf(other, "address.payment"));
+    Object.assign(event.data, { address: made.record.address, reference: made.reference });
+    event.data.status.address = made.record.address;
+    await hands.send(event);
+    return hands.goodsAre(made, 0);
+  }),
   withGoods("delivers once, though executed comes before funded", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));

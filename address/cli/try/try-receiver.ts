@@ -112,7 +112,7 @@ function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
       if (!made) throw new Error(`${order} made no address`);
       return made;
     },
-    eventOf: async (made, type) => eventOf(made, type, await readNow(made, chain), ++events),
+    eventOf: async (made, type) => eventOf(made, type, chain, ++events),
     async deliver(event) {
       await until(patienceMs, async () => isTaken(await send(event)));
     },
@@ -124,25 +124,30 @@ function handsOf(options: TryOptions, { chain, orders, taken }: World): Hands {
   };
 }
 
-const readNow = ({ record }: Made, chain: Hands["chain"]) =>
-  readStatus(record, { rpc: chain.call });
-
-function eventOf(
+async function eventOf(
   { record, reference }: Made,
   type: ServiceEvent["type"],
-  status: ServiceEvent["data"]["status"],
+  chain: Hands["chain"],
   sequence: number,
-): ServiceEvent {
+): Promise<ServiceEvent> {
   const { address } = record;
+  const status = await readStatus(record, { rpc: chain.call });
+  const paid = chain.paymentTo(record);
+  const news = { kind: "asked" as const, isLate: false, isLast: false };
+  const payment = type === "address.payment" && paid ? { ...paid, ...news } : null;
   const recordUrl = `${settingsAt(0).BASE}/address/${address}`;
-  const transactionHash = status.execution?.transactionHash ?? null;
+  const transactionHash = (payment ?? status.execution)?.transactionHash ?? null;
   const said = { address, reference, createdBy: "api_key" as const, sequence, recordUrl };
+  const payments = type === "address.executed" && paid ? [paid] : [];
   return {
     id: `evt_try${sequence}_${drawSalt().slice(2, 10)}`,
     type,
     version: 1,
     timestamp: new Date().toISOString(),
-    data: { ...said, transactionHash, status, recoveriesOmitted: 0 },
+    data: {
+      ...{ ...said, transactionHash, payment, payments, paymentsOmitted: 0 },
+      ...{ status, recoveriesOmitted: 0 },
+    },
   };
 }
 
