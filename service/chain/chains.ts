@@ -38,6 +38,10 @@ const chainSchema = z.strictObject({
   name: z.string().min(1).max(40),
   /** Tried in order; a second is asked when the first fails. */
   rpcUrls: z.array(httpUrl).min(1),
+  /** Transactions go to these, such as private relays, and to none of `rpcUrls`. */
+  sendUrls: z.array(httpUrl).max(8).default([]),
+  /** Blocks after which one that is not mined goes to `rpcUrls` too; absent: never. */
+  sendFallbackBlocks: z.int().min(1).max(10_000).optional(),
   /** They only end the executor's wait for a new block, which it then reads by HTTP. */
   wsUrls: z.array(wsUrl).max(4).default([]),
   explorer: httpUrl.optional(),

@@ -60,6 +60,8 @@ export type ChainSettings = {
   /** Blocks on top of a payment before it is acted on. */
   paymentConfirmations: number;
   decision: DecisionPolicy;
+  /** Blocks after which a transaction that is not mined goes to all endpoints; absent: never. */
+  sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
   budgets: BudgetLimits;
   /** Who pays for executions: the operator's budgets, tips, or either. */
@@ -154,6 +156,8 @@ export type Parts = {
   keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
+  /** Where transactions go in place of `endpoints`, if there are any. */
+  relays: Endpoint[];
   signer: Signer;
   /** Milliseconds from anywhere; only differences are used. */
   clock: () => number;

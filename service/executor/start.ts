@@ -92,9 +92,8 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       factoryCodeHash,
       keccak,
       ledger,
-      endpoints: chain.rpcUrls.map((url, i) =>
-        httpEndpoint(`${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }),
-      ),
+      endpoints: endpointsOf(chain.rpcUrls),
+      relays: endpointsOf(chain.sendUrls),
       signer,
       clock: () => performance.now(),
       random: Math.random,
@@ -114,6 +113,10 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
   });
 }
 
+/** Logs name each by its place and host, since a path may have a key in it. */
+const endpointsOf = (urls: readonly string[]) =>
+  urls.map((url, i) => httpEndpoint(`${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }));
+
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;
   const tipPrices = tipPricesOf(chain);
@@ -132,6 +135,7 @@ function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
       recoveryFailuresMax: 6,
       recoveriesPerDayMax: 3,
     },
+    sendFallbackBlocks: chain.sendFallbackBlocks,
     fees: {
       perGasMax: chain.maxFeePerGas ? BigInt(chain.maxFeePerGas) : perGasMaxDefault,
       priorityMin: 1n,

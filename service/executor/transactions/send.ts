@@ -5,6 +5,7 @@ import type { Hex } from "executable-address";
 import { keccak256, size } from "viem";
 import { middle, saidBy } from "../../chain/rpc/alike.ts";
 import {
+  type Call,
   ChainUnavailable,
   isAlreadyKnown,
   isNonceUsed,
@@ -126,7 +127,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
   const purpose = { ...order, sender: parts.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);
-  await broadcast(pass, { id, nonce: order.nonce }, signed);
+  await broadcast(pass, { id, nonce: order.nonce, transactions: [signed] }, signed);
   const { kind, nonce, shares } = order;
   const sent = { kind: "sent" as const, purpose: kind, nonce, hash: signed.hash };
   parts.report({ ...sent, addresses: shares.length });
@@ -182,14 +183,18 @@ async function sign({ parts, view, nowSeconds }: Pass, order: Order, fee: Fee) {
   };
 }
 
-/** Sends to every endpoint: it is enough that one of them takes it. */
+type Sent = Pick<Purpose, "id" | "nonce"> & { transactions: readonly { signedBlock: number }[] };
+
+/** Sends to every endpoint that may have it: it is enough that one of them takes it. */
 export async function broadcast(
-  { parts, memory, view }: Pass,
-  { id, nonce }: { id: string; nonce: number },
+  pass: Pass,
+  purpose: Sent,
   { hash, raw }: { hash: Hex; raw: Hex },
 ): Promise<void> {
+  const { parts, memory, view } = pass;
+  const { id, nonce } = purpose;
   memory.sentMs.set(hash, parts.clock());
-  const answers = await view.readEach([{ method: "eth_sendRawTransaction", params: [raw] }]);
+  const answers = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
   const refusals = answers.flatMap((list, rpc) => {
     const answer = list?.[0];
     if (!answer || "result" in answer) return [];
@@ -200,9 +205,22 @@ export async function broadcast(
   });
   // One endpoint's refusal is not enough, unless there is no other.
   const heard = answers.filter((list) => list !== undefined).length;
-  if (refusals.filter(isUnderpriced).length >= view.quorum) memory.underpriced.add(id);
+  const quorum = Math.min(view.quorum, answers.length);
+  if (refusals.filter(isUnderpriced).length >= quorum) memory.underpriced.add(id);
   const hopeless = refusals.filter(isOverBlockGas).length;
-  if (hopeless >= view.quorum && hopeless > heard / 2) memory.hopeless.add(id);
+  if (hopeless >= quorum && hopeless > heard / 2) memory.hopeless.add(id);
+}
+
+/** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */
+async function tell({ parts, view }: Pass, { transactions }: Sent, calls: Call[]) {
+  const { relays, chain } = parts;
+  const since = transactions[0]?.signedBlock ?? view.head.number;
+  const isOpen = view.head.number - since >= (chain.sendFallbackBlocks ?? Infinity);
+  const [told, heard] = await Promise.all([
+    Promise.all(relays.map((relay) => relay.ask(calls).catch(() => undefined))),
+    relays.length === 0 || isOpen ? view.readEach(calls) : [],
+  ]);
+  return [...told, ...heard];
 }
 
 /** The sender's nonce in the state after `view.head`. */

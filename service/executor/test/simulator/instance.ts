@@ -55,6 +55,7 @@ export function keepRunning(
           recoveryFailuresMax: 5,
           recoveriesPerDayMax: 20,
         },
+        sendFallbackBlocks: undefined,
         fees: { perGasMax: 5000n, priorityMin: 1n, priorityMax: 3n },
         budgets: {
           perDayMax: 10n ** 30n,
@@ -70,6 +71,7 @@ export function keepRunning(
       keccak: keccak256Bytes,
       ledger: wrapped(ledger, step),
       endpoints: endpoints.map(({ name, ask }) => ({ name, ask: step(ask) })),
+      relays: [],
       signer: {
         address: sender as Hex,
         sign: step(async (transaction) => encodeRaw(transaction)),
