@@ -36,6 +36,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
       gauges.due.set({ chain }, event.due);
       gauges.lastPass.setToCurrentTime({ chain });
       gauges.inFlight.set({ chain }, event.inFlight);
+      gauges.budget.set({ chain }, event.budgetShare);
       for (const { rpc, points } of event.scores) gauges.rpcScore.set({ chain, rpc }, points);
     }
   };
@@ -64,6 +65,7 @@ function createGauges(registry: Registry) {
     late: gauge("late_jobs", "Addresses found due later than any backoff: a clock was wrong"),
     due: gauge("due_jobs", "Addresses that were due in the last pass"),
     inFlight: gauge("in_flight", "Transactions not yet final"),
+    budget: gauge("budget_share", "Share of the day's budget that is spent or on its way, 0 to 1"),
     rpcScore: gauge("rpc_score", "Points against an endpoint; the worst is asked last", "rpc"),
   };
 }

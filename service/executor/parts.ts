@@ -126,6 +126,8 @@ export type ExecutorEvent =
       due: number;
       inFlight: number;
       scores: View["scores"];
+      /** Of the chain's budget of the day: what is spent, or may be by what is on its way. */
+      budgetShare: number;
     }
   | { kind: "pass_failed"; message: string }
   | { kind: "corrupt_record"; address: Hex; cause: string }
@@ -192,6 +194,8 @@ export type Memory = {
   /** The sender's nonce as it was read, at which head, and when. */
   nonce: { value: number; head: Hex; sinceMs: number } | undefined;
   isFactoryThere: boolean;
+  /** How much of the chain's budget of a day since 1970 was taken when it was last read: 0 to 1. */
+  budget: { day: number; share: number } | undefined;
   /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
   takesDataFee: boolean | undefined;
   /** No endpoint traces transactions. */

@@ -47,6 +47,7 @@ export function freshMemory(parts: Parts): Memory {
     sentMs: new Map(),
     underpriced: new Set(),
     hopeless: new Set(),
+    budget: undefined,
     absent: new Map(),
   };
 }
@@ -86,6 +87,8 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
   const { scores } = view;
+  const { budget } = memory;
+  const budgetShare = budget?.day === dayOf(view.head.timestamp) ? budget.share : 0;
   parts.report({
     kind: "pass",
     blocksBehind,
@@ -93,6 +96,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
     due,
     inFlight: unmined.length,
     scores,
+    budgetShare,
   });
   // Last, so that a failure here holds up no payment that is known.
   const isLooked = await lookAtNew(pass);
@@ -140,7 +144,7 @@ async function nonceOf(
 
 /** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */
 function budgetsOf(
-  { parts, view }: Pass,
+  { parts, memory, view }: Pass,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
 ): () => Promise<Budgets> {
@@ -160,6 +164,8 @@ function budgetsOf(
         budgets.reserve(payer, part);
       }
     }
+    const { perDayMax } = chain.budgets;
+    memory.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
     return budgets;
   };
   return () => {

@@ -92,5 +92,6 @@ async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
 /** An alert asks when the chain was last read. */
 export function reportRest({ report }: Parts, { view }: Memory): void {
   const scores = view?.scores ?? [];
-  report({ kind: "pass", blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0, scores });
+  const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0, budgetShare: 0 };
+  report({ kind: "pass", ...nothing, scores });
 }

@@ -60,7 +60,7 @@ describe("private relays", () => {
     });
   }
 
-  test("one that drops, with a fall-back: after so many blocks, and not before", async (context) => {
+  test("one that drops, with a fall-back: after so many blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
     const running = await payWith(context, "drops_broadcasts", fallback);
