@@ -26,7 +26,7 @@ function counted() {
   return { asked, statuses, pay: () => balance++ };
 }
 
-beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval"] }));
+beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] }));
 afterEach(() => mock.timers.reset());
 
 /** Lets so much time go by, and whatever it sets off come to rest. */
@@ -53,6 +53,27 @@ describe("the streams of one server", () => {
     assert.equal(asked.reads, 3);
     assert.ok(outs.every((out) => String(out.read()).split("event: status").length === 3));
     assert.equal(asked.heads, 20, "one each 5 ms, however many streams");
+    hub.close();
+  });
+
+  test("ask for the next block when it is expected, where blocks come evenly", async () => {
+    const { asked, statuses, pay } = counted();
+    const hub = openEventHub(statuses, { ...limits, heartbeatMs: 100_000 });
+    const out = new PassThrough();
+    hub.open(subject("a"), from, undefined, out as never);
+    const blocks = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        await pass(60);
+        pay();
+      }
+    };
+    await blocks(12);
+    const before = asked.heads;
+    await blocks(10);
+    assert.ok(asked.heads - before <= 25, `${asked.heads - before} heads in 10 blocks`);
+    await pass(12);
+    const told = String(out.read()).match(/"balance":"(\d+)"/g);
+    assert.equal(told?.at(-1), '"balance":"22"', "a block is told of within two polls");
     hub.close();
   });
 
