@@ -2,11 +2,10 @@
 // a wrong keccak of one caller affects no other; bounded in entries and in length of key, because
 // strangers choose the keys.
 //
-// Addresses lie in slots, found by their text and by their bytes alike: beside one bounded Map by
-// text, records are made 1.18 times as fast with a WASM keccak and decoded 1.25 times (1.02 to 1.04
-// with noble's); without any cache of them 1.39 and 1.54 times (1.40 and 1.60). Functions found by
-// the bytes that terms carry: decoded 1.33 times as fast (1.12). Medians of interleaved runs, two
-// calls.
+// Addresses lie in slots, found by their text and by their bytes alike, and functions are found by
+// the bytes that terms carry. Terms of two calls are decoded in 11 us so; with one bounded Map of
+// addresses by their text in 16, and with functions by their text as well in 25. That is a tenth
+// and a fifth of a look-up. Medians of interleaved runs, with the keccak of hash-wasm.
 
 import type { Hex } from "../hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
