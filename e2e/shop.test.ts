@@ -20,6 +20,7 @@ import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.t
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { mint, openFresh, readCodeIn, token } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
+import { announceWallet } from "./test-wallet.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const count = Number(process.env.SHOP_ORDERS ?? 12);
@@ -157,6 +158,37 @@ describe("examples/shop", () => {
     assert.match(await refused.text(), /role="alert"/);
     assert.equal((await fetch(`${shopUrl()}/orders/1`)).status, 404);
     assert.equal((await fetch(`${shopUrl()}/lib/uqr/..%2f..%2f..%2fsettings.js`)).status, 404);
+  });
+
+  test("a wallet fills in the address for what goes back, unless it may not", async () => {
+    const page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    const field = page.getByLabel("Your address");
+    const says = (text: RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
+    await page.goto(shopUrl());
+    await says(/No wallet was found/);
+    const testWallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address);
+    await page.goto(shopUrl());
+    const take = () => page.getByRole("button", { name: "Use my account in Test Wallet" }).click();
+    testWallet.fault = "hides";
+    await take();
+    await says(/you declined/);
+    assert.equal(await field.inputValue(), "");
+    testWallet.fault = undefined;
+    testWallet.account = "0x12";
+    await take();
+    await says(/gave no account that can be used/);
+    assert.equal(await field.inputValue(), "");
+    testWallet.account = token.address;
+    await take();
+    await says(/is a contract/);
+    testWallet.account = payerAccount.address.toLowerCase() as Hex;
+    await take();
+    await says(/Your wallet's account stands in the field/);
+    assert.equal(await field.inputValue(), payerAccount.address);
+    await assertSound(page, "the shop");
+    assert.deepEqual(faults, []);
+    await page.close();
   });
 
   test(`${count} orders: goods once for each that is paid, all else comes back`, async () => {

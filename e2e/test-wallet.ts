@@ -8,6 +8,8 @@ import { localChainId } from "../scripts/local-chain.ts";
 export type Fault =
   /** Its person declines. */
   | "rejects"
+  /** Its person lets no page have an account. */
+  | "hides"
   /** Its person has lowered the gas limit, so that the payment fails in its block. */
   | "reverts"
   /** It agrees to change the chain and does not. */
@@ -73,6 +75,7 @@ async function answer(
   wallet.asked.push(method);
   switch (method) {
     case "eth_requestAccounts":
+      if (wallet.fault === "hides") return { error: { code: 4001, message: "declined" } };
       return { result: [wallet.account] };
     case "eth_chainId":
       return { result: `0x${wallet.chainId.toString(16)}` };

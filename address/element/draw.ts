@@ -113,7 +113,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-function button(part: string, text: string, press: () => void): HTMLButtonElement {
+export function button(part: string, text: string, press: () => void): HTMLButtonElement {
   const made = element("button", part, text);
   made.type = "button";
   made.addEventListener("click", press);

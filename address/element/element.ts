@@ -15,7 +15,7 @@ import { findSimulation } from "./simulation.ts";
 import { standingOf } from "./standing.ts";
 import { style } from "./style.ts";
 import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
-import { type ElementWords, elementWords, fill, languageOf, loadElementWords } from "./words.ts";
+import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
 export type { ElementWords } from "./words.ts";
 
@@ -51,11 +51,8 @@ export class ExecutableAddressElement extends Base {
     return { ...this.#spoken, ...this.#own };
   }
 
-  /** The language of the nearest `lang`, the element's own first, else the browser's. */
   async #speak() {
-    const tags = [this.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];
-    const language = tags.map((tag) => tag && languageOf(tag)).find((found) => found);
-    this.#spoken = await loadElementWords(language || "en").catch(() => elementWords);
+    this.#spoken = await wordsFor(this);
     this.#draw();
   }
 

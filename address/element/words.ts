@@ -35,5 +35,12 @@ export async function loadElementWords(language: string): Promise<ElementWords> 
   return (await catalogues[language]?.())?.default ?? en;
 }
 
+/** Never throws: the words of the nearest `lang`, the host's own first, else of the browser. */
+export function wordsFor(host: Element): Promise<ElementWords> {
+  const tags = [host.closest<HTMLElement>("[lang]")?.lang, ...navigator.languages];
+  const language = tags.map((tag) => tag && languageOf(tag)).find((found) => found);
+  return loadElementWords(language || "en").catch(() => elementWords);
+}
+
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

@@ -17,6 +17,7 @@ const folders = {
 /** What stands in the import map of a page. */
 export const imports = {
   "executable-address/element": "/lib/executable-address/element/element.js",
+  "executable-address/recovery": "/lib/executable-address/element/recovery.js",
   "@noble/hashes/": "/lib/@noble/hashes/",
   uqr: "/lib/uqr/index.mjs",
 };

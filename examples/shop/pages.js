@@ -18,8 +18,13 @@ const page = (title, body, head = "") => `<!doctype html>
 </html>
 `;
 
+/** Where a page finds the library, and its own program. */
+const program = (path, imports, nonce) =>
+  `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
+    <script type="module" src="${path}"></script>`;
+
 /** @param price in whole tokens, as people read it */
-export const shopPage = ({ title, price, token, fault }) =>
+export const shopPage = ({ title, price, token, fault, imports, nonce }) =>
   page(
     "Ticket shop",
     `<h1>${escaped(title)}</h1>
@@ -28,8 +33,10 @@ export const shopPage = ({ title, price, token, fault }) =>
     <form method="post" action="/orders">
       <label for="refund">Your address, for what you pay too much or too late</label>
       <input id="refund" name="refund" required pattern="0x[0-9a-fA-F]{40}" size="44" />
+      <executable-recovery for="refund"></executable-recovery>
       <button>Order</button>
     </form>`,
+    program("/start.js", imports, nonce),
   );
 
 const states = {
@@ -57,7 +64,5 @@ export function orderPage({ order, baseUrl, imports, nonce }) {
     returned === 0n ? "" : `<p id="returned">Sent back to you: ${returned} base units</p>`,
     state !== "made" && !sent_at ? element(payment.record.address, baseUrl) : "",
   ];
-  const head = `<script type="importmap" nonce="${nonce}">${JSON.stringify({ imports })}</script>
-    <script type="module" src="/order.js"></script>`;
-  return page(`Order ${id}`, lines.join("\n    "), head);
+  return page(`Order ${id}`, lines.join("\n    "), program("/order.js", imports, nonce));
 }

@@ -46,7 +46,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 async function answer(request, response) {
   const { pathname } = new URL(request.url, "http://shop");
   const asked = `${request.method} ${pathname}`;
-  if (asked === "GET /") return html(response, shopPage({ ...ticket, price, token: token.symbol }));
+  if (asked === "GET /") return start(response);
   if (asked === "POST /orders") return order(request, response);
   if (asked === "POST /webhooks") {
     // Answered when it is kept. Until then the service delivers it again.
@@ -56,9 +56,8 @@ async function answer(request, response) {
   const [, id] = /^GET \/orders\/([0-9]{1,15})$/.exec(asked) ?? [];
   const found = id && orders.find(Number(id));
   if (found) {
-    const nonce = randomBytes(16).toString("base64");
     const order = { ...found, payment: payments.find(found.id) };
-    return html(response, orderPage({ order, baseUrl, imports, nonce }), nonce);
+    return html(response, (nonce) => orderPage({ order, baseUrl, imports, nonce }));
   }
   const [, address] = /^GET \/tickets\/(0x[0-9a-fA-F]{40})$/.exec(asked) ?? [];
   if (address) return response.end(String(payments.ticketsOf(address)));
@@ -73,15 +72,21 @@ async function order(request, response) {
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error;
     const fault = error.issues.map(({ message }) => message).join("; ");
-    html(response, shopPage({ ...ticket, price, token: token.symbol, fault }), undefined, 400);
+    start(response, fault, 400);
   }
 }
 
-function html(response, text, nonce, status = 200) {
+function start(response, fault, status) {
+  const shown = { ...ticket, price, token: token.symbol, fault, imports };
+  html(response, (nonce) => shopPage({ ...shown, nonce }), status);
+}
+
+function html(response, page, status = 200) {
   const { origin } = new URL(baseUrl);
+  const nonce = randomBytes(16).toString("base64");
   const policy = [
     "default-src 'none'",
-    `script-src 'self'${nonce ? ` 'nonce-${nonce}'` : ""}`,
+    `script-src 'self' 'nonce-${nonce}'`,
     "style-src 'self'",
     "img-src 'self' data:",
     `connect-src 'self' ${origin}`,
@@ -94,10 +99,14 @@ function html(response, text, nonce, status = 200) {
     "cache-control": "no-store",
     "content-security-policy": policy.join("; "),
   });
-  response.end(text);
+  response.end(page(nonce));
 }
 
-const publicFiles = { "/order.js": "text/javascript", "/shop.css": "text/css" };
+const publicFiles = {
+  "/order.js": "text/javascript",
+  "/start.js": "text/javascript",
+  "/shop.css": "text/css",
+};
 
 async function file(path, response) {
   const type = publicFiles[path];

@@ -75,7 +75,7 @@ async function sendAlone(provider: WalletProvider, rdns: string, order: Order): 
 }
 
 /** The account that the wallet offers. @throws {PaymentRefused} where it offers none */
-async function connect(provider: WalletProvider): Promise<Hex> {
+export async function connect(provider: WalletProvider): Promise<Hex> {
   const [from] = await ask<Hex[]>(provider, "eth_requestAccounts");
   if (!from) throw new PaymentRefused({ kind: "no_account" });
   return from;
