@@ -323,25 +323,14 @@ describe("lists", () => {
     await page.getByText("19 of 20").waitFor();
   });
 
-  test("addresses are found by how they begin, and shown without leaving the list", async () => {
+  test("addresses are found by how they begin", async () => {
     await page.getByRole("link", { name: "Addresses", exact: true }).click();
     await page.getByRole("cell", { name: createdAddress }).first().waitFor();
     await page.getByLabel("Address or reference").fill("0xffffffffff");
     await page.getByText("Nothing matches").waitFor();
     await page.getByLabel("Address or reference").fill(createdAddress.slice(0, 12));
-    await page.getByRole("button", { name: createdAddress, exact: true }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText(`25 ${demoTokens[0]!.symbol}`).first().waitFor();
-    await dialog.getByText("transfer(address to, uint256 amount)").waitFor();
-    await dialog.getByText("Unfunded").waitFor();
-    const link = dialog.getByRole("link", { name: "Open the payer's page" });
-    assert.equal(await link.getAttribute("href"), `/a/${createdAddress}`);
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "hidden" });
-    assert.equal(
-      await page.getByLabel("Address or reference").inputValue(),
-      createdAddress.slice(0, 12),
-    );
+    await page.getByRole("link", { name: createdAddress, exact: true }).waitFor();
+    assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
   });
 
   test("a reference of 128 characters does not widen the page", async () => {

@@ -26,7 +26,7 @@ import {
   token,
 } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
-import { announceWallet } from "./test-wallet.ts";
+import { announceWallet } from "./wallets/test-wallet.ts";
 
 const example = resolve(import.meta.dirname, "../docs/shop");
 

@@ -30,7 +30,7 @@ import {
   transferTo,
 } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
-import { announceWallet } from "./test-wallet.ts";
+import { announceWallet } from "./wallets/test-wallet.ts";
 
 const unlimited = (2n ** 256n - 1n).toString();
 

@@ -13,7 +13,7 @@ import type { Browser, Page } from "playwright-core";
 import { assertSound, launchBrowser } from "./browser.ts";
 import { createOrder, execute, mint, openFresh } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
-import { announceWallet } from "./test-wallet.ts";
+import { announceWallet } from "./wallets/test-wallet.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "receipt-"));
 const account: Hex = "0x1234567812345678123456781234567812345678";

@@ -18,7 +18,7 @@ import {
   transferTo,
 } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
-import { announceWallet } from "./test-wallet.ts";
+import { announceWallet } from "./wallets/test-wallet.ts";
 
 const payer: Hex = "0x1234567812345678123456781234567812345678";
 const languages = ["en", "es", "fr", "de", "ar", "zh"];

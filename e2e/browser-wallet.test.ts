@@ -9,7 +9,7 @@ import { demoTokens, executorAccount, localChainId, payerAccount } from "../scri
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
-import { announceWallet, ask, type TestWallet } from "./test-wallet.ts";
+import { announceWallet, ask, type TestWallet } from "./wallets/test-wallet.ts";
 
 /** Of the demo chain's accounts: one with demo dollars, and one with none. */
 const rich = payerAccount.address as Hex;

@@ -10,8 +10,8 @@ import { localChainId, payerAccount } from "../scripts/local-chain.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, mint, openFresh, readCode } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
-import { ask } from "./test-wallet.ts";
-import { startRelay } from "./walletconnect-relay.ts";
+import { ask } from "./wallets/test-wallet.ts";
+import { startRelay } from "./wallets/walletconnect-relay.ts";
 
 const projectId = "0123456789abcdef0123456789abcdef";
 const payer = payerAccount.address as Hex;

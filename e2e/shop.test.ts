@@ -20,7 +20,7 @@ import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.t
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { mint, openFresh, readCodeIn, token } from "./pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
-import { announceWallet } from "./test-wallet.ts";
+import { announceWallet } from "./wallets/test-wallet.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const count = Number(process.env.SHOP_ORDERS ?? 12);

@@ -33,7 +33,9 @@ export function buildPages(): void {
 export function findNewerThanPages(): string[] {
   if (!existsSync(join(web, "index.html"))) return [];
   const sources = [
-    ...["dashboard", "docs", "pay", "ui", "public"].flatMap((folder) => filesOf(join(web, folder))),
+    ...["dashboard", "docs", "pay", "shown", "ui", "public"].flatMap((folder) =>
+      filesOf(join(web, folder)),
+    ),
     ...["index.html", "pay.html", "build.ts"].map((name) => join(web, name)),
     // The pages hold a copy of the library.
     ...filesOf(join(root, "address")),

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { Failed, Loading } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
@@ -16,6 +17,11 @@ import { Reset } from "./sign-in/reset.tsx";
 import { SignIn, SignUp } from "./sign-in/sign-in.tsx";
 import { WebhooksPage } from "./webhooks/page.tsx";
 
+/** It draws calls and flows as the payer's page does, which the other pages need not load. */
+const AddressPage = lazy(async () => ({
+  default: (await import("./addresses/detail.tsx")).AddressPage,
+}));
+
 export function App() {
   return (
     <>
@@ -29,7 +35,8 @@ const paths = [
   ...["/credentials", "/origins", "/addresses", "/addresses/new", "/webhooks"],
   ...["/activity", "/account"],
 ];
-const isPage = (path: string) => ["/", "/sign-in", "/sign-up", ...paths].includes(path);
+const isPage = (path: string) =>
+  ["/", "/sign-in", "/sign-up", ...paths].includes(path) || /^\/addresses\/[^/]+$/.test(path);
 
 /** Without a session every page is the sign-in form, and signing in leads to the page asked for. */
 function Pages() {
@@ -61,6 +68,13 @@ function Pages() {
         <Route path="/origins" component={OriginsPage} />
         <Route path="/addresses" component={AddressesPage} />
         <Route path="/addresses/new" component={NewAddressPage} />
+        <Route path="/addresses/:address">
+          {(params) => (
+            <Suspense fallback={<Loading />}>
+              <AddressPage params={params} />
+            </Suspense>
+          )}
+        </Route>
         <Route path="/webhooks" component={WebhooksPage} />
         <Route path="/activity" component={ActivityPage} />
         <Route path="/account" component={AccountPage} />

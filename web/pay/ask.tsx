@@ -4,15 +4,15 @@
 
 import { isSame, paymentLink, shortAddress } from "executable-address/page";
 import { type ReactNode, useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { GroupedAddress, ShortParty } from "../shown/address-text.tsx";
+import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 import { Identicon } from "../ui/identicon.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
-import { useAbout } from "./about.tsx";
-import { GroupedAddress, ShortParty } from "./shown/address-text.tsx";
 import { useAccounts } from "./wallet/wallets.ts";
-import { Said, useSpeech } from "./words/say.tsx";
 
 type AskProps = { owed: string; wallets: ReactNode };
 

@@ -1,13 +1,13 @@
 import type { Hazard, News, Standing } from "executable-address/page";
 import type { ReactNode } from "react";
+import { Calls } from "../shown/calls.tsx";
+import { MoneyFlow } from "../shown/money-flow.tsx";
+import type { Simulated } from "../shown/simulation.ts";
+import { useSpeech } from "../shown/words/say.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { Doubts } from "./doubts.tsx";
-import { MoneyFlow } from "./live/money-flow.tsx";
-import type { Simulated } from "./live/simulation.ts";
 import { WouldHappen } from "./live/simulation-card.tsx";
-import { Calls } from "./shown/calls.tsx";
-import { Evidence, Otherwise } from "./shown/small-print.tsx";
-import { useSpeech } from "./words/say.tsx";
+import { Evidence, Otherwise } from "./small-print.tsx";
 
 type DetailsProps = {
   standing: Standing;

@@ -1,12 +1,12 @@
 import type { Doubt, Standing } from "executable-address/page";
 import { type ReactNode, useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { InertText } from "../shown/inert-text.tsx";
+import type { Key } from "../shown/words/languages.ts";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMoment, saySpan } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { useAbout } from "./about.tsx";
-import { InertText } from "./shown/inert-text.tsx";
-import type { Key } from "./words/languages.ts";
-import { Said, useSpeech } from "./words/say.tsx";
-import { sayMoment, saySpan } from "./words/say-when.ts";
 
 const texts: Record<Doubt, Key> = {
   executed: "doubtExecuted",

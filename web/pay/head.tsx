@@ -1,14 +1,14 @@
 import type { News, Standing } from "executable-address/page";
 import { formatUnits, plainUnits } from "executable-address/page";
 import { useEffect } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { SentenceText, ShortParty } from "../shown/address-text.tsx";
+import { sayIntent } from "../shown/reading.ts";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayClock, sayMoment, saySpan } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Badge } from "../ui/notice.tsx";
-import { useAbout } from "./about.tsx";
-import { sayIntent } from "./intent/reading.ts";
 import { ShopLine, useShop } from "./shop.tsx";
-import { SentenceText, ShortParty } from "./shown/address-text.tsx";
-import { Said, useSpeech } from "./words/say.tsx";
-import { sayClock, sayMoment, saySpan } from "./words/say-when.ts";
 
 type HeadProps = {
   standing: Standing;

@@ -3,8 +3,8 @@ import { createRoot } from "react-dom/client";
 import { Boundary } from "../ui/boundary.tsx";
 import "../ui/style.css";
 import "./pay.css";
+import { Speaking } from "../shown/words/say.tsx";
 import { Page } from "./page.tsx";
-import { Speaking } from "./words/say.tsx";
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

@@ -2,15 +2,15 @@
 
 import { type Chain, findChains } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
+import { AboutContext } from "../shown/about.tsx";
+import { readFacts } from "../shown/facts.ts";
+import { LanguageSelect, Said, useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
-import { AboutContext } from "./about.tsx";
-import { readFacts } from "./intent/facts.ts";
-import { type Found, findRecord, sourceOf } from "./intent/record.ts";
 import { Payment } from "./payment.tsx";
-import { LanguageSelect, Said, useSpeech } from "./words/say.tsx";
+import { type Found, findRecord, sourceOf } from "./record.ts";
 
 export function Page() {
   const { say } = useSpeech();

@@ -1,15 +1,17 @@
 import { hazardsOf, type Standing, standingOf } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { useNews, useTick } from "../shown/news.ts";
+import { useSimulation } from "../shown/simulation.ts";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMoment } from "../shown/words/say-when.ts";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
-import { useAbout } from "./about.tsx";
 import { Ask } from "./ask.tsx";
 import { Details } from "./details.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
-import { useNews, useTick } from "./live/news.ts";
 import { Rail } from "./live/rail.tsx";
-import { useSimulation } from "./live/simulation.ts";
 import { Strays } from "./live/strays.tsx";
 import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
@@ -18,8 +20,6 @@ import { WalletPanel } from "./wallet/panel.tsx";
 import { usePayment } from "./wallet/use-payment.ts";
 import { Pair } from "./walletconnect/pair.tsx";
 import { usePairing } from "./walletconnect/wallet.ts";
-import { Said, useSpeech } from "./words/say.tsx";
-import { sayMoment } from "./words/say-when.ts";
 
 /** How long the code waits for a first status, or it could be scanned and vanish a moment later. */
 const patienceMs = 3_000;

@@ -3,17 +3,17 @@
 import type { News, Standing } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { GroupedAddress, ShortParty } from "../shown/address-text.tsx";
+import { explorerLink } from "../shown/explorer.ts";
+import { findToken } from "../shown/reading.ts";
+import { nativeCoin } from "../shown/simulation.ts";
+import { Explored, Transaction } from "../shown/transaction.tsx";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMomentInFull } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
-import { useAbout } from "./about.tsx";
-import { findToken } from "./intent/reading.ts";
-import { explorerLink } from "./live/explorer.ts";
-import { nativeCoin } from "./live/simulation.ts";
-import { Explored, Transaction } from "./live/transaction.tsx";
-import { GroupedAddress, ShortParty } from "./shown/address-text.tsx";
-import { Said, useSpeech } from "./words/say.tsx";
-import { sayMomentInFull } from "./words/say-when.ts";
 
 const texts = {
   executed: "executedText",

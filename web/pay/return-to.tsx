@@ -1,4 +1,4 @@
-import { Said } from "./words/say.tsx";
+import { Said } from "../shown/words/say.tsx";
 
 /** `?return_to=https://…`: the shop's page, or undefined for anything but plain https. */
 function returnTo(search: string): URL | undefined {

@@ -9,9 +9,9 @@ import {
   readShopClaim,
 } from "executable-address/page";
 import { useEffect, useState } from "react";
+import { useAbout } from "../shown/about.tsx";
+import { Said } from "../shown/words/say.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { useAbout } from "./about.tsx";
-import { Said } from "./words/say.tsx";
 
 type ShopHere =
   | { is: "unnamed" | "unknown" }

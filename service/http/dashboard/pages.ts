@@ -25,6 +25,7 @@ const dashboardPaths = [
   "/origins",
   "/addresses",
   "/addresses/new",
+  "/addresses/:address",
   "/webhooks",
   "/activity",
   "/account",

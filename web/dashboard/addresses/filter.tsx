@@ -1,37 +1,8 @@
 import { Field, Select } from "../../ui/field.tsx";
 import type { Chain } from "../api.ts";
 import { useSettled } from "../queries.ts";
-import type { AddressFilter } from "./api.ts";
+import { isAddress, isBeginning, type Typed } from "./filter-query.ts";
 import { states } from "./state.tsx";
-
-/** The filter as typed and chosen; days are of this browser's time zone. */
-export type Typed = { text: string; token: string; state: string; from: string; until: string };
-export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
-
-/** The beginning of an address is enough to find it. */
-const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
-const isAddress = (text: string) => text.startsWith("0x");
-
-/** Asks for an address alone with a token, or for anything else together. */
-export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
-  const typed = text.trim();
-  const none = { address: "", reference: "", state: "", createdFrom: "", createdUntil: "" };
-  if (isAddress(typed)) {
-    return { ...none, token, address: beginningPattern.test(typed) ? typed : "" };
-  }
-  return {
-    ...{ ...none, token, state, reference: typed },
-    createdFrom: startOf(from, 0),
-    createdUntil: startOf(until, 1),
-  };
-}
-
-/** Midnight here at the start of `day` (`2026-11-22`), or so many days later. */
-function startOf(day: string, daysLater: number): string {
-  const [year, month, date] = day.split("-").map(Number);
-  if (!year || !month || !date) return "";
-  return new Date(year, month - 1, date + daysLater).toISOString();
-}
 
 type FilterFormProps = {
   typed: Typed;
@@ -41,7 +12,7 @@ type FilterFormProps = {
 
 export function FilterForm({ typed, onType, chains }: FilterFormProps) {
   const settled = useSettled(typed.text.trim());
-  const isWrong = isAddress(settled) && !beginningPattern.test(settled);
+  const isWrong = isAddress(settled) && !isBeginning(settled);
   const byAddress = isAddress(typed.text.trim());
   const change = (name: keyof Typed) => (event: { target: { value: string } }) =>
     onType({ ...typed, [name]: event.target.value });

@@ -1,23 +1,25 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
-import type { Chain } from "../api.ts";
+import { type Chain, search } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
 import { useConfig, useSettled } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import type { AddressFilter } from "./api.ts";
 import { csvRowsMax, exportCsv } from "./csv.ts";
-import { FilterForm, type Typed, toFilter, untyped } from "./filter.tsx";
+import { FilterForm } from "./filter.tsx";
+import { type Typed, toFilter, typedOf, untyped } from "./filter-query.ts";
 import { useAddresses, useStatuses } from "./queries.ts";
 import { AddressTable } from "./table.tsx";
 
 export function AddressesPage() {
-  const [typed, setTyped] = useState<Typed>(untyped);
-  const asked = useSettled(typed);
+  const [query, setQuery] = useSearchParams();
+  const typed = typedOf(query);
+  const setTyped = (typed: Typed) => setQuery(search({ ...typed }), { replace: true });
+  const asked = typedOf(new URLSearchParams(useSettled(query.toString())));
   const chains = useConfig().data?.chains ?? [];
   return (
     <>

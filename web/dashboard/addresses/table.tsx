@@ -1,13 +1,13 @@
-import type { Hex, Intent } from "executable-address";
-import { useState } from "react";
+import type { Intent } from "executable-address";
+import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
 import { ShortHex } from "../../ui/hex.tsx";
+import { Identicon } from "../../ui/identicon.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Chain } from "../api.ts";
 import { chainOf, sayAmount } from "../money.ts";
 import type { OwnedAddress } from "./api.ts";
-import { Detail } from "./detail.tsx";
 import type { StatusOf } from "./queries.ts";
 import { State } from "./state.tsx";
 
@@ -17,62 +17,52 @@ type AddressTableProps = {
   chains: readonly Chain[];
 };
 
-/** Pressing an address shows it in full, above the list. */
 export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
-  const [shown, setShown] = useState<Hex>();
-  const detailed = rows.find(({ address }) => address === shown);
   return (
-    <>
-      <Table
-        caption="Addresses"
-        rows={rows}
-        keyOf={({ address }) => address}
-        columns={[
-          {
-            head: "Address",
-            cell: ({ address, reference }) => (
-              <span className="flex min-w-0 flex-wrap items-center gap-1">
-                <button type="button" className="link" onClick={() => setShown(address)}>
-                  <ShortHex hex={address} />
-                </button>
-                <span className="max-sm:hidden">
-                  <CopyButton look="bare" text={address} what="address" />
-                </span>
-                {reference && (
-                  <bdi className="w-full max-w-56 truncate text-sm text-soft max-sm:hidden">
-                    {reference}
-                  </bdi>
-                )}
+    <Table
+      caption="Addresses"
+      rows={rows}
+      keyOf={({ address }) => address}
+      columns={[
+        {
+          head: "Address",
+          cell: ({ address, reference }) => (
+            <span className="flex min-w-0 flex-wrap items-center gap-1">
+              <Identicon address={address} />
+              <Link href={`/addresses/${address}`} className="link">
+                <ShortHex hex={address} />
+              </Link>
+              <span className="max-sm:hidden">
+                <CopyButton look="bare" text={address} what="address" />
               </span>
-            ),
-          },
-          { head: "Amount", cell: ({ intent }) => <Amount intent={intent} chains={chains} /> },
-          {
-            head: "State",
-            cell: (row) => (
-              <span className="flex min-w-0 items-center gap-2">
-                <State of={row} now={statusOf(row.address)} />
-                {row.reference && (
-                  <bdi className="truncate text-sm text-soft sm:hidden">{row.reference}</bdi>
-                )}
-              </span>
-            ),
-          },
-          {
-            head: "Expires",
-            isWide: true,
-            cell: ({ intent }) => <Time at={intent.expirationTimestamp * 1000} />,
-          },
-          { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        ]}
-      />
-      <Detail
-        row={detailed}
-        now={detailed && statusOf(detailed.address)}
-        chains={chains}
-        onClose={() => setShown(undefined)}
-      />
-    </>
+              {reference && (
+                <bdi className="w-full max-w-56 truncate text-sm text-soft max-sm:hidden">
+                  {reference}
+                </bdi>
+              )}
+            </span>
+          ),
+        },
+        { head: "Amount", cell: ({ intent }) => <Amount intent={intent} chains={chains} /> },
+        {
+          head: "State",
+          cell: (row) => (
+            <span className="flex min-w-0 items-center gap-2">
+              <State of={row} now={statusOf(row.address)} />
+              {row.reference && (
+                <bdi className="truncate text-sm text-soft sm:hidden">{row.reference}</bdi>
+              )}
+            </span>
+          ),
+        },
+        {
+          head: "Expires",
+          isWide: true,
+          cell: ({ intent }) => <Time at={intent.expirationTimestamp * 1000} />,
+        },
+        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
   );
 }
 

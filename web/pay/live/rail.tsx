@@ -1,8 +1,8 @@
 import type { Standing } from "executable-address/page";
 import { useRef } from "react";
-import type { Key } from "../words/languages.ts";
-import { useSpeech } from "../words/say.tsx";
-import { saySpan } from "../words/say-when.ts";
+import type { Key } from "../../shown/words/languages.ts";
+import { useSpeech } from "../../shown/words/say.tsx";
+import { saySpan } from "../../shown/words/say-when.ts";
 
 const steps: readonly Key[] = ["stepAsked", "stepSeen", "stepConfirmed", "stateExecuted"];
 

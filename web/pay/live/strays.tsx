@@ -2,14 +2,14 @@
 
 import { formatUnits } from "executable-address/page";
 import type { TokenAmount } from "executable-address/status";
+import { useAbout } from "../../shown/about.tsx";
+import { ShortParty } from "../../shown/address-text.tsx";
+import { findToken } from "../../shown/reading.ts";
+import { nativeCoin } from "../../shown/simulation.ts";
+import { Said, useSpeech } from "../../shown/words/say.tsx";
+import { sayMoment } from "../../shown/words/say-when.ts";
 import { Notice } from "../../ui/notice.tsx";
-import { useAbout } from "../about.tsx";
-import { knownChains } from "../intent/known-chains.ts";
-import { findToken } from "../intent/reading.ts";
-import { ShortParty } from "../shown/address-text.tsx";
-import { Said, useSpeech } from "../words/say.tsx";
-import { sayMoment } from "../words/say-when.ts";
-import { nativeCoin } from "./simulation.ts";
+import { knownChains } from "../wallet/known-chains.ts";
 
 const coinDecimals = 18;
 

@@ -1,11 +1,11 @@
 import type { Fate, Kept, News, Standing } from "executable-address/page";
 import { useEffect } from "react";
+import { useAbout } from "../../shown/about.tsx";
+import { Transaction } from "../../shown/transaction.tsx";
+import { Said, useSpeech } from "../../shown/words/say.tsx";
+import { sayClock } from "../../shown/words/say-when.ts";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { useAbout } from "../about.tsx";
-import { Transaction } from "../live/transaction.tsx";
-import { Said, useSpeech } from "../words/say.tsx";
-import { sayClock } from "../words/say-when.ts";
 import { RefusalText, StepText } from "./panel.tsx";
 import type { PaymentHere } from "./use-payment.ts";
 

@@ -6,11 +6,11 @@ import {
   shortAddress,
 } from "executable-address/page";
 import type { ReactNode } from "react";
+import { useAbout } from "../../shown/about.tsx";
+import { InertText } from "../../shown/inert-text.tsx";
+import { Said, useSpeech } from "../../shown/words/say.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { useAbout } from "../about.tsx";
-import { InertText } from "../shown/inert-text.tsx";
-import { Said, useSpeech } from "../words/say.tsx";
 import type { PaymentHere } from "./use-payment.ts";
 import { iconOf, walletApps } from "./wallets.ts";
 

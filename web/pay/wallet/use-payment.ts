@@ -17,9 +17,9 @@ import {
   watchPayment,
 } from "executable-address/page";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { Facts } from "../intent/facts.ts";
-import { knownChains } from "../intent/known-chains.ts";
+import type { Facts } from "../../shown/facts.ts";
 import { useWalletConnect } from "../walletconnect/wallet.ts";
+import { knownChains } from "./known-chains.ts";
 import { useWallets } from "./wallets.ts";
 
 type Asking =

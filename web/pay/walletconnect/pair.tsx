@@ -1,7 +1,7 @@
+import { useSpeech } from "../../shown/words/say.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { QrCode } from "../../ui/qr-code.tsx";
-import { useSpeech } from "../words/say.tsx";
 import type { Pairing } from "./walletconnect.ts";
 
 /** In place of every way to pay: no wallet may take this code for an address, nor the other. */

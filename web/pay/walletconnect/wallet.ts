@@ -3,7 +3,7 @@
 
 import type { Wallet } from "executable-address/page";
 import { useMemo, useSyncExternalStore } from "react";
-import type { Facts } from "../intent/facts.ts";
+import type { Facts } from "../../shown/facts.ts";
 import type { Asked, Pairing } from "./walletconnect.ts";
 
 let pairing: Pairing | undefined;

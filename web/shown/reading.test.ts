@@ -21,8 +21,7 @@ import {
   readChains,
   signatureOf,
 } from "executable-address/page";
-import { sayWith } from "../../ui/words/languages.ts";
-import { en } from "../words/languages.ts";
+import { sayWith } from "../ui/words/languages.ts";
 import { readFacts } from "./facts.ts";
 import {
   findToken,
@@ -34,6 +33,7 @@ import {
   sayTip,
 } from "./reading.ts";
 import { fieldsOf, itemsOf } from "./value.ts";
+import { en } from "./words/languages.ts";
 
 const say = sayWith(en);
 

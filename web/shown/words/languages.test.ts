@@ -11,7 +11,7 @@ type Words = Readonly<Record<string, string>>;
 const folders = {
   "the element": join(import.meta.dirname, "../../../address/element/words"),
   "the page": import.meta.dirname,
-  "the receipt": join(import.meta.dirname, "../receipt/words"),
+  "the receipt": join(import.meta.dirname, "../../pay/receipt/words"),
 };
 const read = (folder: string, tag: string): Words =>
   JSON.parse(readFileSync(join(folder, `${tag}.json`), "utf8"));

@@ -1,8 +1,8 @@
 import { addressGroups, isSame, shortAddress } from "executable-address/page";
 import type { ReactNode } from "react";
-import { useAbout } from "../about.tsx";
-import type { Sentence } from "../intent/reading.ts";
-import { Said, useSpeech } from "../words/say.tsx";
+import { useAbout } from "./about.tsx";
+import type { Sentence } from "./reading.ts";
+import { Said, useSpeech } from "./words/say.tsx";
 
 /** The 40 characters in groups of four for the eye; copied and read out they are one word. */
 export function GroupedAddress({ address }: { address: string }) {

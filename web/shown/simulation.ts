@@ -11,8 +11,8 @@ import {
 } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useRef, useState } from "react";
-import { type Labels, sayParty } from "../intent/reading.ts";
-import type { Say } from "../words/languages.ts";
+import { type Labels, sayParty } from "./reading.ts";
+import type { Say } from "./words/languages.ts";
 
 export type Simulated = { kind: "loading" } | FoundSimulation;
 

@@ -1,9 +1,9 @@
 import type { Token } from "executable-address/page";
 import type { ReactNode } from "react";
-import { useAbout } from "../about.tsx";
-import { fieldsOf, itemsOf } from "../intent/value.ts";
+import { useAbout } from "./about.tsx";
 import { Party } from "./address-text.tsx";
 import { InertText } from "./inert-text.tsx";
+import { fieldsOf, itemsOf } from "./value.ts";
 
 type ArgumentProps = { type: string; text: string; token?: Token | undefined };
 

@@ -1,5 +1,5 @@
 import { inertPieces } from "executable-address/page";
-import { useSpeech } from "../words/say.tsx";
+import { useSpeech } from "./words/say.tsx";
 
 /** A stranger's text: nothing in it acts, and what would not be seen is written out. */
 export function InertText({ text }: { text: string }) {

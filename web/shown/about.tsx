@@ -1,8 +1,8 @@
 import type { AddressRecord, Intent } from "executable-address";
 import type { Chain, Token } from "executable-address/page";
 import { createContext, useContext } from "react";
-import type { Facts } from "./intent/facts.ts";
-import { findToken, sayAmount, sayParty } from "./intent/reading.ts";
+import type { Facts } from "./facts.ts";
+import { findToken, sayAmount, sayParty } from "./reading.ts";
 import { useSpeech } from "./words/say.tsx";
 
 /** The proved record of this page, and what the server says about it. */

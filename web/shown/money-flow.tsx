@@ -4,23 +4,25 @@
 import type { Simulation } from "executable-address/client";
 import { isSame, partsOf, signatureOf } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
-import { Flow, type Stream } from "../../ui/flow.tsx";
-import { Timeline } from "../../ui/timeline.tsx";
-import { useAbout } from "../about.tsx";
-import { findToken } from "../intent/reading.ts";
-import { ShortParty } from "../shown/address-text.tsx";
-import { useSpeech } from "../words/say.tsx";
-import { sayMoment } from "../words/say-when.ts";
+import { Flow, type Stream } from "../ui/flow.tsx";
+import { Timeline } from "../ui/timeline.tsx";
+import { useAbout } from "./about.tsx";
+import { ShortParty } from "./address-text.tsx";
+import { findToken } from "./reading.ts";
 import { sayChange } from "./simulation.ts";
+import { useSpeech } from "./words/say.tsx";
+import { sayMoment } from "./words/say-when.ts";
 
 type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
+  /** Unix; given where the reader may know it. */
+  createdAt?: number;
   /** Unix, by the chain's clock where it is known. */
   nowSeconds: number;
 };
 
-export function MoneyFlow({ status, simulation, nowSeconds }: MoneyProps) {
+export function MoneyFlow({ status, simulation, createdAt, nowSeconds }: MoneyProps) {
   const { intent, sayAmount } = useAbout();
   const { say, language } = useSpeech();
   const before = useChanges(simulation);
@@ -30,9 +32,14 @@ export function MoneyFlow({ status, simulation, nowSeconds }: MoneyProps) {
   const isMeasured = paid > 0n;
   const settled = status?.execution ? "stateExecuted" : "stateRecovered";
   const moments = [
+    ...(createdAt === undefined ? [] : [{ name: say("created"), seconds: createdAt }]),
     ...(status?.settledAt ? [{ name: say(settled), seconds: status.settledAt }] : []),
-    // The clock is that of an earlier block than the one just told.
-    { name: say("now"), seconds: Math.max(nowSeconds, status?.settledAt ?? 0), isNow: true },
+    // The clock is that of an earlier block than what was just told.
+    {
+      name: say("now"),
+      seconds: Math.max(nowSeconds, createdAt ?? 0, status?.settledAt ?? 0),
+      isNow: true,
+    },
     { name: say("expires"), seconds: intent.expirationTimestamp },
   ].map((moment) => ({ ...moment, said: sayMoment(moment.seconds, language) }));
   return (

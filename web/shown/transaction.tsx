@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { useSpeech } from "../words/say.tsx";
 import { explorerLink } from "./explorer.ts";
+import { useSpeech } from "./words/say.tsx";
 
 type TransactionProps = { hash: string; explorer: string | null | undefined };
 

@@ -1,10 +1,10 @@
 // Tells what a payer may want to know besides: where money goes otherwise, and the evidence.
 
-import { CopyButton } from "../../ui/copy.tsx";
-import { Definitions } from "../../ui/definition.tsx";
-import { useAbout } from "../about.tsx";
-import { Said, useSpeech } from "../words/say.tsx";
-import { sayMomentInFull } from "../words/say-when.ts";
+import { useAbout } from "../shown/about.tsx";
+import { Said, useSpeech } from "../shown/words/say.tsx";
+import { sayMomentInFull } from "../shown/words/say-when.ts";
+import { CopyButton } from "../ui/copy.tsx";
+import { Definitions } from "../ui/definition.tsx";
 
 const Code = ({ children }: { children: string }) => (
   <code dir="ltr" className="break-all">

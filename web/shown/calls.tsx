@@ -1,12 +1,12 @@
 import { type Call, type Hex, requirementOf, tipOf } from "executable-address";
 import { hazardsOf, isSame, partsOf } from "executable-address/page";
 import type { ReactNode } from "react";
-import { useAbout } from "../about.tsx";
-import { findToken, sayCall, sayRequirement, sayTip } from "../intent/reading.ts";
-import { Said, useSpeech } from "../words/say.tsx";
+import { useAbout } from "./about.tsx";
 import { Party, SentenceText } from "./address-text.tsx";
 import { Argument } from "./argument.tsx";
 import { InertText } from "./inert-text.tsx";
+import { findToken, sayCall, sayRequirement, sayTip } from "./reading.ts";
+import { Said, useSpeech } from "./words/say.tsx";
 
 /**
  * More are folded, unless one of them is hazardous: nobody reads 32 calls before paying, and none

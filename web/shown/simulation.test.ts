@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
-import { sayWith } from "../../ui/words/languages.ts";
-import { en } from "../words/languages.ts";
+import { sayWith } from "../ui/words/languages.ts";
 import { sayAccount, sayChange } from "./simulation.ts";
+import { en } from "./words/languages.ts";
 
 const say = sayWith(en);
 const token: Hex = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";

@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { Page } from "playwright-core";
-import { localChainId } from "../scripts/local-chain.ts";
+import { localChainId } from "../../scripts/local-chain.ts";
 
 export type Fault =
   /** Its person declines. */

@@ -22,7 +22,7 @@ import {
   type Token,
   unlimitedFrom,
 } from "executable-address/page";
-import type { Key, Say } from "../words/languages.ts";
+import type { Key, Say } from "./words/languages.ts";
 
 export function findToken(
   intent: Intent,

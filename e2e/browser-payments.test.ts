@@ -1,0 +1,131 @@
+// What an account sees of its payments in the dashboard: one address from its creation to the end
+// of its money, and the way to find it again.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { Browser, Page } from "playwright-core";
+import { demoTokens, localChainId } from "../scripts/local-chain.ts";
+import { appearances, assertSound, launchBrowser, listenForFaults, openPage } from "./browser.ts";
+import { execute, mint, stranger, transferTo } from "./pay-page.ts";
+import { type Running, startService } from "./service.ts";
+
+const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const token = demoTokens[0]!;
+
+let service: Running;
+let site: string;
+let browser: Browser;
+let page: Page;
+let faults: string[];
+
+before(async () => {
+  browser = await launchBrowser();
+  service = await startService();
+  site = new URL(service.baseUrl).origin;
+  const context = await browser.newContext({ reducedMotion: "reduce" });
+  page = await context.newPage();
+  faults = listenForFaults(page);
+  await page.goto(`${site}/sign-up`);
+  await page.getByLabel("Email").fill("ada@example.com");
+  await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** An address of the signed-in account for 25 demo dollars. */
+async function make(reference: string): Promise<Hex> {
+  const intent = {
+    chainId: localChainId,
+    token: token.address,
+    amount: "25000000",
+    calls: [transferTo(receiver)],
+    expirationTimestamp: Math.floor(Date.now() / 1000) + 3600,
+    recovery: stranger,
+  };
+  const made = await page.evaluate(
+    async ({ url, body }) => {
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(url, { method: "POST", headers, body });
+      return (await answer.json()) as { address: Hex };
+    },
+    {
+      url: `/dashboard/api/addresses?reference=${encodeURIComponent(reference)}`,
+      body: JSON.stringify(intent),
+    },
+  );
+  assert.match(made.address, /^0x/);
+  return made.address;
+}
+
+describe("one address has a page of its own", () => {
+  let address: Hex;
+  before(async () => {
+    address = await make("order 42, table 7");
+  });
+
+  test("what is no address, or not of this account, is said to be so", async () => {
+    await page.goto(`${site}/addresses/0x12`);
+    await page.getByText("This account created no such address").waitFor();
+    await page.goto(`${site}/addresses/${stranger}`);
+    await page.getByText("This account created no such address").waitFor();
+  });
+
+  test("it is reached from the list, and the way back finds the list as it was", async () => {
+    await page.goto(`${site}/addresses`);
+    await page.getByLabel("Address or reference").fill("order 42, table 7");
+    await page.getByRole("link", { name: address, exact: true }).click();
+    await page.getByRole("heading", { name: "order 42, table 7" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, `/addresses/${address}`);
+    await page.goBack();
+    const field = page.getByLabel("Address or reference");
+    await field.waitFor();
+    assert.equal(await field.inputValue(), "order 42, table 7");
+    await page.getByRole("row").getByText("order 42, table 7").first().waitFor();
+    assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
+  });
+
+  test("its calls are in token units, its times in order, its flow before it runs", async () => {
+    await mint(service, address, 5_000_000n);
+    await openPage(page, `${site}/addresses/${address}`);
+    await page.getByText("Terms match this address").waitFor();
+    await page.getByText(/^Sends 25 DUSD to/).waitFor();
+    const flow = page.getByRole("figure", { name: "Where the money goes" });
+    await flow.getByText("25 DUSD").last().waitFor();
+    const names = await page.getByRole("list", { name: "When" }).locator("b").allTextContents();
+    assert.deepEqual(names, ["Created", "Now", "Expires"]);
+    await page.getByText("5 DUSD", { exact: true }).waitFor();
+    await page.getByText("Partly funded").waitFor();
+  });
+
+  test("it tells by itself what came, and where it went", async () => {
+    await page.getByText("Partly funded").waitFor();
+    await mint(service, address, 20_000_000n);
+    await page.getByText("Funded", { exact: true }).waitFor();
+    const answer = await fetch(`${service.baseUrl}/address/${address}`);
+    const hash = await execute(service, (await answer.json()) as Parameters<typeof execute>[1]);
+    await page.getByText("Executed", { exact: true }).first().waitFor();
+    await page.getByText(hash).waitFor();
+    const times = page.getByRole("list", { name: "When" });
+    await times.getByText("Done", { exact: true }).waitFor();
+    const names = await times.locator("b").allTextContents();
+    assert.deepEqual(names, ["Created", "Done", "Now", "Expires"]);
+  });
+
+  test("it is sound in both lights and widths", async () => {
+    for (const appearance of appearances) {
+      await page.setViewportSize(appearance.viewport!);
+      await page.emulateMedia({ colorScheme: appearance.colorScheme! });
+      await openPage(page, `${site}/addresses/${address}`);
+      await page.getByRole("list", { name: "When" }).waitFor();
+      await assertSound(page, `${appearance.colorScheme} ${appearance.viewport!.width}`);
+    }
+  });
+});
+
+test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));

@@ -1,0 +1,36 @@
+// The filter of the list as it is typed, in the page's URL, and as the server is asked.
+
+import type { AddressFilter } from "./api.ts";
+
+/** The filter as typed and chosen; days are of this browser's time zone. */
+export type Typed = { text: string; token: string; state: string; from: string; until: string };
+export const untyped: Typed = { text: "", token: "", state: "", from: "", until: "" };
+
+export const typedOf = (query: URLSearchParams): Typed =>
+  Object.fromEntries(
+    Object.keys(untyped).map((name) => [name, query.get(name) ?? ""]),
+  ) as unknown as Typed;
+
+/** The beginning of an address is enough to find it. */
+const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
+export const isAddress = (text: string) => text.startsWith("0x");
+export const isBeginning = (text: string) => beginningPattern.test(text);
+
+/** Asks for an address alone with a token, or for anything else together. */
+export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
+  const typed = text.trim();
+  const none = { address: "", reference: "", state: "", createdFrom: "", createdUntil: "" };
+  if (isAddress(typed)) return { ...none, token, address: isBeginning(typed) ? typed : "" };
+  return {
+    ...{ ...none, token, state, reference: typed },
+    createdFrom: startOf(from, 0),
+    createdUntil: startOf(until, 1),
+  };
+}
+
+/** Midnight here at the start of `day` (`2026-11-22`), or so many days later. */
+function startOf(day: string, daysLater: number): string {
+  const [year, month, date] = day.split("-").map(Number);
+  if (!year || !month || !date) return "";
+  return new Date(year, month - 1, date + daysLater).toISOString();
+}
