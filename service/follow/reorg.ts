@@ -2,7 +2,8 @@
 // blocks above it is taken back first.
 
 import { blockCall, blockOf, resultOf } from "../chain/rpc/json-rpc.ts";
-import type { Anchor, Turn } from "./parts.ts";
+import type { View } from "../chain/rpc/view.ts";
+import type { Anchor, FollowMemory, Turn } from "./parts.ts";
 
 /** No payment is older than the oldest record; the margin allows for clocks that differ. */
 const startMarginSeconds = 3600;
@@ -42,28 +43,28 @@ async function goBackTo({ store, memory, report }: Turn, number: number): Promis
 }
 
 const linksMax = 64;
-/** When so few blocks came at once, each is read, so that what is known below them stays known. */
-const gapMax = 4;
 
-/** Notes what the head says of the blocks below it; what does not lead up to it is forgotten. */
+/** Notes what the head says of the block below it; what does not lead up to it is forgotten. */
 export async function noteLinks({ view, memory: { links } }: Turn): Promise<void> {
   const { number, hash, parentHash } = view.head;
-  const known = Math.max(...links.keys());
-  const fresh = new Map([[number, hash]]);
-  let below = { number: number - 1, hash: parentHash };
-  while (below.number > known && number - known <= gapMax) {
-    const [answer] = await view.read([blockCall(below.number)]);
-    const block = blockOf(resultOf(answer));
-    if (block.hash !== below.hash) break;
-    fresh.set(block.number, block.hash);
-    below = { number: block.number - 1, hash: block.parentHash };
-  }
-  if (links.get(below.number) !== below.hash) links.clear();
+  if (links.get(number - 1) !== parentHash && !(await isSecondNext(view, links))) links.clear();
   for (const each of links.keys()) {
     if (each > number || each < number - linksMax) links.delete(each);
   }
-  links.set(below.number, below.hash);
-  for (const [each, itsHash] of fresh) links.set(each, itsHash);
+  links.set(number, hash).set(number - 1, parentHash);
+}
+
+/**
+ * Whether two blocks came at once. Nothing that was read here is kept: a false answer costs what is
+ * known, and puts nothing false in its place.
+ */
+async function isSecondNext({ head, read }: View, links: FollowMemory["links"]): Promise<boolean> {
+  const { number, parentHash } = head;
+  const known = links.get(number - 2);
+  if (!known || links.has(number - 1)) return false;
+  const [answer] = await read([blockCall(number - 1)]);
+  const block = blockOf(resultOf(answer));
+  return block.hash === parentHash && block.parentHash === known;
 }
 
 /** Whether the block is in the chain of the view's head. */
@@ -72,9 +73,7 @@ export async function stands({ view, memory }: Turn, { number, hash }: Anchor): 
   const known = memory.links.get(number);
   if (known) return known === hash;
   const [answer] = await view.read([blockCall(number)]);
-  const found = blockOf(resultOf(answer)).hash;
-  memory.links.set(number, found);
-  return found === hash;
+  return blockOf(resultOf(answer)).hash === hash;
 }
 
 /** Finds the beginning without an anchor: the head, or, if there are records, before the oldest. */
