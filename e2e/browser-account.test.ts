@@ -259,8 +259,8 @@ describe("every page is sound, in light and dark, at 1280 and 360 px", () => {
         await assertSound(seen, `${path} ${name}`);
       }
       await openPage(seen, `${site}/addresses`);
-      await seen.getByRole("button", { name: /^0x/ }).first().click();
-      await seen.getByRole("dialog").getByText("Unfunded").waitFor();
+      await seen.getByRole("link", { name: /^0x/ }).first().click();
+      await seen.getByText("Unfunded").first().waitFor();
       await assertSound(seen, `an address ${name}`);
       await openPage(seen, `${site}/credentials`);
       await seen.getByRole("button", { name: "Rotate" }).first().click();

@@ -53,6 +53,52 @@ after(async () => {
   await service?.stop();
 });
 
+describe("what became of it, by the wallet's own node", () => {
+  const show = async () => page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
+
+  test("a server that says it has run, though it has not, is refuted", async () => {
+    record = await createOrder(service);
+    const other = await createOrder(service);
+    await mint(service, other.address, 25_000_000n);
+    await execute(service, other);
+    const status = await (await fetch(`${service.baseUrl}/address/${other.address}/status`)).json();
+    page = await openFresh(browser);
+    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
+    const lie = JSON.stringify({ ...(status as object), address: record.address });
+    await page.route("**/v1/address/*/events*", (route) => route.abort());
+    await page.route("**/v1/address/*/status*", (route) =>
+      route.fulfill({ body: lie, contentType: "application/json" }),
+    );
+    await show();
+    await says("Your wallet's own node does not show this outcome");
+    await page.context().close();
+  });
+
+  test("an outcome is borne out; a wallet on another chain says nothing", async () => {
+    record = await createOrder(service);
+    await mint(service, record.address, 25_000_000n);
+    await execute(service, record);
+    page = await openFresh(browser);
+    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
+    await show();
+    await says(/Your wallet's own node shows the same, in block \d+/);
+    assert.ok(!wallet.asked.includes("eth_requestAccounts"));
+    wallet.chainId = 1;
+    wallet.asked.length = 0;
+    const proofs: string[] = [];
+    page.on("request", (request) => proofs.push(request.url()));
+    await show();
+    await says("Done");
+    while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
+    assert.deepEqual(
+      proofs.filter((url) => url.endsWith("/proof")),
+      [],
+    );
+    assert.equal(await page.getByText("Your wallet's own node").count(), 0);
+    await page.context().close();
+  });
+});
+
 describe("nothing is sent, and it says why", () => {
   const nothingSent = async () => {
     assert.equal(wallet.sent, undefined);

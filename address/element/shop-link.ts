@@ -3,7 +3,6 @@
 // gets money for, or whose key signed the link. Names are shown with the domain that said them.
 
 import { parseAddress } from "../abi/checksum.ts";
-import { InvalidError } from "../errors.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { hasHidden } from "./inert.ts";
 
@@ -59,15 +58,15 @@ type LinkOptions = {
  * The page of an address with the shop and the order on it.
  *
  * @param page `https://pay.example/a/0x…`
- * @throws {InvalidError} where shop or order cannot be shown, {TypeError} on a malformed page or
- *   key, which it does not repeat
+ * @throws {InvalidError} where the page is of no address, {TypeError} where shop or order cannot be
+ *   shown, and on a malformed key, which it does not repeat
  */
 export async function signShopLink(page: string, options: LinkOptions): Promise<string> {
   const url = new URL(page);
   const address = parseAddress(url.pathname.split("/")[2] ?? "", { path: ["page"] });
   const { shop, order } = options;
-  if (originOf(shop) === undefined) throw invalid("shop", "expected a domain in lower case");
-  if (!isName(order)) throw invalid("order", "expected 1 to 64 characters that are seen");
+  if (originOf(shop) === undefined) throw new TypeError("shop: expected a domain in lower case");
+  if (!isName(order)) throw new TypeError("order: expected 1 to 64 characters that are seen");
   const key = await privateKeyOf(options.privateKey);
   const signed = await crypto.subtle.sign("Ed25519", key, contentOf(address, shop, order));
   const bytes = new Uint8Array(signed);
@@ -188,6 +187,3 @@ async function privateKeyOf(text: string) {
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-
-const invalid = (field: string, message: string) =>
-  new InvalidError([{ path: [field], code: "malformed_value", message }]);

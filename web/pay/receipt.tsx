@@ -14,6 +14,7 @@ import { sayMomentInFull } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
+import { Witness } from "./witness.tsx";
 
 const texts = {
   executed: "executedText",
@@ -74,6 +75,7 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
           ],
         ]}
       />
+      <Witness state={standing.state} />
       {explorer && (
         <p className="mt-3 text-sm">
           <Explored link={explorer}>
