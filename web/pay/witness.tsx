@@ -1,5 +1,5 @@
-// The wallet of the payer as a second witness: its own node names the block, and the service's proof
-// has to show the outcome against that block. Nobody is asked to connect for it.
+// The wallet of the payer as a second witness: its own node names the block, and the service's
+// proof has to show the outcome against that block. Nobody is asked to connect for it.
 
 import type { AddressRecord, Hex } from "executable-address";
 import { ask, type Standing, type Wallet } from "executable-address/page";
