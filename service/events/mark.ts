@@ -71,10 +71,9 @@ export async function markObservedAbove(
   for (;;) {
     const some = await db
       .selectFrom("watches")
-      .select(["block_number", "account_id", "address"])
+      .select(["block_number", "account_id", "address", "due_block"])
       .where("chain_id", "=", chainId)
       .where(sql<boolean>`${key} > ${keySql(from)}`)
-      .where((is) => is.or([is("due_block", "is", null), is("due_block", "!=", 0)]))
       .orderBy("block_number")
       .orderBy("account_id")
       .orderBy("address")
@@ -82,13 +81,16 @@ export async function markObservedAbove(
       .execute();
     const last = some.at(-1);
     if (!last) return;
-    await db
-      .updateTable("watches")
-      .set({ due_block: 0, looks: 0 })
-      .where("chain_id", "=", chainId)
-      .where(sql<boolean>`${key} > ${keySql(from)}`)
-      .where(sql<boolean>`${key} <= ${keySql(last)}`)
-      .execute();
+    // A statement that left out the rows marked before would read them all to find none.
+    if (some.some(({ due_block }) => due_block !== 0)) {
+      await db
+        .updateTable("watches")
+        .set({ due_block: 0, looks: 0 })
+        .where("chain_id", "=", chainId)
+        .where(sql<boolean>`${key} > ${keySql(from)}`)
+        .where(sql<boolean>`${key} <= ${keySql(last)}`)
+        .execute();
+    }
     from = last;
   }
 }
