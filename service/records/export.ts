@@ -9,7 +9,7 @@ import { mendTerms } from "../store/record.ts";
 import { CorruptError, type Store } from "../store/store.ts";
 
 /** Records that are read, or saved, together. */
-const batchSize = 500;
+export const batchSize = 500;
 
 /** More than any record: 24,576 bytes of terms, twice as hex, and what they spell as JSON. */
 export const lineBytesMax = 1_048_576;
@@ -38,7 +38,7 @@ export async function* exportRecords(
 }
 
 /** `body`: as the record's look-up has it. `corrupt`: those that do not derive their address. */
-type Read = {
+export type Read = {
   readonly records: readonly { readonly address: Uint8Array; readonly body: string }[];
   readonly corrupt: readonly Uint8Array[];
 };

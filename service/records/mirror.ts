@@ -5,7 +5,7 @@ import { appendFile, mkdir, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Store } from "../store/store.ts";
-import { readEach, readRecords } from "./export.ts";
+import { batchSize, type Read, readEach, readRecords } from "./export.ts";
 import { readNote, writeNote } from "./note.ts";
 
 /** The mirror's own note of how far it has all records; readers do not need it. */
@@ -81,11 +81,13 @@ export async function writeMirror(
   const fresh: Note = { seq: 0, corrupt: [], bytes: 0 };
   const kept = await readNote<Partial<Note>>(note, fresh);
   // A note without a length is of an earlier form: all is written again.
-  let { seq, corrupt, bytes } = kept.bytes === undefined ? fresh : (kept as Note);
+  const last = kept.bytes === undefined ? fresh : (kept as Note);
+  let { seq, bytes } = last;
   await appendFile(list, "");
   await truncate(list, bytes);
+  const corrupt: Hex[] = [];
   let written = 0;
-  const write = async (records: readonly { address: Uint8Array; body: string }[]) => {
+  const write = async ({ records, corrupt: found }: Read) => {
     await Promise.all(
       records.map(({ address, body }) => writeFile(join(directory, toHex(address)), body)),
     );
@@ -93,19 +95,24 @@ export async function writeMirror(
     await appendFile(list, lines);
     bytes += Buffer.byteLength(lines);
     written += records.length;
-    await writeNote(note, { seq, corrupt, bytes } satisfies Note);
+    corrupt.push(...found.map(toHex));
   };
-  const mended = await readEach(
-    store,
-    corrupt.map((each) => fromHex(each)),
-    tell,
-  );
-  corrupt = mended.corrupt.map(toHex);
-  await write(mended.records);
+  const keepNote = () => writeNote(note, { seq, corrupt, bytes } satisfies Note);
+  for (let at = 0; at < last.corrupt.length; at += batchSize) {
+    const known = last.corrupt.slice(at, at + batchSize).map((each) => fromHex(each));
+    await write(await readEach(store, known, tell));
+  }
+  await keepNote();
+  let unnoted = 0;
   for await (const page of readRecords(store, seq, 0, tell)) {
     seq = page.seq;
-    corrupt = [...corrupt, ...page.corrupt.map(toHex)];
-    await write(page.records);
+    await write(page);
+    unnoted += page.records.length + page.corrupt.length;
+    // A note names each corrupt address, so notes stay apart by as many records as it names.
+    if (unnoted < corrupt.length) continue;
+    await keepNote();
+    unnoted = 0;
   }
+  await keepNote();
   return { written, corrupt: corrupt.length };
 }
