@@ -188,6 +188,7 @@ describe("the packed package", () => {
       element: gzipBytes(await bundle('import "executable-address/element";')),
     };
     assert.ok(found.derive < 12_000);
+    assert.ok(found.proof - found.verify <= 6_000, "proving costs more than 6 kB");
     for (const [name, bytes] of Object.entries(pinned))
       assert.ok(Math.abs(found[name as keyof typeof found] - bytes) <= 150, JSON.stringify(found));
   });

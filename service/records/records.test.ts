@@ -164,6 +164,35 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.deepEqual(listed(), lines.toSorted());
     });
 
+    test("mirror tries 600 corrupt records again, and has each once all are mended", async () => {
+      const place = await newPlace();
+      const mirror = mkdtempSync(join(folder, "mirror-"));
+      const lines = await fill(place, 600, 1_700_000_000_000);
+      const setTerms = async (terms: (nth: number) => string) => {
+        const store = await open(place);
+        for (let nth = 0; nth < lines.length; nth++)
+          await store.db
+            .updateTable("records")
+            .set({ terms: Buffer.from(fromHex(terms(nth))) })
+            .where("address", "=", fromHex(record(nth).address))
+            .execute();
+        await store.close();
+      };
+      await setTerms(() => record(700).terms);
+      for (let repeat = 0; repeat < 2; repeat++) {
+        const { err } = await admin(place, `mirror ${mirror}`);
+        assert.equal(err.match(/is not served/g)?.length, 600);
+      }
+      await setTerms((nth) => record(nth).terms);
+      const run = async () => JSON.parse((await admin(place, `mirror ${mirror}`)).out);
+      assert.deepEqual(await run(), { written: 600, corrupt: 0 });
+      assert.deepEqual(await run(), { written: 0, corrupt: 0 });
+      assert.deepEqual(
+        sorted(readFileSync(join(mirror, "v1/records.jsonl"), "utf8")),
+        lines.toSorted(),
+      );
+    });
+
     test("export leaves out what the database was made to say, and import mends it", async () => {
       const place = await newPlace();
       const lines = await fill(place, 2, 1_700_000_000_000);
