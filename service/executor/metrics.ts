@@ -27,8 +27,12 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     if (counter) counters.get(counter.name)!.inc(labels, counter.by?.(event) ?? 1);
     if (event.kind === "settled") tips.inc({ chain }, Number(event.tips));
     if (event.kind === "lease_taken") gauges.leads.set({ chain }, 1);
-    else if (event.kind === "lease_lost") gauges.leads.set({ chain }, 0);
-    else if (event.kind === "balance") gauges.balance.set({ chain }, Number(event.wei));
+    else if (event.kind === "lease_lost") {
+      gauges.leads.set({ chain }, 0);
+      // What another process leads is shown by that one.
+      const { balance, due, inFlight, budget } = gauges;
+      for (const gauge of [balance, due, inFlight, budget]) gauge.remove({ chain });
+    } else if (event.kind === "balance") gauges.balance.set({ chain }, Number(event.wei));
     else if (event.kind === "late_jobs") gauges.late.set({ chain }, event.count);
     else if (event.kind === "pass") {
       gauges.blocksBehind.set({ chain }, event.blocksBehind);

@@ -6,6 +6,7 @@ import { executionGasMax } from "../chain/ceiling.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
+import type { Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
 import type { Pace } from "../follow/pace.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
@@ -136,7 +137,7 @@ export type ExecutorEvent =
   | { kind: "sent"; purpose: Purpose["kind"]; nonce: number; hash: Hex; addresses: number }
   | { kind: "replaced"; nonce: number; hash: Hex }
   | { kind: "fee_capped"; nonce: number }
-  | { kind: "send_refused"; nonce: number; rpc: number; message: string }
+  | { kind: "send_refused"; nonce: number; rpc: string; message: string }
   | { kind: "executed" | "recovered"; address: Hex; hash: Hex }
   | { kind: "settled"; purpose: Purpose["kind"]; nonce: number; paid: bigint; tips: bigint }
   | { kind: "reopened"; nonce: number }
@@ -175,6 +176,7 @@ export type Parts = {
 /** A process may lose all of it at any moment: everything that must survive is in the ledger. */
 export type Memory = {
   network: Network;
+  relays: Relays;
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
   head: { hash: Hex; timestamp: number; sinceMs: number } | undefined;

@@ -3,6 +3,7 @@
 // records. After each step the ledger is complete, so that a process killed there loses nothing.
 
 import { openNetwork } from "../chain/rpc/network.ts";
+import { openRelays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { holdersMax } from "../chain/status/probe.ts";
 import { openPace } from "../follow/pace.ts";
@@ -16,14 +17,16 @@ import { type Budgets, openBudgets, shareOut } from "./money/budgets.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
-import { freshRest, reportRest, turnFor } from "./rest.ts";
+import { budgetShareAt, freshRest, reportRest, turnFor } from "./rest.ts";
 import { costMax, openPurse, type Purse, readNonce } from "./transactions/send.ts";
 import { settle } from "./transactions/settle.ts";
 import { upkeep } from "./transactions/upkeep.ts";
 
 export function freshMemory(parts: Parts): Memory {
+  const { chain, endpoints, relays, report, clock } = parts;
   return {
-    network: openNetwork(parts.chain.chainId, parts.endpoints, parts.report, parts.clock),
+    network: openNetwork(chain.chainId, endpoints, report, clock),
+    relays: openRelays(chain.chainId, relays, report, clock),
     fence: undefined,
     watched: undefined,
     head: undefined,
@@ -87,8 +90,6 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
   const { scores } = view;
-  const { budget } = memory;
-  const budgetShare = budget?.day === dayOf(view.head.timestamp) ? budget.share : 0;
   parts.report({
     kind: "pass",
     blocksBehind,
@@ -96,7 +97,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
     due,
     inFlight: unmined.length,
     scores,
-    budgetShare,
+    budgetShare: budgetShareAt(memory, view.head.timestamp),
   });
   // Last, so that a failure here holds up no payment that is known.
   const isLooked = await lookAtNew(pass);

@@ -7,6 +7,7 @@
 // at the next poll: a create, a job that a status made due, an event that waits for a block.
 
 import { transfersSince } from "../follow/logs.ts";
+import { dayOf } from "./ledger/purposes.ts";
 import type { Memory, Parts, Rest } from "./parts.ts";
 
 /** With the pass that follows, late money is found within five minutes. */
@@ -89,9 +90,14 @@ async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
   return isPaid;
 }
 
-/** An alert asks when the chain was last read. */
-export function reportRest({ report }: Parts, { view }: Memory): void {
-  const scores = view?.scores ?? [];
-  const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0, budgetShare: 0 };
-  report({ kind: "pass", ...nothing, scores });
+/** Alerts ask when the chain was last read, and how much of the day's budget is taken. */
+export function reportRest({ report }: Parts, memory: Memory): void {
+  const { view, head } = memory;
+  const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0 };
+  const budgetShare = budgetShareAt(memory, head?.timestamp ?? 0);
+  report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
+
+/** What is known of the budget of the day in which the chain's clock shows `seconds`. */
+export const budgetShareAt = ({ budget }: Memory, seconds: number): number =>
+  budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -92,8 +92,8 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       factoryCodeHash,
       keccak,
       ledger,
-      endpoints: endpointsOf(chain.rpcUrls),
-      relays: endpointsOf(chain.sendUrls),
+      endpoints: endpointsOf(chain.rpcUrls, ""),
+      relays: endpointsOf(chain.sendUrls, "relay "),
       signer,
       clock: () => performance.now(),
       random: Math.random,
@@ -114,8 +114,10 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
 }
 
 /** Logs name each by its place and host, since a path may have a key in it. */
-const endpointsOf = (urls: readonly string[]) =>
-  urls.map((url, i) => httpEndpoint(`${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }));
+const endpointsOf = (urls: readonly string[], what: string) =>
+  urls.map((url, i) =>
+    httpEndpoint(`${what}${i}:${new URL(url).host}`, url, { timeoutMs: rpcTimeoutMs }),
+  );
 
 function settingsOf(chain: Chain, config: ExecutorConfig): ChainSettings {
   const lower = (token: { address: Hex }) => token.address.toLowerCase() as Hex;

@@ -14,6 +14,7 @@ import {
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
+import type { Told } from "../../chain/rpc/relays.ts";
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import { costOf, dataFeeCall, dataFeeOf, type Size } from "../money/data-fee.ts";
@@ -194,9 +195,9 @@ export async function broadcast(
   const { parts, memory, view } = pass;
   const { id, nonce } = purpose;
   memory.sentMs.set(hash, parts.clock());
-  const answers = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
-  const refusals = answers.flatMap((list, rpc) => {
-    const answer = list?.[0];
+  const told = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
+  const refusals = told.flatMap(({ rpc, answers }) => {
+    const answer = answers?.[0];
     if (!answer || "result" in answer) return [];
     const { error } = answer;
     if (isAlreadyKnown(error) || isNonceUsed(error)) return [];
@@ -204,23 +205,28 @@ export async function broadcast(
     return [error];
   });
   // One endpoint's refusal is not enough, unless there is no other.
-  const heard = answers.filter((list) => list !== undefined).length;
-  const quorum = Math.min(view.quorum, answers.length);
+  const heard = told.filter(({ answers }) => answers !== undefined).length;
+  const { count } = memory.relays;
+  const quorum = count > 0 ? Math.min(2, count) : view.quorum;
   if (refusals.filter(isUnderpriced).length >= quorum) memory.underpriced.add(id);
   const hopeless = refusals.filter(isOverBlockGas).length;
   if (hopeless >= quorum && hopeless > heard / 2) memory.hopeless.add(id);
 }
 
 /** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */
-async function tell({ parts, view }: Pass, { transactions }: Sent, calls: Call[]) {
-  const { relays, chain } = parts;
+async function tell(
+  { parts, memory, view }: Pass,
+  { transactions }: Sent,
+  calls: Call[],
+): Promise<Told[]> {
+  const { relays } = memory;
   const since = transactions[0]?.signedBlock ?? view.head.number;
-  const isOpen = view.head.number - since >= (chain.sendFallbackBlocks ?? Infinity);
+  const isOpen = view.head.number - since >= (parts.chain.sendFallbackBlocks ?? Infinity);
   const [told, heard] = await Promise.all([
-    Promise.all(relays.map((relay) => relay.ask(calls).catch(() => undefined))),
-    relays.length === 0 || isOpen ? view.readEach(calls) : [],
+    relays.tell(calls),
+    relays.count === 0 || isOpen ? view.readEach(calls) : [],
   ]);
-  return [...told, ...heard];
+  return [...told, ...heard.map((answers, place) => ({ rpc: `${place}`, answers }))];
 }
 
 /** The sender's nonce in the state after `view.head`. */

@@ -13,22 +13,35 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-const relay = await startProxy(world.rpcUrl);
-after(() => {
-  open.stop();
-  relay.stop();
+/** What `relay` answers to a transaction that it was sent. */
+let refusal: string | undefined;
+const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
+  if (!refusal || method !== "eth_sendRawTransaction") return answer;
+  return { id, jsonrpc: "2.0", error: { code: -32_000, message: refusal } };
 });
-afterEach(() => relay.behave("none"));
+const honest = await startProxy(world.rpcUrl);
+after(() => {
+  for (const proxy of [open, relay, honest]) proxy.stop();
+});
+afterEach(async () => {
+  refusal = undefined;
+  await relay.behave("none");
+});
 
 type Relayed = Pick<Chain, "sendUrls" | "sendFallbackBlocks">;
 
 /** Pays an address while the relay misbehaves. */
-async function payWith(context: TestContext, fault: Misbehaviour, relayed: Relayed) {
+async function payWith(
+  context: TestContext,
+  fault: Misbehaviour,
+  relayed: Relayed,
+  { rpcUrls = [open.url], stuckSeconds = 2 } = {},
+) {
   seen.length = 0;
   await relay.behave(fault);
-  const running = startCore(store, world.chains([open.url], relayed), (core) => ({
+  const running = startCore(store, world.chains(rpcUrls, relayed), (core) => ({
     ...core,
-    tuning: { ...core.tuning, resendMs: 300, stuckSeconds: 2 },
+    tuning: { ...core.tuning, resendMs: 300, stuckSeconds },
   }));
   context.after(running.stop);
   const record = await world.newRecord();
@@ -60,6 +73,34 @@ describe("private relays", () => {
     });
   }
 
+  test("one that refuses: told of by its name, and no other endpoint sees it", async (context) => {
+    refusal = "not today";
+    const running = await payWith(context, "drops_broadcasts", alone);
+    const refused = () => running.events.find(({ kind }) => kind === "send_refused");
+    await until("it is told of", async () => refused() !== undefined);
+    const rpc = `relay 0:${new URL(relay.url).host}`;
+    assert.deepEqual(refused(), { ...refused(), rpc, message: refusal });
+    refusal = undefined;
+    await relay.behave("none");
+    await until("it is executed", running.isExecuted);
+    assert.deepEqual(seen, []);
+  });
+
+  test("a silent one beside an honest one delays no transaction", async (context) => {
+    const both: Relayed = { sendUrls: [relay.url, honest.url], sendFallbackBlocks: undefined };
+    const running = await payWith(context, "timeout", both);
+    await until("it is executed", running.isExecuted);
+    await until("nothing is on its way", () => isAtRest(store));
+    const told = running.events.map(({ kind }) => kind);
+    const settled = told.indexOf("settled");
+    const failed = told.indexOf("rpc_failed");
+    assert.ok(settled >= 0 && (failed < 0 || settled < failed), `${told}`);
+    await until("the silent one is told of", async () =>
+      running.events.some((event) => event.kind === "rpc_failed" && /relay 0/.test(event.rpc)),
+    );
+    assert.deepEqual(seen, []);
+  });
+
   test("one that drops, with a fall-back: after so many blocks", async (context) => {
     const blocks = 20;
     const fallback = { ...alone, sendFallbackBlocks: blocks };
@@ -77,5 +118,23 @@ describe("private relays", () => {
     await until("it is executed", running.isExecuted);
     await until("nothing is on its way", () => isAtRest(store));
     assert.deepEqual(seen, []);
+  });
+});
+
+describe("an endpoint that says a transaction is underpriced", () => {
+  test("is not believed alone while the other is down: nothing is replaced", async (context) => {
+    refusal = "replacement transaction underpriced";
+    const down = await startProxy(world.rpcUrl);
+    context.after(down.stop);
+    await down.behave("500");
+    const urls = { rpcUrls: [relay.url, down.url], stuckSeconds: 10_000 };
+    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
+    const running = await payWith(context, "drops_broadcasts", none, urls);
+    const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
+    await until("it is refused often", async () => count("send_refused") >= 5);
+    assert.equal(count("replaced"), 0);
+    refusal = undefined;
+    await relay.behave("none");
+    await until("it is executed", running.isExecuted);
   });
 });
