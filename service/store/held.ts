@@ -59,8 +59,13 @@ function jsonOf(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
-/** Who created an address first, and whether by its client ID. */
-export type Creator = { address: Hex; accountId: string; isClientId: boolean };
+/** Who created an address first, and whether by its client ID; until when its calls may run. */
+export type Creator = {
+  address: Hex;
+  accountId: string;
+  isClientId: boolean;
+  expirationSeconds: number;
+};
 
 /** `terms` unverified: {@link decodeRecord} proves them. */
 export type Held = Creator & { terms: Uint8Array };
@@ -74,7 +79,7 @@ export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): P
   for (let at = 0; at < addresses.length; at += addressesMax) {
     const rows = await db
       .selectFrom("records")
-      .select(["address", "terms", "account_id", "by_client_id"])
+      .select(["address", "terms", "account_id", "by_client_id", "expires_at"])
       .where("address", "in", bytesOf(addresses.slice(at, at + addressesMax)))
       .execute();
     found.push(...rows.map((row) => ({ ...creatorOf(row), terms: row.terms })));
@@ -91,7 +96,7 @@ export async function findCreators(
   for (let at = 0; at < addresses.length; at += addressesMax) {
     const rows = await db
       .selectFrom("records")
-      .select(["address", "account_id", "by_client_id"])
+      .select(["address", "account_id", "by_client_id", "expires_at"])
       .where("address", "in", bytesOf(addresses.slice(at, at + addressesMax)))
       .execute();
     for (const creator of rows.map(creatorOf)) found.set(creator.address, creator);
@@ -105,10 +110,12 @@ const creatorOf = (row: {
   address: Uint8Array;
   account_id: string;
   by_client_id: number;
+  expires_at: number;
 }): Creator => ({
   address: toHex(row.address),
   accountId: row.account_id,
   isClientId: row.by_client_id === 1,
+  expirationSeconds: row.expires_at,
 });
 
 /** What those of `addresses` ask for that are of this chain, by address in lower case. */

@@ -4,7 +4,7 @@
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { backoffSeconds, patience } from "../ledger/backoff.ts";
+import { patience, retryAt } from "../ledger/backoff.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
@@ -186,11 +186,9 @@ function afterFailure(
 ) {
   const { address } = job;
   const failures = job.failures + 1;
-  const retryAtSeconds = nowSeconds + backoffSeconds(failures, parts.random);
   const isOpen = !vault.hasCode && nowSeconds <= wanted.expirationSeconds;
-  const notBeforeSeconds = isOpen
-    ? Math.min(retryAtSeconds, wanted.expirationSeconds + 1)
-    : retryAtSeconds;
+  const expirationSeconds = isOpen ? wanted.expirationSeconds : undefined;
+  const notBeforeSeconds = retryAt(nowSeconds, failures, parts.random, expirationSeconds);
   parts.report({ kind: "attempt_failed", address, reason });
   return {
     address,

@@ -12,8 +12,18 @@ export function patience(firstSeconds: number, waitedSeconds: number): number {
   return Math.min(Math.max(firstSeconds, waitedSeconds), patienceSeconds);
 }
 
-/** Seconds after failure number `failures`: doubled each time, a random part of it left out. */
-export function backoffSeconds(failures: number, random: () => number): number {
+/**
+ * When to try again after failure number `failures`: the backoff doubles each time, and a random
+ * part of it is left out. No failed execution holds back the recovery that follows expiry.
+ * @param expirationSeconds of the intent whose execution failed; undefined: a recovery failed
+ */
+export function retryAt(
+  nowSeconds: number,
+  failures: number,
+  random: () => number,
+  expirationSeconds = Number.POSITIVE_INFINITY,
+): number {
   const full = Math.min(firstSeconds * 2 ** Math.min(failures - 1, 20), longestSeconds);
-  return Math.ceil(full * (0.75 + random() / 4));
+  const retrySeconds = nowSeconds + Math.ceil(full * (0.75 + random() / 4));
+  return Math.min(retrySeconds, Math.max(nowSeconds, expirationSeconds + 1));
 }

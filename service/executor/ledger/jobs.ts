@@ -180,22 +180,26 @@ function jobOf(row: Row, record: Held): Job {
   };
 }
 
-/** How often a job failed; zero where there is no such job. */
+/** How often a job failed, and when its intent expires. Zero and never where it is not known. */
 export async function readFailures(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,
-): Promise<Pick<Job, "failures" | "paidFailures" | "recoveryFailures">> {
+): Promise<
+  Pick<Job, "failures" | "paidFailures" | "recoveryFailures"> & { expirationSeconds: number }
+> {
   const row = await db
     .selectFrom("executor_jobs")
     .select(["failures", "paid_failures", "recovery_failures"])
     .where("chain_id", "=", chainId)
     .where("address", "=", fromHex(address))
     .executeTakeFirst();
+  const creator = (await findCreators(db, [address])).get(address);
   return {
     failures: row?.failures ?? 0,
     paidFailures: row?.paid_failures ?? 0,
     recoveryFailures: row?.recovery_failures ?? 0,
+    expirationSeconds: creator?.expirationSeconds ?? Number.POSITIVE_INFINITY,
   };
 }
 

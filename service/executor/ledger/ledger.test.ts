@@ -248,9 +248,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
           createdAtMs: 1,
         });
         const held = await ledger.findHeld([address(300_000), address(300_001)]);
+        const creator = { accountId: "acc", isClientId: false, expirationSeconds: 0 };
         assert.deepEqual(
           held.map((each) => ({ ...each, terms: Uint8Array.from(each.terms) })),
-          [{ address: address(300_000), terms, accountId: "acc", isClientId: false }],
+          [{ ...creator, address: address(300_000), terms }],
         );
         assert.deepEqual(await ledger.findHeld([]), []);
       });

@@ -5,7 +5,7 @@
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { backoffSeconds } from "../ledger/backoff.ts";
+import { retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
@@ -199,10 +199,13 @@ async function updateOf(
     return { ...base, failures: 0, recoveryFailures: 0 };
   }
   const before = await parts.ledger.readFailures(parts.chain.chainId, address);
-  const notBeforeSeconds = nowSeconds + backoffSeconds(before.failures + 1, parts.random);
+  const isExecution = purpose.kind === "execute";
+  const count = before.failures + 1;
+  const expirationSeconds = isExecution ? before.expirationSeconds : undefined;
+  const notBeforeSeconds = retryAt(nowSeconds, count, parts.random, expirationSeconds);
   const failures = {
-    failures: before.failures + 1,
-    ...(purpose.kind === "execute"
+    failures: count,
+    ...(isExecution
       ? { paidFailures: before.paidFailures + 1 }
       : { recoveryFailures: before.recoveryFailures + 1 }),
   };
