@@ -16,9 +16,14 @@ import {
   parseAbiParameters,
   size,
   slice,
+  stringToHex,
+  toBytes,
+  toHex,
   toRlp,
   zeroHash,
 } from "viem";
+import { headersOf, type Json } from "../../address/proof/build/fields.ts";
+import { proveInTrie } from "../../address/proof/trie.ts";
 import { readArtifact, runForge } from "../build.ts";
 import { deployFactory, deployOnce } from "../deploy.ts";
 import { demoToken, factoryAddress, periphery } from "../index.ts";
@@ -146,59 +151,22 @@ async function deployMeter() {
   return { address, abi, functionName: "outcomeOf" } as const;
 }
 
-/** The header's fields in their order, up to Prague's. */
-const fields = [
-  "parentHash",
-  "sha3Uncles",
-  "miner",
-  "stateRoot",
-  "transactionsRoot",
-  "receiptsRoot",
-  "logsBloom",
-  "difficulty",
-  "number",
-  "gasLimit",
-  "gasUsed",
-  "timestamp",
-  "extraData",
-  "mixHash",
-  "nonce",
-  "baseFeePerGas",
-  "withdrawalsRoot",
-  "blobGasUsed",
-  "excessBlobGas",
-  "parentBeaconBlockRoot",
-  "requestsHash",
-] as const;
-const numbers = new Set([
-  "difficulty",
-  "number",
-  "gasLimit",
-  "gasUsed",
-  "timestamp",
-  "baseFeePerGas",
-  "blobGasUsed",
-  "excessBlobGas",
-]);
-
 type Evidence = { vault: Address; header: Hex; proof: Hex[]; hash: Hex };
 
 async function evidenceOf(vault: Address, blockNumber: bigint): Promise<Evidence> {
   const tag = numberToHex(blockNumber);
   const ask = (method: string, params: unknown[]): Promise<never> =>
     client.request({ method, params } as never);
-  const block = (await ask("eth_getBlockByNumber", [tag, false])) as Record<string, Hex>;
-  const values = fields
-    .filter((name) => block[name] !== undefined)
-    .map((name) => (numbers.has(name) ? minimal(block[name]!) : block[name]!));
-  const header = toRlp(values);
-  assert.equal(keccak256(header), block.hash, "the header is the block's");
+  const block = (await ask("eth_getBlockByNumber", [tag, false])) as Json & { hash: Hex };
+  const header = [...headersOf(block)].map((bytes) => toHex(bytes)).find(isBlocks(block.hash));
+  assert.ok(header, "the header is the block's");
   const { accountProof } = (await ask("eth_getProof", [vault, [], tag])) as {
     accountProof: Hex[];
   };
   return { vault, header, proof: accountProof, hash: block.hash! };
 }
-const minimal = (value: Hex): Hex => (BigInt(value) === 0n ? "0x" : numberToHex(BigInt(value)));
+const keccakBytes = (bytes: Hex | Uint8Array) => keccak256(bytes, "bytes");
+const isBlocks = (hash: Hex) => (header: Hex) => keccak256(header) === hash;
 
 const prove = ({ vault, header, proof, hash }: Evidence) =>
   client.readContract({
@@ -211,6 +179,8 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
   changed[at]! ^= by;
   return `0x${changed.toString("hex")}`;
 };
+/** The place of the number among a header's fields. */
+const numberAt = 8;
 const fate = { never: 0, executed: 1, closed: 2 };
 
 describe("OutcomeProof", () => {
@@ -226,8 +196,8 @@ describe("OutcomeProof", () => {
     coin = await paid([transfer]);
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
-    // `getBlockNumber` may answer a number of some seconds ago, and of a block before the balances
-    // were set anvil's proofs have another root than its header.
+    // The number comes from the block itself: `getBlockNumber` answers from a cache, the number may
+    // be the one before, and anvil's proofs of that block hold the balances set after it.
     blockNumber = (await client.getBlock()).number;
     evidence = await evidenceOf(executedVault, blockNumber);
     await client.mine({ blocks: 3 });
@@ -284,9 +254,41 @@ describe("OutcomeProof", () => {
     assert.equal((await of(coin.vault)).fate, fate.never);
   });
 
+  test("finds what the TypeScript proof finds, for 240 accounts and 60 absent ones", async () => {
+    const codes = await Promise.all(
+      [executedVault, closedVault].map((address) => client.getCode({ address })),
+    );
+    const fates = [fate.executed, fate.closed, fate.never];
+    const places = Array.from({ length: 300 }, (_, i) => slice(keccak256(stringToHex(`${i}`)), 12));
+    for (const [i, address] of places.slice(0, 240).entries()) {
+      const bytecode = codes[i % 3];
+      if (bytecode) await client.setCode({ address, bytecode });
+      else await client.setBalance({ address, value: 1n });
+    }
+    await client.mine({ blocks: 1 });
+    const { number, stateRoot } = await client.getBlock();
+    const depths = new Set<number>();
+    for (const [i, vault] of places.entries()) {
+      const evidence = await evidenceOf(vault, number);
+      const nodes = evidence.proof.map((node) => toBytes(node));
+      const account = proveInTrie(toBytes(stateRoot), keccakBytes(vault), nodes, keccakBytes);
+      depths.add(nodes.length);
+      if (i >= 240) {
+        assert.equal(account, undefined);
+        await assert.rejects(prove(evidence));
+        continue;
+      }
+      assert.ok(account);
+      const codeHash = (fromRlp(account, "hex") as Hex[])[3];
+      assert.equal(codeHash, keccak256(codes[i % 3] ?? "0x"));
+      assert.equal((await prove(evidence)).fate, fates[i % 3]);
+    }
+    assert.ok(depths.size > 1, "proofs of one depth alone");
+  });
+
   test("BlockHashUnknown of a block to come, and of one that no oracle knows", async () => {
     const values = fromRlp(evidence.header, "hex") as Hex[];
-    const header = toRlp(values.with(fields.indexOf("number"), "0x0f4240"));
+    const header = toRlp(values.with(numberAt, "0x0f4240"));
     await assert.rejects(here({ ...evidence, header }), /BlockHashUnknown/);
     await assert.rejects(by(await oracleOf(zeroHash), evidence), /BlockHashUnknown/);
   });
