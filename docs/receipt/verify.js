@@ -11,7 +11,7 @@ const executed = "0x76787dbd4cf201a1655ade6889aeb3b4f0ec211e67f5a3b4f05ad4ff124e
 const closed = "0x1294ad7c9f5dfedf7179ece44f5d55163889fd523614a369f2aa2b25c109c74b";
 
 const { format, record, proof } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-assert.equal(format, "executable-address-receipt/1");
+assert.equal(format, "executable-address-receipt/1", "another format");
 const bytecode = concat([prefix, record.terms]);
 const address = getCreate2Address({ from, salt: toHex(0, { size: 32 }), bytecode });
 assert.equal(record.address.toLowerCase(), address.toLowerCase(), "another address");

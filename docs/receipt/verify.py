@@ -26,13 +26,13 @@ fields = open_block(proof, proof["proof"]["header"])
 account = find(fields[3], keccak(vault), map(unhex, proof["proof"]["account"]))
 code = rlp(account)[0][3] if account else keccak(b"")
 late = number(fields[11]) > number(expiry)
-unset = {keccak(b""): "never" if late else "open", CLOSED: "closed" if late else "?"}
-outcome = "executed" if code == EXECUTED else unset.get(code, "?")
+fates = {EXECUTED: "executed", keccak(b""): ("open", "never")[late], CLOSED: ("?", "closed")[late]}
+outcome = fates.get(code, "?")
 assert (outcome, number(chain)) == (proof["outcome"], proof["chainId"]), f"it is {outcome}"
 if outcome == "executed":
-    key = index_key(part["proof"]["transactionIndex"])
-    root = open_block(part, part["proof"]["headers"][0])[5]
-    value = find(root, key, map(unhex, part["proof"]["receipt"]))
+    assert part, "there is no execution"
+    key, nodes = index_key(part["proof"]["transactionIndex"]), part["proof"]["receipt"]
+    value = find(open_block(part, part["proof"]["headers"][0])[5], key, map(unhex, nodes))
     logs = rlp(value[1:] if value[0] < 128 else value)[0][3]
     [data] = [d for a, t, d in logs if (a, t) == (FACTORY, [TOPIC, bytes(12) + vault, token])]
     amounts = [str(number(data[:32])), str(number(data[32:]))]

@@ -58,16 +58,20 @@ export function addressDigits(text: string | undefined): string {
 
 /** The body of an address never changes, so the address itself is a strong validator. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
-  const etag = `"${digits}"`;
   reply.header("cache-control", "public, max-age=31536000, immutable");
-  reply.header("etag", etag);
-  if (tags !== undefined && isAmong(etag, tags)) return reply.code(304).send();
+  if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
   reply.header("content-type", "application/json; charset=utf-8");
   return body;
 }
 
-/** RFC 9110 §13.1.2: weak comparison, a list, or `*` alone. Our tags have no comma. */
-function isAmong(etag: string, ifNoneMatch: string): boolean {
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes(etag) || ifNoneMatch.trim() === "*";
+/**
+ * Names what is answered by `etag`, which has no comma. True, and the status 304, where the caller
+ * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with `*` alone.
+ */
+export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
+  reply.header("etag", etag);
+  const tags = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (!tags?.includes(etag) && ifNoneMatch?.trim() !== "*") return false;
+  reply.code(304);
+  return true;
 }

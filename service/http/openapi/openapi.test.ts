@@ -390,13 +390,17 @@ describe("answers are as described, no header and no field besides", () => {
     await cut.close();
   });
 
-  test("200 to a proof, 400 of no block, and 503 where there is none", async () => {
+  test("200 and 304 to a proof, 400 of no block, and 503 where there is none", async () => {
     const { address: its } = await held(await world.newRecord());
     await expect(200, "/address/{address}/proof", {});
     await world.pay(its, 100n);
-    const url = `/v1/address/${its}/proof`;
-    await expect(400, "/address/{address}/proof", { url: `${url}?block=safe` });
-    await expect(503, "/address/{address}/proof", { url: `${url}?block=999999` });
+    const at = (block: unknown) => ({ url: `/v1/address/${its}/proof?block=${block}` });
+    const last = at((await world.client.getBlock()).number);
+    const { etag } = (await expect(200, "/address/{address}/proof", last)).headers;
+    const headers = { "if-none-match": String(etag) };
+    await expect(304, "/address/{address}/proof", { ...last, headers });
+    await expect(400, "/address/{address}/proof", at("safe"));
+    await expect(503, "/address/{address}/proof", at(999_999));
   });
 
   test("200 to a stream of events, the first of which is the present status", async () => {

@@ -79,6 +79,10 @@ describe("GET /v1/address/{address}/proof", () => {
     const answer = await get(record.address, `?block=${number}`);
     const found = answer.json();
     assert.equal(answer.headers.etag, `"${found.block.hash}"`);
+    const headers = { "if-none-match": String(answer.headers.etag) };
+    const url = `/v1/address/${record.address}/proof?block=${number}`;
+    const again = await server.app.inject({ url, headers });
+    assert.deepEqual([again.statusCode, again.body], [304, ""]);
     const trusted = [found.block, found.execution.block].map(({ hash }) => ({
       chainId: record.intent.chainId,
       hash,

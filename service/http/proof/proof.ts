@@ -8,7 +8,7 @@ import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
-import { addressOf } from "../lookup/lookup.ts";
+import { addressOf, isKnown } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
@@ -36,8 +36,8 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       });
       // A proof stays one for good; which block a name or a number means may change.
       reply.header("cache-control", "public, max-age=2");
-      reply.header("etag", `"${found.block.hash}"`);
-      return found;
+      const tags = request.headers["if-none-match"];
+      return isKnown(`"${found.block.hash}"`, tags, reply) ? reply.send() : found;
     },
   };
 }
