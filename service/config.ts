@@ -60,6 +60,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),
     executorSignerUrl: secret("EXECUTOR_SIGNER_URL", signerUrl),
+    executorKmsKey: optional("EXECUTOR_KMS_KEY", text("an id, ARN or alias of a key")),
     executorAddress: optional("EXECUTOR_ADDRESS", address20),
     executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), "1000"),
     executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),

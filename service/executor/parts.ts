@@ -34,7 +34,7 @@ export type UnsignedTransaction = {
 export type Signer = {
   /** Lower case. */
   address: Hex;
-  /** The same transaction gives the same bytes. */
+  /** The same transaction may give other bytes each time, of which any is valid. */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
 };
 

@@ -21,7 +21,7 @@ export class SignerRefused extends Error {
 /** Four attempts of so long end before a lease does, where the signer answers with faults. */
 const timeoutMs = 2000;
 /** EIP-2: a signature with a larger `s` is not valid in a block. Half of the curve's order. */
-const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+export const sMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /** @param url may hold a user and a password, and is shown nowhere */
 export function remoteSigner(url: string, address: Hex): Signer {
