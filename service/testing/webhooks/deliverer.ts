@@ -1,4 +1,5 @@
-// A deliverer as a process of its own, to be killed: node deliverer.ts STORE
+// A deliverer as a process of its own, to be killed:
+// node deliverer.ts STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
@@ -15,10 +16,10 @@ const store = await openStore(
 );
 startDelivery({
   store,
-  send: sender("any", 2_000),
+  send: sender("any", Number(process.argv[4] ?? 2_000)),
   now: () => Date.now() + Number(process.argv[3] ?? 0),
   random: () => 0.5,
-  pollMs: 10,
+  pollMs: Number(process.argv[5] ?? 10),
   log: pino({ level: "silent" }),
 });
 process.stdout.write("started\n");

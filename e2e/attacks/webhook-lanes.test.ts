@@ -1,0 +1,167 @@
+// The lanes of webhooks over real HTTP: 1,000 endpoints of 100 strangers hang, flip, drip and fail
+// with a backlog each, beside honest ones on the same store. A second store with the same honest
+// ones alone is served at the same time, so that a busy machine delays both.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "../../service/store/open.ts";
+import type { Store } from "../../service/store/store.ts";
+import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
+import { addHook, happen, newAccount } from "../../service/testing/webhooks/world.ts";
+import { replay } from "../../service/webhooks/deliveries/enqueue.ts";
+
+const strangers = 100;
+const endpointsEach = 10;
+/** Deliveries that wait for each of their endpoints at the beginning. */
+const backlog = 40;
+const warmSeconds = 10;
+const seconds = 60;
+const kinds = ["hang", "earn", "flip", "drip", "fail"];
+
+const children: ChildProcess[] = [];
+const endChildren = () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+};
+after(endChildren);
+
+async function startEndpoints() {
+  const child = fork(join(import.meta.dirname, "strangers-endpoints.ts"));
+  children.push(child);
+  const [{ url }] = (await once(child, "message")) as [{ url: string }];
+  return url;
+}
+
+/** A store with honest endpoints, its deliverer, and when each event came. */
+async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
+  const directory = mkdtempSync(join(tmpdir(), "lanes-"));
+  const postgres: TestPostgres | undefined =
+    dialect === "postgres" ? await startPostgres() : undefined;
+  const store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
+  return {
+    store,
+    honestUrl,
+    deliver() {
+      const program = join(import.meta.dirname, "../../service/testing/webhooks/deliverer.ts");
+      children.push(fork(program, [postgres?.url ?? directory, "0", "5000", "250"]));
+    },
+    async stop() {
+      await store.close();
+      await postgres?.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+type Shop = Awaited<ReturnType<typeof startShop>>;
+
+async function addStrangers(store: Store, url: string) {
+  for (let a = 0; a < strangers; a++) {
+    const account = await newAccount(store);
+    const beganMs = Date.now();
+    for (let told = 0; told < backlog; told++) await happen(store, account);
+    for (let e = 0; e < endpointsEach; e++) {
+      const { id } = await addHook(store, account, `${url}/${kinds[e % kinds.length]}/${a}/${e}`);
+      await replay(store.db, account, id, { fromMs: beganMs, untilMs: Date.now() + 1 }, Date.now());
+    }
+  }
+}
+
+/** When each event of a path happened. */
+type Happened = Map<string, { path: string; atMs: number }>;
+
+async function honestEvents(shop: Shop, name: string, untilMs: number): Promise<Happened> {
+  const happened: Happened = new Map();
+  const { store, honestUrl } = shop;
+  const tell = async (path: string, account: string) => {
+    const atMs = Date.now();
+    happened.set(await happen(store, account), { path, atMs });
+  };
+  const every = async (ms: number, run: (nth: number) => Promise<void>) => {
+    for (let nth = 0; Date.now() < untilMs; nth++) {
+      await run(nth);
+      await sleep(ms);
+    }
+  };
+  const accountOf = async (path: string) => {
+    const account = await newAccount(store);
+    await addHook(store, account, `${honestUrl}${path}`);
+    return account;
+  };
+  const [good, slow] = [await accountOf(`/good/${name}`), await accountOf(`/slow/${name}`)];
+  await Promise.all([
+    every(300, () => tell(`/good/${name}`, good)),
+    every(2_000, () => tell(`/slow/${name}`, slow)),
+    every(3_000, async (nth) => {
+      const path = `/new/${name}/${nth}`;
+      await tell(path, await accountOf(path));
+    }),
+  ]);
+  return happened;
+}
+
+for (const dialect of ["sqlite", "postgres"] as const) {
+  describe(`webhooks of strangers over real HTTP, on ${dialect}`, () => {
+    let alone: Shop;
+    let beside: Shop;
+    let honestUrl: string;
+    let strangersUrl: string;
+    before(async () => {
+      honestUrl = await startEndpoints();
+      strangersUrl = await startEndpoints();
+      alone = await startShop(dialect, honestUrl);
+      beside = await startShop(dialect, honestUrl);
+      await addStrangers(beside.store, strangersUrl);
+    });
+    after(async () => {
+      endChildren();
+      await alone.stop();
+      await beside.stop();
+    });
+
+    test("a good one waits at most twice as long as alone; a slow or a new one 3 s", async (t) => {
+      for (const shop of [alone, beside]) shop.deliver();
+      const warmMs = Date.now() + warmSeconds * 1_000;
+      const untilMs = warmMs + seconds * 1_000;
+      const happened = {
+        alone: honestEvents(alone, "alone", untilMs),
+        beside: honestEvents(beside, "beside", untilMs),
+      };
+      await Promise.all(Object.values(happened));
+      await sleep(5_000);
+      // By an event's id: when it came first.
+      const came = new Map((await toldBy(honestUrl)).toReversed());
+      const strange = await toldBy(strangersUrl);
+      const waits = async (shop: "alone" | "beside", path: string) =>
+        [...(await happened[shop])]
+          .filter(([, event]) => event.atMs > warmMs && event.path.startsWith(`/${path}/${shop}`))
+          .map(([id, { atMs }]) => (came.get(id) ?? Infinity) - atMs)
+          .toSorted((a, b) => a - b);
+      const p99 = (of: number[]) => of[Math.floor(of.length * 0.99)]!;
+      const found = {
+        alone: await waits("alone", "good"),
+        beside: await waits("beside", "good"),
+        slow: await waits("beside", "slow"),
+        fresh: await waits("beside", "new"),
+      };
+      for (const [name, of] of Object.entries(found))
+        t.diagnostic(`${name}: ${of.length}, median ${of[of.length >> 1]}, p99 ${p99(of)} ms`);
+      t.diagnostic(`${strange.length} requests to strangers`);
+      assert.ok(strange.length > 2_000);
+      assert.ok(found.beside.length > seconds && found.slow.length > 5 && found.fresh.length > 5);
+      assert.ok(p99(found.beside) <= 2 * p99(found.alone));
+      assert.ok(p99(found.slow) <= 3_000 && p99(found.fresh) <= 3_000);
+    });
+  });
+}
+
+/** The requests that came there, in their order. */
+async function toldBy(url: string): Promise<[eventId: string, atMs: number][]> {
+  const answer = await fetch(`${url}/told`);
+  const told = (await answer.json()) as { eventId: string; atMs: number }[];
+  return told.map(({ eventId, atMs }) => [eventId, atMs]);
+}
