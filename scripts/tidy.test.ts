@@ -66,7 +66,6 @@ const mayImport: Record<string, readonly string[]> = {
   "service/follow": ["address", "service/store", "service/chain"],
   "service/accounts": ["address", "service/flow", "service/store"],
   "service/http": [
-    "service/follow",
     "address",
     "service/flow",
     "service/trace",

@@ -158,6 +158,7 @@ async function startExecutorRole(config: Config, opened: Opened): Promise<void> 
     config,
     registry,
     log,
+    onHead: (chainId, head) => chains.rpcOf(chainId).heads.note(head),
   });
   stops.push(() => executor.stop());
   const observer = startObserver({

@@ -49,7 +49,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       store = await openStore({ dataDirectory: directory, databaseUrl: postgres?.url });
       world = await startWorld();
       const chains = { known: [], rpcOf: () => world.chain.rpc };
-      chain = openChain({ factory: factoryAddress, chains }, world.chain.chainId);
+      chain = openChain({ factory: factoryAddress, chains, pollMs: 0 }, world.chain.chainId);
       await store.db
         .insertInto("event_chains")
         .values({ chain_id: world.chain.chainId, confirmations: 0 })

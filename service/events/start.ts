@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toHex } from "executable-address";
 import type { Logger } from "pino";
 import type { Chains } from "../chain/registry.ts";
+import { findBlockAt } from "../chain/rpc/heads.ts";
 import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
-import { findBlockAt, readHead } from "../chain/status/view.ts";
 import { kindOf, seldom } from "../flow/seldom.ts";
 import type { Store } from "../store/store.ts";
 import { eventsKeptMs } from "./list.ts";
@@ -72,15 +72,16 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
 }
 
 export function openChain(
-  { factory, chains }: Pick<ObserverParts, "factory" | "chains">,
+  { factory, chains, pollMs }: Pick<ObserverParts, "factory" | "chains" | "pollMs">,
   chainId: number,
 ): ObservedChain {
-  const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
+  const rpc = chains.rpcOf(chainId);
+  const access = { chainId, factory, rpc };
   const cache = newPastCache();
   return {
     chainId,
-    head: () => readHead(access),
-    blockAt: (number) => findBlockAt(access, number),
+    head: () => rpc.heads.read(pollMs),
+    blockAt: (number) => findBlockAt(rpc, number),
     read: (block, subjects) => readStatuses(access, cache, block, subjects),
   };
 }

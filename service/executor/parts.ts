@@ -3,12 +3,13 @@
 
 import type { Hex, Keccak } from "executable-address";
 import { executionGasMax } from "../chain/ceiling.ts";
+import type { BlockPace } from "../chain/rpc/block-pace.ts";
 import type { Endpoint } from "../chain/rpc/endpoint.ts";
+import type { Block } from "../chain/rpc/json-rpc.ts";
 import type { NetworkEvent } from "../chain/rpc/known.ts";
 import type { Network } from "../chain/rpc/network.ts";
 import type { Relays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
-import type { Pace } from "../follow/pace.ts";
 import type { FollowEvent, FollowMemory, FollowTuning } from "../follow/parts.ts";
 import type { Created } from "../store/created.ts";
 import type { LatePlace } from "./ledger/late.ts";
@@ -168,6 +169,8 @@ export type Parts = {
   random: () => number;
   sleep: (ms: number) => Promise<void>;
   report: (event: ExecutorEvent) => void;
+  /** Is told of the newest block whenever it was read, the same or another. */
+  onHead?: (head: Block) => void;
   /** New blocks end its sleep: it need not expect them. */
   isTold: boolean;
   tuning: Tuning;
@@ -180,7 +183,7 @@ export type Memory = {
   fence: Fence | undefined;
   watched: { lease: Lease; sinceMs: number } | undefined;
   head: { hash: Hex; timestamp: number; sinceMs: number } | undefined;
-  pace: Pace;
+  pace: BlockPace;
   rest: Rest;
   /** The chain as the last pass saw it. */
   view: View | undefined;

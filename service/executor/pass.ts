@@ -2,11 +2,11 @@
 // settle what is final, resend or replace what is not mined, work on due jobs, then look at new
 // records. After each step the ledger is complete, so that a process killed there loses nothing.
 
+import { openBlockPace } from "../chain/rpc/block-pace.ts";
 import { openNetwork } from "../chain/rpc/network.ts";
 import { openRelays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
 import { holdersMax } from "../chain/status/probe.ts";
-import { openPace } from "../follow/pace.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { holdLease } from "./hold-lease.ts";
@@ -30,7 +30,7 @@ export function freshMemory(parts: Parts): Memory {
     fence: undefined,
     watched: undefined,
     head: undefined,
-    pace: openPace(parts.tuning.pollMs),
+    pace: openBlockPace(parts.tuning.pollMs),
     rest: freshRest(parts.clock()),
     view: undefined,
     isQuiet: false,
@@ -116,7 +116,8 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
   memory.isQuiet = false;
   const view = await (turn === "peek" ? network.openNewView(head!.hash) : network.openView());
   if (view) memory.view = view;
-  else {
+  if (memory.view) parts.onHead?.(memory.view.head);
+  if (!view) {
     memory.isQuiet = true;
     reportRest(parts, memory);
   }

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Chain } from "../chain/chains.ts";
 import { httpEndpoint } from "../chain/rpc/endpoint.ts";
+import type { Block } from "../chain/rpc/json-rpc.ts";
 import { followHeads } from "../chain/rpc/new-heads.ts";
 import { keccak } from "../store/keccak.ts";
 import type { Store } from "../store/store.ts";
@@ -53,6 +54,8 @@ export type ExecutorParts = {
   config: ExecutorConfig;
   registry: Registry;
   log: Logger;
+  /** Is told of the newest block of a chain whenever its loop has read it. */
+  onHead?: (chainId: number, head: Block) => void;
 };
 
 /** @throws an error of one sentence where there is no usable key */
@@ -99,6 +102,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       random: Math.random,
       sleep: heads.wait,
       isTold: chain.wsUrls.length > 0,
+      onHead: (head) => parts.onHead?.(chain.chainId, head),
       report(event: ExecutorEvent) {
         count(chain.chainId, event);
         tell(event);

@@ -2,9 +2,9 @@
 
 import type { Finding, Note, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
+import { readAtNewest } from "../rpc/heads.ts";
 import { unread } from "../rpc/json-rpc.ts";
 import { openSimulations } from "../simulation/reader.ts";
-import { readAtNewest } from "../status/shared-head.ts";
 import { type CheckedChain, findFindings } from "./find.ts";
 
 type Checked = { simulation: Simulation; findings: Finding[]; notes: Note[] };

@@ -1,6 +1,7 @@
 // Asks a chain where one endpoint's answer is enough: each endpoint in turn until one answers.
 
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
+import { type Heads, openHeads } from "./heads.ts";
 import {
   type CallError,
   CallRefused,
@@ -15,44 +16,49 @@ export type ChainRpc = {
    * @throws {ChainUnavailable} where none answered
    */
   request(method: string, params: unknown[]): Promise<unknown>;
+  heads: Heads;
 };
 
 const timeoutMs = 10_000;
 /** An endpoint that failed is asked last for so long. */
 const standBackMs = 15_000;
 
-/** @param urls tried in this order */
-export function openChainRpc(urls: readonly string[]): ChainRpc {
-  return rpcOf(
-    urls.map((url, index) => httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs })),
+/**
+ * @param urls tried in this order
+ * @param now milliseconds, by a clock that does not go back
+ */
+export function openChainRpc(urls: readonly string[], now = () => performance.now()): ChainRpc {
+  const endpoints = urls.map((url, index) =>
+    httpEndpoint(`${index}:${new URL(url).host}`, url, { timeoutMs }),
   );
+  const heads = openHeads((method, params) => rpc.request(method, params), now);
+  const rpc: ChainRpc = { request: requester(endpoints), heads };
+  return rpc;
 }
 
-function rpcOf(endpoints: readonly Endpoint[]): ChainRpc {
+function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
   const failedAtMs = new Map<Endpoint, number>();
   const isBack = (each: Endpoint) =>
     performance.now() - (failedAtMs.get(each) ?? Number.NEGATIVE_INFINITY) < standBackMs;
-  return {
-    async request(method, params) {
-      let refusal: CallError | undefined;
-      let failure: unknown;
-      const order = [...endpoints].sort((a, b) => Number(isBack(a)) - Number(isBack(b)));
-      for (const endpoint of order) {
-        try {
-          const [answer] = await endpoint.ask([{ method, params }]);
-          failedAtMs.delete(endpoint);
-          if ("result" in answer!) return answer.result;
-          refusal = answer!.error;
-          // Another node would answer a revert or wrong parameters alike.
-          if (isRevert(refusal) || refusal.code === invalidParams) break;
-        } catch (error) {
-          failedAtMs.set(endpoint, performance.now());
-          failure = error;
-        }
+  return async (method, params) => {
+    let refusal: CallError | undefined;
+    let failure: unknown;
+    const order = [...endpoints].sort((a, b) => Number(isBack(a)) - Number(isBack(b)));
+    for (const endpoint of order) {
+      try {
+        const [answer] = await endpoint.ask([{ method, params }]);
+        failedAtMs.delete(endpoint);
+        if ("result" in answer!) return answer.result;
+        refusal = answer!.error;
+        // Another node would answer a revert or wrong parameters alike.
+        if (isRevert(refusal) || refusal.code === invalidParams) break;
+      } catch (error) {
+        failedAtMs.set(endpoint, performance.now());
+        failure = error;
       }
-      if (refusal) throw new CallRefused(refusal);
-      if (failure instanceof ChainUnavailable) throw failure;
-      throw new ChainUnavailable(String(failure), { cause: failure });
-    },
+    }
+    if (refusal) throw new CallRefused(refusal);
+    if (failure instanceof ChainUnavailable) throw failure;
+    throw new ChainUnavailable(String(failure), { cause: failure });
   };
 }

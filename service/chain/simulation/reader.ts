@@ -8,7 +8,6 @@ import { LRUCache } from "lru-cache";
 import { openGate } from "../../flow/gate.ts";
 import { within } from "../../flow/within.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
-import { sharedHead } from "../status/shared-head.ts";
 import { type SimulatedChain, simulate } from "./simulation.ts";
 
 /**
@@ -25,14 +24,12 @@ type Answers = LRUCache<Hex, Promise<Simulation>>;
 const runningMax = 8;
 
 /**
- * @param options.now Unix milliseconds, or any clock that does not go back
  * @param options.waitMsMax with the wait for a place; later, the page has been left
  */
 export function openSimulations(
   chain: SimulatedChain,
-  { now = Date.now, waitMsMax = 15_000 }: { now?: () => number; waitMsMax?: number } = {},
+  { waitMsMax = 15_000 }: { waitMsMax?: number } = {},
 ): Simulate {
-  const head = sharedHead(chain, now);
   const inTurn = openGate(runningMax);
   let current: { block: BlockReference; answers: Answers } | undefined;
 
@@ -42,9 +39,9 @@ export function openSimulations(
     const { answers } = current;
     const known = answers.get(subject.address);
     if (known) return known;
-    const untilMs = now() + waitMsMax;
+    const untilMs = performance.now() + waitMsMax;
     const asked = inTurn(() => {
-      if (now() > untilMs) throw new ChainUnavailable("no place became free in time");
+      if (performance.now() > untilMs) throw new ChainUnavailable("no place became free in time");
       return simulate(chain, block, subject);
     });
     answers.set(subject.address, asked);
@@ -52,7 +49,7 @@ export function openSimulations(
     return asked;
   };
 
-  const read = (subject: StatusSubject) => head.at((block) => at(block, subject));
+  const read = (subject: StatusSubject) => chain.rpc.heads.at((block) => at(block, subject));
   const late = () => new ChainUnavailable(`not simulated within ${waitMsMax} ms`);
   return (subject) => within(waitMsMax, read(subject), late).catch(unread);
 }

@@ -5,7 +5,6 @@ import { getAddress } from "viem";
 import { recovery as owner, startWorld, type World } from "../../testing/chain/world.ts";
 import { callAt } from "../rpc/call-at.ts";
 import { fundingOf } from "./funding.ts";
-import { readHead } from "./view.ts";
 
 let world: World;
 before(async () => {
@@ -30,7 +29,7 @@ const known: [string, Hex][] = [
 
 async function balanceUnder(token: Hex, amount: bigint): Promise<bigint | undefined> {
   const { rpc } = world.chain;
-  const block = await readHead(world.chain);
+  const block = await world.chain.rpc.heads.read();
   const overrides = await fundingOf(rpc, block, { token, owner, amount });
   if (!overrides) return undefined;
   const data = encodeBalanceOf(owner);

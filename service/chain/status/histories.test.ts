@@ -10,6 +10,7 @@ import { factoryAddress } from "executable-address-contracts";
 import { parseAbiItem, zeroAddress } from "viem";
 import { expectedStatus } from "../../testing/chain/oracle.ts";
 import { recoverData, startWorld, type World } from "../../testing/chain/world.ts";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader } from "./reader.ts";
 
 const histories = Number(process.env.HISTORIES ?? 10);
@@ -110,7 +111,8 @@ describe("random histories", () => {
       // As much as all steps could take back: below stand the contracts.
       await world.mine(4 * steps);
       let clock = 0;
-      const reader = openStatusReader(world.chain, () => (clock += 1_000));
+      const rpc = openChainRpc([world.rpcUrl], () => (clock += 1_000));
+      const reader = openStatusReader({ ...world.chain, rpc });
       const previous = new Map<AddressRecord, AddressStatus>();
       for (let step = 0; step < steps; step++) {
         const record = dice.pick(records);

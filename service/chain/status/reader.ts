@@ -5,12 +5,11 @@ import type { Hex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { together } from "../../flow/together.ts";
+import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { newPastCache, type PastCache } from "./past.ts";
-import { sharedHead } from "./shared-head.ts";
 import { readStatuses } from "./status.ts";
-import { findBlockAt } from "./view.ts";
 
 export type StatusReader = {
   /**
@@ -21,8 +20,6 @@ export type StatusReader = {
   read(subject: StatusSubject): Promise<AddressStatus>;
   /** The status at a block below the newest, by its number. @throws {ChainUnavailable} */
   readAt(subject: StatusSubject, number: number): Promise<AddressStatus>;
-  /** The newest block, as fresh as `read` has it. @throws {ChainUnavailable} */
-  head(): Promise<BlockReference>;
 };
 
 /** Statuses of one block; a dropped one is read again when it is asked for again. */
@@ -32,15 +29,12 @@ const earlierMax = 100;
 /** Addresses of one reading: 100 calls. */
 const groupMax = 15_000;
 
-/** @param now Unix milliseconds, or any clock that does not go back */
-export function openStatusReader(chain: ChainAccess, now: () => number = Date.now): StatusReader {
+export function openStatusReader(chain: ChainAccess): StatusReader {
   const cache = newPastCache();
-  const head = sharedHead(chain, now);
   let current: Reading | undefined;
   const earlier = new LRUCache<number, Promise<Reading>>({ max: earlierMax });
 
   return {
-    head: () => head.read().catch(unread),
     read(subject) {
       const readAt = (block: BlockReference) => {
         if (current?.block.hash !== block.hash) {
@@ -49,7 +43,7 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
         }
         return current.read(subject);
       };
-      return head.at(readAt).catch(unread);
+      return chain.rpc.heads.at(readAt).catch(unread);
     },
     async readAt(subject, number) {
       const opening = earlier.get(number) ?? openEarlier(chain, cache, number);
@@ -63,7 +57,7 @@ export function openStatusReader(chain: ChainAccess, now: () => number = Date.no
 type Reading = { block: BlockReference; read(subject: StatusSubject): Promise<AddressStatus> };
 
 async function openEarlier(chain: ChainAccess, cache: PastCache, number: number) {
-  const block = await findBlockAt(chain, number);
+  const block = await findBlockAt(chain.rpc, number);
   if (!block) throw new ChainUnavailable(`chain ${chain.chainId} has no block ${number}`);
   return openReading(chain, cache, block);
 }

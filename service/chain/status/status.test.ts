@@ -4,6 +4,7 @@ import type { AddressRecord } from "executable-address";
 import { type AddressStatus, readStatus } from "executable-address/status";
 import { zeroAddress } from "viem";
 import { recovery, startWorld, type World } from "../../testing/chain/world.ts";
+import { openChainRpc } from "../rpc/chain-rpc.ts";
 import { openStatusReader, type StatusReader } from "./reader.ts";
 
 let world: World;
@@ -23,7 +24,7 @@ const stateOf = async (record: AddressRecord) => (await statusOf(record)).state;
 
 before(async () => {
   world = await startWorld();
-  reader = openStatusReader(world.chain, () => clock);
+  reader = openStatusReader({ ...world.chain, rpc: openChainRpc([world.rpcUrl], () => clock) });
 });
 after(() => world.stop());
 

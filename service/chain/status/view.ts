@@ -4,14 +4,8 @@
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";
 import { together } from "../../flow/together.ts";
-import {
-  blockCall,
-  blockOf,
-  ChainUnavailable,
-  hexData,
-  isRefusal,
-  toQuantity,
-} from "../rpc/json-rpc.ts";
+import { findBlockAt } from "../rpc/heads.ts";
+import { hexData, isRefusal, toQuantity } from "../rpc/json-rpc.ts";
 import { type ChainAccess, type Range, type Refused, readLogs } from "./logs.ts";
 
 export type ChainView = {
@@ -33,7 +27,7 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
     chain,
     block,
     blockAt(number) {
-      const known = blocks.get(number) ?? findBlockAt(chain, number);
+      const known = blocks.get(number) ?? findBlockAt(chain.rpc, number);
       blocks.set(number, known);
       return known;
     },
@@ -48,25 +42,6 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
     },
     logs: logsTogether(chain),
   };
-}
-
-/** @throws {ChainUnavailable} when there is no head to speak of */
-export async function readHead(chain: ChainAccess): Promise<BlockReference> {
-  const head = await findBlockAt(chain, "latest");
-  if (!head) throw new ChainUnavailable(`the node of chain ${chain.chainId} has no block`);
-  return head;
-}
-
-/** The block of that number in the chain as it is now; undefined where there is none. */
-export async function findBlockAt(
-  { rpc }: ChainAccess,
-  number: number | "latest",
-): Promise<BlockReference | undefined> {
-  const { method, params } = blockCall(number);
-  const answer = await rpc.request(method, params);
-  if (answer === null) return undefined;
-  const block = blockOf(answer);
-  return { number: block.number, hash: block.hash, timestamp: block.timestamp };
 }
 
 type Wanted = { vault: Hex; range: Range };

@@ -10,7 +10,7 @@ import { type EventType, eventTypes } from "executable-address/webhook";
 import type { InjectOptions } from "fastify";
 import { findCredentials } from "../../accounts/account.ts";
 import { addOrigin } from "../../accounts/origins/origin-list.ts";
-import { headMsMax } from "../../chain/status/shared-head.ts";
+import { headMsMax } from "../../chain/rpc/heads.ts";
 import { eventBody } from "../../events/body.ts";
 import type { Change } from "../../events/changes.ts";
 import { CorruptError, UnavailableError } from "../../store/store.ts";

@@ -57,6 +57,7 @@ export function metered(
   const burst = limits.simulationCallsPerMinute;
   const policy: Policy = { name, burst, intervalMs: Math.max(1, Math.floor(60_000 / burst)) };
   return {
+    ...rpc,
     async request(method, params) {
       const isAdmitted = burst > 0 && (await limiter.take(`${name} ${chainId}`, policy)).admitted;
       if (!isAdmitted) throw new ChainUnavailable("the minute's simulations are spent");

@@ -1,6 +1,5 @@
-// Event streams, made for many of them: each chain's head is read once for all streams, when its
-// next block is expected, each address is read and encoded once for all of its streams, and no
-// stream has a timer.
+// Event streams, made for many of them: each chain's head is read once for all streams, each
+// address is read and encoded once for all of its streams, and no stream has a timer.
 //
 // A stream is a place in the short history of its address's frames. Opening, resuming, and going on
 // after a slow reader's socket drained are the same step: send the frames behind that place, or the
@@ -9,13 +8,12 @@
 import type { ServerResponse } from "node:http";
 import type { Hex } from "executable-address";
 import type { BlockReference, ServiceStatus, StatusSubject } from "executable-address/status";
-import { openPace } from "../../follow/pace.ts";
 import { withTrace } from "../../trace/trace.ts";
 import { defaultEventLimits, type EventLimits } from "../limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
 import type { Statuses } from "./source.ts";
 
-type Reads = Pick<Statuses, "head" | "read" | "readAt">;
+type Reads = Pick<Statuses, "nextHead" | "read" | "readAt">;
 
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
@@ -136,19 +134,15 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
 async function follow(all: Followed, chainId: number, pollMs: number) {
   const { statuses, watches, chains } = all;
   const chain: Chain = { head: undefined };
-  const pace = openPace(pollMs);
   chains.set(chainId, chain);
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
+    const head = await statuses.nextHead(chainId, pollMs).catch(() => undefined);
     const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
     if (all.isClosed || watched.length === 0) break;
-    const isWhole = chain.head && watched.every((watch) => !watch.failure);
-    if (isWhole && Date.now() < pace.expectedMs()) continue;
-    const head = await statuses.head(chainId).catch(() => undefined);
     const stale = watched.filter((watch) => head?.hash !== chain.head?.hash || watch.failure);
     await Promise.all(stale.map((watch) => refresh(statuses, watch)));
     chain.head = head;
-    if (head) pace.note(head, Date.now());
+    if (!head) await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
   }
   chains.delete(chainId);
 }

@@ -26,8 +26,8 @@ export type Statuses = {
   read(subject: StatusSubject): Promise<ServiceStatus>;
   /** Reads at a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
   readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
-  /** The newest block of a chain. @throws {Refusal} `chain_unavailable` */
-  head(chainId: number): Promise<BlockReference>;
+  /** The newest block of a chain, as soon as there is another, after `ms` at the latest. */
+  nextHead(chainId: number, ms: number): Promise<BlockReference>;
 };
 
 export function openStatuses(parts: Parts): Statuses {
@@ -68,10 +68,7 @@ export function openStatuses(parts: Parts): Statuses {
       // The executor knows its state of now, and none of that block.
       return { ...status, executor: null, settledAt, explorer: explorerOf(chainId), strays };
     },
-    async head(chainId) {
-      const head = readerOf(chainId).head();
-      return head.catch((error) => refuseUnread(chainId, error));
-    },
+    nextHead: async (chainId, ms) => chains.rpcOf(chainId).heads.next(ms),
   };
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readStatus } from "executable-address/status";
-import { headMsMax } from "../../chain/status/shared-head.ts";
+import { headMsMax } from "../../chain/rpc/heads.ts";
 import { startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
 import { startWorld } from "../../testing/chain/world.ts";

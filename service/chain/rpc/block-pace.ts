@@ -3,7 +3,7 @@
 
 type Seen = { number: number; hash: string; timestamp: number; atMs: number };
 
-export type Pace = {
+export type BlockPace = {
   /** A head as it was seen; the same one again changes nothing. */
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
   /** From when on a new block may be there. */
@@ -18,7 +18,7 @@ const pollsMin = 3;
 /** It looks so much of a poll earlier each time, so that a block is seen soon after it came. */
 const earlier = 0.1;
 
-export function openPace(pollMs: number): Pace {
+export function openBlockPace(pollMs: number): BlockPace {
   let last: Seen | undefined;
   let spacingsMs: number[] = [];
   return {

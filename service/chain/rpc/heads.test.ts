@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import type { BlockReference } from "executable-address/status";
+import { headMsMax, openHeads } from "./heads.ts";
+
+/** A node with one block, counting how often it is asked; each block is a second older. */
+function node() {
+  const asked = { times: 0 };
+  let number = 1;
+  const block = (): BlockReference => ({
+    number,
+    hash: `0x${number.toString(16).padStart(64, "0")}`,
+    timestamp: 1_800_000_000 + Math.floor(Date.now() / 1000),
+  });
+  const quantity = (value: number) => `0x${value.toString(16)}`;
+  const request = async () => {
+    asked.times++;
+    const { hash, timestamp } = block();
+    const fees = { baseFeePerGas: "0x1", gasLimit: "0x1c9c380", parentHash: hash };
+    return { number: quantity(number), hash, timestamp: quantity(timestamp), ...fees };
+  };
+  const heads = openHeads(request, Date.now);
+  return { asked, heads, block, mine: () => number++ };
+}
+
+beforeEach(() => mock.timers.enable({ apis: ["setTimeout", "Date"] }));
+afterEach(() => mock.timers.reset());
+
+/** Lets so much time go by, and whatever it sets off come to rest. */
+async function pass(ms: number): Promise<void> {
+  for (let i = 0; i < ms; i += 50) {
+    mock.timers.tick(50);
+    await new Promise(setImmediate);
+  }
+}
+
+/** One who follows the chain until `stop`, as event streams do, and what it was told. */
+function follower({ heads }: ReturnType<typeof node>) {
+  const told: number[] = [];
+  let isStopped = false;
+  const follow = async () => {
+    while (!isStopped) told.push((await heads.next(1_000)).number);
+  };
+  void follow();
+  return { told, stop: () => (isStopped = true) };
+}
+
+describe("the newest block of a chain", () => {
+  test("is read once for all who ask within a tenth of a second", async () => {
+    const { asked, heads, mine } = node();
+    await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);
+    assert.equal((await heads.read()).number, 1);
+    assert.equal(asked.times, 1);
+    mine();
+    mock.timers.tick(headMsMax);
+    assert.equal((await heads.read()).number, 2);
+    assert.equal(asked.times, 2);
+  });
+
+  test("is not read at all while a loop tells of it, and each is told at once", async () => {
+    const chain = node();
+    const { asked, heads, block, mine } = chain;
+    heads.note(block());
+    const { told, stop } = follower(chain);
+    for (let number = 2; number <= 20; number++) {
+      mine();
+      heads.note(block());
+      await new Promise(setImmediate);
+      assert.equal(told.at(-1), number);
+      assert.equal(await heads.at(async (at) => at.number), number);
+      // A loop looks at each poll until it knows the pace, and then when the next is expected.
+      for (let poll = 0; poll < 12; poll++) {
+        await pass(1_200);
+        if (number < 10 || poll === 11) heads.note(block());
+      }
+    }
+    assert.equal(asked.times, 0);
+    stop();
+  });
+
+  test("is read when it is expected, where they come evenly and nobody tells of them", async () => {
+    const chain = node();
+    const { asked, mine } = chain;
+    const { told, stop } = follower(chain);
+    const blocks = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        await pass(12_000);
+        mine();
+      }
+    };
+    await blocks(12);
+    const before = asked.times;
+    await blocks(10);
+    assert.ok(asked.times - before <= 25, `${asked.times - before} readings of 10 blocks`);
+    await pass(2_400);
+    assert.equal(told.at(-1), 23, "within two polls");
+    stop();
+  });
+
+  test("a block that was told of and is replaced is read anew, once", async () => {
+    const { asked, heads, block, mine } = node();
+    heads.note(block());
+    mine();
+    const seen: number[] = [];
+    await assert.rejects(
+      heads.at(async ({ number }) => {
+        seen.push(number);
+        throw new Error("header not found");
+      }),
+    );
+    assert.deepEqual([seen, asked.times], [[1, 2], 2]);
+  });
+
+  test("that cannot be read is asked for again by the next", async () => {
+    let isAway = true;
+    const request = async () => {
+      if (isAway) throw new Error("away");
+      return null;
+    };
+    const heads = openHeads(request, Date.now);
+    await assert.rejects(heads.read(), /away/);
+    isAway = false;
+    await assert.rejects(heads.read(), /no block/);
+  });
+});

@@ -1,0 +1,122 @@
+// The newest block of a chain, one for all of a process that ask: a loop that follows the chain
+// tells of each that it sees, and one who needs a newer one reads it for the others too.
+
+import type { Hex } from "executable-address";
+import type { BlockReference } from "executable-address/status";
+import { openBlockPace } from "./block-pace.ts";
+import { blockCall, blockOf, ChainUnavailable } from "./json-rpc.ts";
+
+type Request = (method: string, params: unknown[]) => Promise<unknown>;
+
+export type Heads = {
+  /** The newest block, or one at most `ageMsMax` older. @throws {ChainUnavailable} */
+  read(ageMsMax?: number): Promise<BlockReference>;
+  /**
+   * The same for the one who follows the chain: when another block was seen, after `ms` at the
+   * latest. It is read only where it may be another one and nobody has just read it.
+   */
+  next(ms: number): Promise<BlockReference>;
+  /** Does {@link readAtNewest}. */
+  at<Found>(readAt: (block: BlockReference) => Promise<Found>): Promise<Found>;
+  /** Takes what a loop has just seen as the newest block. */
+  note(block: BlockReference): void;
+};
+
+/** How long a head is used: ten reads a second at most, however many ask. */
+export const headMsMax = 100;
+/** Event streams and loops ask about so often. */
+const pollMs = 1_000;
+
+/** @param now milliseconds, by a clock that does not go back */
+export function openHeads(request: Request, now: () => number): Heads {
+  const pace = openBlockPace(pollMs);
+  let newest: Promise<BlockReference> | undefined;
+  let seen: { hash?: Hex; atMs: number; isTold: boolean } = { atMs: 0, isTold: false };
+  let wake = () => {};
+  const keep = (block: BlockReference, isTold: boolean) => {
+    if (block.hash !== seen.hash) wake();
+    seen = { hash: block.hash, atMs: now(), isTold };
+    pace.note(block, seen.atMs);
+  };
+  const read = (ageMsMax = headMsMax) => {
+    if (newest && now() - seen.atMs < ageMsMax) return newest;
+    seen.atMs = Number.POSITIVE_INFINITY;
+    const asked = readHead(request);
+    newest = asked;
+    asked.then(
+      (block) => newest === asked && keep(block, false),
+      () => {
+        if (newest === asked) newest = undefined;
+      },
+    );
+    return asked;
+  };
+  return {
+    read,
+    async next(ms) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, ms).unref();
+      });
+      // A loop looks at its own times: it has two more polls before it counts as silent.
+      const patienceMs = seen.isTold ? 2 * ms : 0;
+      const isExpected = now() >= pace.expectedMs() + patienceMs;
+      return read(isExpected ? ms + patienceMs : Number.POSITIVE_INFINITY);
+    },
+    at: (readAt) =>
+      readAtNewest(
+        (isAgain) => read(isAgain ? 0 : headMsMax),
+        ({ hash }) => hash,
+        readAt,
+      ),
+    note({ number, hash, timestamp }) {
+      const block = { number, hash, timestamp };
+      newest = Promise.resolve(block);
+      keep(block, true);
+    },
+  };
+}
+
+const attemptsMax = 3;
+
+/**
+ * Gives what `read` finds at the newest block. A reorganisation may cause any error, so where one
+ * is thrown and another block is the newest by then, it is read at that one.
+ *
+ * @param newest the newest block, or what was read at it
+ */
+export async function readAtNewest<Newest, Found>(
+  newest: (isAgain: boolean) => Promise<Newest>,
+  hashOf: (newest: Newest) => Hex,
+  read: (newest: Newest) => Promise<Found>,
+): Promise<Found> {
+  let at = await newest(false);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read(at);
+    } catch (error) {
+      const newer = await newest(true);
+      if (attempt === attemptsMax || hashOf(newer) === hashOf(at)) throw error;
+      at = newer;
+    }
+  }
+}
+
+/** @throws {ChainUnavailable} when there is no head to speak of */
+async function readHead(request: Request): Promise<BlockReference> {
+  const head = await findBlockAt({ request }, "latest");
+  if (!head) throw new ChainUnavailable("the node has no block");
+  return head;
+}
+
+/** The block of that number in the chain as it is now; undefined where there is none. */
+export async function findBlockAt(
+  { request }: { request: Request },
+  number: number | "latest",
+): Promise<BlockReference | undefined> {
+  const { method, params } = blockCall(number);
+  const answer = await request(method, params);
+  if (answer === null) return undefined;
+  const block = blockOf(answer);
+  return { number: block.number, hash: block.hash, timestamp: block.timestamp };
+}
