@@ -75,13 +75,12 @@ export function openChain(
   { factory, chains, pollMs }: Pick<ObserverParts, "factory" | "chains" | "pollMs">,
   chainId: number,
 ): ObservedChain {
-  const rpc = chains.rpcOf(chainId);
-  const access = { chainId, factory, rpc };
+  const access = { chainId, factory, rpc: chains.rpcOf(chainId) };
   const cache = newPastCache();
   return {
     chainId,
-    head: () => rpc.heads.read(pollMs),
-    blockAt: (number) => findBlockAt(rpc, number),
+    head: () => access.rpc.heads.read(pollMs),
+    blockAt: (number) => findBlockAt(access.rpc, number),
     read: (block, subjects) => readStatuses(access, cache, block, subjects),
   };
 }

@@ -33,9 +33,11 @@ export function openHeads(request: Request, now: () => number): Heads {
   let newest: Promise<BlockReference> | undefined;
   let seen: { hash?: Hex; atMs: number; isTold: boolean } = { atMs: 0, isTold: false };
   let wake = () => {};
-  const keep = (block: BlockReference, isTold: boolean) => {
-    if (block.hash !== seen.hash) wake();
-    seen = { hash: block.hash, atMs: now(), isTold };
+  const keep = ({ number, hash, timestamp }: BlockReference, isTold: boolean) => {
+    const block = { number, hash, timestamp };
+    if (hash !== seen.hash) wake();
+    newest = Promise.resolve(block);
+    seen = { hash, atMs: now(), isTold };
     pace.note(block, seen.atMs);
   };
   const read = (ageMsMax = headMsMax) => {
@@ -69,11 +71,7 @@ export function openHeads(request: Request, now: () => number): Heads {
         ({ hash }) => hash,
         readAt,
       ),
-    note({ number, hash, timestamp }) {
-      const block = { number, hash, timestamp };
-      newest = Promise.resolve(block);
-      keep(block, true);
-    },
+    note: (block) => keep(block, true),
   };
 }
 

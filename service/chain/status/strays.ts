@@ -4,12 +4,12 @@
 
 import type { Hex } from "executable-address";
 import type { AddressStatus, TokenAmount } from "executable-address/status";
-import { LRUCache } from "lru-cache";
 import { zeroAddress } from "viem";
-import { together } from "../../flow/together.ts";
+import { recalled } from "../../flow/recalled.ts";
 import type { ChainAccess } from "./logs.ts";
 import { countOnce } from "./native-token.ts";
 import { probeHoldings } from "./probe.ts";
+import { togetherAt } from "./together-at.ts";
 
 /** An address and a block; those dropped are read again when asked for again. */
 const answersMax = 20_000;
@@ -24,7 +24,7 @@ const openStates: readonly string[] = ["unfunded", "partially_funded", "funded"]
  */
 export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
   const nativeTokens = new Map<Hex, boolean>();
-  const answers = new LRUCache<string, Promise<TokenAmount[] | null>>({ max: answersMax });
+  const answered = recalled<TokenAmount[]>(answersMax);
 
   const readOne = async ({ address, token, block }: AddressStatus) => {
     const others = tokens.filter((each) => each.address.toLowerCase() !== token.toLowerCase());
@@ -48,37 +48,16 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };
 
-  /** Questions about one block share the calls. */
-  const ask = together<StraysQuestion, Holdings>(
-    async (asked) => {
-      const groups = Map.groupBy(asked, ({ block }) => block.hash);
-      const found = new Map<StraysQuestion, Holdings | Error>();
-      await Promise.all(
-        [...groups.values()].map(async (group) => {
-          const holders = group.flatMap((each) => each.holders);
-          const read = probeHoldings({ chainId, rpc }, group[0]!.block, holders);
-          const all = await read.catch((error: Error) => error);
-          let from = 0;
-          for (const each of group) {
-            const to = from + each.holders.length;
-            found.set(each, all instanceof Error ? all : all.slice(from, to));
-            from = to;
-          }
-        }),
-      );
-      return asked.map((each) => found.get(each)!);
-    },
-    { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
-  );
+  const ask = togetherAt<StraysQuestion, Holdings>(groupMax, async (block, asked) => {
+    const holders = asked.flatMap((each) => each.holders);
+    const all = await probeHoldings({ chainId, rpc }, block, holders);
+    return asked.map((each) => all.splice(0, each.holders.length));
+  });
 
   return async (status: AddressStatus): Promise<TokenAmount[] | null> => {
     if (!openStates.includes(status.state)) return [];
     const key = `${status.address} ${status.block.hash}`;
-    const answer = answers.get(key) ?? readOne(status).catch(() => null);
-    answers.set(key, answer);
-    const strays = await answer;
-    if (!strays) answers.delete(key);
-    return strays;
+    return answered(key, () => readOne(status)).catch(() => null);
   };
 }
 

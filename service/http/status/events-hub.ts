@@ -18,8 +18,8 @@ type Reads = Pick<Statuses, "nextHead" | "read" | "readAt">;
 type Stream = { response: Out; lastId: string | undefined; missedBeats: number };
 type Out = Pick<ServerResponse, "write" | "end" | "destroy" | "writableNeedDrain" | "on">;
 
-/** `head`: the newest block when it was last read; undefined where that failed. */
-type Chain = { head: BlockReference | undefined };
+/** The newest block of each chain when it was last read; undefined where that failed. */
+type Heads = Map<number, BlockReference | undefined>;
 
 type Watch = {
   subject: StatusSubject;
@@ -38,7 +38,7 @@ type Watch = {
 type Followed = {
   readonly statuses: Reads;
   readonly watches: Map<Hex, Watch>;
-  readonly chains: Map<number, Chain>;
+  readonly heads: Heads;
   isClosed: boolean;
 };
 
@@ -60,10 +60,10 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
   };
   const { pollMs, heartbeatMs, lingerMs } = paces;
   const counts = countStreams();
-  const all: Followed = { statuses, watches: new Map(), chains: new Map(), isClosed: false };
-  const { watches, chains } = all;
+  const all: Followed = { statuses, watches: new Map(), heads: new Map(), isClosed: false };
+  const { watches, heads } = all;
   let streams = 0;
-  const beats = setInterval(() => beat(watches.values(), chains), heartbeatMs).unref();
+  const beats = setInterval(() => beat(watches.values(), heads), heartbeatMs).unref();
 
   function watchOf(subject: StatusSubject): Watch {
     let watch = watches.get(subject.address);
@@ -75,7 +75,7 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     clearTimeout(watch.lingering);
     const { chainId } = subject.intent;
     // Outside of the request's trace: it serves all streams, and outlives the request.
-    if (!chains.has(chainId)) void withTrace(undefined, () => follow(all, chainId, pollMs));
+    if (!heads.has(chainId)) void withTrace(undefined, () => follow(all, chainId, pollMs));
     return watch;
   }
 
@@ -132,19 +132,19 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
 
 /** Follows a chain as long as anybody watches an address of it. */
 async function follow(all: Followed, chainId: number, pollMs: number) {
-  const { statuses, watches, chains } = all;
-  const chain: Chain = { head: undefined };
-  chains.set(chainId, chain);
+  const { statuses, watches, heads } = all;
+  heads.set(chainId, undefined);
   for (;;) {
     const head = await statuses.nextHead(chainId, pollMs).catch(() => undefined);
     const watched = [...watches.values()].filter((w) => w.subject.intent.chainId === chainId);
     if (all.isClosed || watched.length === 0) break;
-    const stale = watched.filter((watch) => head?.hash !== chain.head?.hash || watch.failure);
+    const isOther = head?.hash !== heads.get(chainId)?.hash;
+    const stale = watched.filter((watch) => isOther || watch.failure);
     await Promise.all(stale.map((watch) => refresh(statuses, watch)));
-    chain.head = head;
+    heads.set(chainId, head);
     if (!head) await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
   }
-  chains.delete(chainId);
+  heads.delete(chainId);
 }
 
 /** Counts the streams of each client, each network, and each network at an address. */
@@ -164,9 +164,9 @@ function countStreams() {
  * Keeps connections alive, and cuts off those whose reader takes nothing. A ping tells that nothing
  * changed up to its block, which is null while the chain cannot be read.
  */
-function beat(watches: Iterable<Watch>, chains: ReadonlyMap<number, Chain>) {
+function beat(watches: Iterable<Watch>, heads: Heads) {
   for (const { streams, subject, failure } of watches) {
-    const head = failure ? undefined : chains.get(subject.intent.chainId)?.head;
+    const head = failure ? undefined : heads.get(subject.intent.chainId);
     const ping = pingOf(head);
     for (const stream of streams) {
       stream.missedBeats = stream.response.writableNeedDrain ? stream.missedBeats + 1 : 0;
