@@ -56,6 +56,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     ),
     connectionsMax: optional("CONNECTIONS_MAX", wholeNumber(16, 1_000_000)),
     lookupCacheBytesMax: read("LOOKUP_CACHE_BYTES", wholeNumber(0, 2 ** 40), String(32 * 2 ** 20)),
+    executorKeys: optional("EXECUTOR_KEYS", text("a JSON file of keys")),
     executorKey: secret("EXECUTOR_KEY", privateKey),
     executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
     executorPasswordFile: optional("EXECUTOR_PASSWORD_FILE", text("the file of its password")),

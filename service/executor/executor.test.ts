@@ -134,8 +134,8 @@ describe("the executor on a real chain", () => {
   });
 
   test("sends nothing it could not afford to replace, and goes on when it can", async () => {
-    const wei = await world.client.getBalance({ address: executor.address });
-    await world.client.setBalance({ address: executor.address, value: 10n ** 12n });
+    const wei = await world.client.getBalance({ address: executor.addresses[0]! });
+    await world.client.setBalance({ address: executor.addresses[0]!, value: 10n ** 12n });
     const record = await world.newRecord();
     await paid(record);
     await until("it has stopped", async () =>
@@ -143,7 +143,7 @@ describe("the executor on a real chain", () => {
     );
     const sent = await store.db.selectFrom("executor_purposes").selectAll().execute();
     assert.equal(sent.length, 0, "a nonce was given out");
-    await world.client.setBalance({ address: executor.address, value: wei });
+    await world.client.setBalance({ address: executor.addresses[0]!, value: wei });
     await until("it is executed", () => allExecuted([record]));
   });
 

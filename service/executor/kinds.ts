@@ -139,6 +139,11 @@ export const kinds: Kinds = {
   reopened: { level: "warn" },
   nonce_foreign: { level: "warn" },
   gap_filled: { level: "warn" },
+  signer_failed: {
+    level: "error",
+    isSeldom: true,
+    counter: { name: "signer_failures_total", help: "Times that a key did not sign" },
+  },
   balance: { level: "warn", isSeldom: true },
   stopped_for_balance: {
     level: "error",

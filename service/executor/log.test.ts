@@ -55,7 +55,9 @@ describe("what an operator reads", () => {
   });
 
   test("a balance only where it is low", () => {
-    const balance = (isLow: boolean) => ({ kind: "balance" as const, wei: 7n, isLow });
+    const sender = "0x00000000000000000000000000000000000c0ffe";
+    const balance = (isLow: boolean) =>
+      ({ kind: "balance" as const, sender, wei: 7n, isLow }) as const;
     assert.deepEqual(linesOf([balance(false)]), []);
     const line = lineOf(balance(true));
     assert.deepEqual([line.msg, line.wei], ["the executor's balance is low", "7"]);

@@ -19,6 +19,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
   const help = "What tips of settled transactions were worth, in wei at the operator's prices";
   const tips = new Counter({ name, help, labelNames: ["chain"], registers });
   const gauges = createGauges(registry);
+  const senders = new Map<string, Set<string>>();
   return (chainId, event) => {
     const chain = String(chainId);
     // The table has for each kind what takes its events.
@@ -31,9 +32,13 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
       gauges.leads.set({ chain }, 0);
       // What another process leads is shown by that one.
       const { balance, due, inFlight, budget } = gauges;
-      for (const gauge of [balance, due, inFlight, budget]) gauge.remove({ chain });
-    } else if (event.kind === "balance") gauges.balance.set({ chain }, Number(event.wei));
-    else if (event.kind === "late_jobs") gauges.late.set({ chain }, event.count);
+      for (const gauge of [due, inFlight, budget]) gauge.remove({ chain });
+      for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });
+    } else if (event.kind === "balance") {
+      const { sender } = event;
+      senders.set(chain, (senders.get(chain) ?? new Set()).add(sender));
+      gauges.balance.set({ chain, sender }, Number(event.wei));
+    } else if (event.kind === "late_jobs") gauges.late.set({ chain }, event.count);
     else if (event.kind === "pass") {
       gauges.blocksBehind.set({ chain }, event.blocksBehind);
       gauges.secondsBehind.set({ chain }, event.secondsBehind);
@@ -62,7 +67,7 @@ function createGauges(registry: Registry) {
     });
   return {
     leads: gauge("leads", "1 where this process is the chain's sender"),
-    balance: gauge("balance_wei", "The sender's balance"),
+    balance: gauge("balance_wei", "What a key that pays gas has left", "sender"),
     blocksBehind: gauge("blocks_behind", "Blocks not yet swept for payments"),
     secondsBehind: gauge("seconds_behind", "Age of the head while blocks are behind"),
     lastPass: gauge("last_pass_seconds", "Unix time of the last pass that came to its end"),

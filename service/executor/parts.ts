@@ -145,7 +145,8 @@ export type ExecutorEvent =
   | { kind: "nonce_foreign"; nonce: number; hash: Hex }
   | { kind: "gap_filled"; nonce: number }
   | { kind: "late_jobs"; count: number }
-  | { kind: "balance"; wei: bigint; isLow: boolean }
+  | { kind: "signer_failed"; sender: Hex; message: string }
+  | { kind: "balance"; sender: Hex; wei: bigint; isLow: boolean }
   | { kind: "stopped_for_balance" };
 
 export type Parts = {
@@ -162,7 +163,8 @@ export type Parts = {
   endpoints: Endpoint[];
   /** Where transactions go in place of `endpoints`, if there are any. */
   relays: Endpoint[];
-  signer: Signer;
+  /** The keys that pay gas. Every instance has the same. */
+  signers: readonly [Signer, ...Signer[]];
   /** Milliseconds from anywhere; only differences are used. */
   clock: () => number;
   /** From 0 up to 1. */
@@ -196,8 +198,10 @@ export type Memory = {
   paces: Paces;
   /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
   probeMax: number;
-  /** The sender's nonce as it was read, at which head, and when. */
-  nonce: { value: number; head: Hex; sinceMs: number } | undefined;
+  /** By key: its nonce as it was read, at which head, and when. */
+  nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
+  /** By key that did not sign: until when it is not asked again. */
+  restingMs: Map<Hex, number>;
   isFactoryThere: boolean;
   /** How much of the chain's budget of a day since 1970 was taken when it was last read: 0 to 1. */
   budget: { day: number; share: number } | undefined;
@@ -258,11 +262,13 @@ export type Looks = {
  */
 export type Shortage = { least: Size; lookAtMs: number; tryAtMs: number };
 
-/** One pass: who may write, what the chain looks like, and its clock in seconds. */
+/** One pass: who may write and who signs, what the chain looks like, and its clock in seconds. */
 export type Pass = {
   parts: Parts;
   memory: Memory;
   fence: Fence;
   view: View;
   nowSeconds: number;
+  /** The key whose turn it is. */
+  signer: Signer;
 };

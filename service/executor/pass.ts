@@ -18,9 +18,8 @@ import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
 import { budgetShareAt, freshRest, reportRest, turnFor } from "./rest.ts";
-import { costMax, openPurse, type Purse, readNonce } from "./transactions/send.ts";
-import { settle } from "./transactions/settle.ts";
-import { upkeep } from "./transactions/upkeep.ts";
+import { type Hand, keepUp, openHand } from "./transactions/hand.ts";
+import { costMax, type Purse } from "./transactions/send.ts";
 
 export function freshMemory(parts: Parts): Memory {
   const { chain, endpoints, relays, report, clock } = parts;
@@ -39,7 +38,8 @@ export function freshMemory(parts: Parts): Memory {
     estimateTurn: 0,
     paces: new Map(),
     probeMax: holdersMax,
-    nonce: undefined,
+    nonces: new Map(),
+    restingMs: new Map(),
     isFactoryThere: false,
     takesDataFee: undefined,
     isUntraced: false,
@@ -65,27 +65,21 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
   if (!fence || !view) return;
   memory.pace.note(view.head, parts.clock());
   const nowSeconds = chainNow(memory, view.head, parts.clock());
-  const pass: Pass = { parts, memory, fence, view, nowSeconds };
+  const pass: Pass = { parts, memory, fence, view, nowSeconds, signer: parts.signers[0] };
 
   const { upTo, isOld } = await sweep(turnOf(pass));
-  const { chainId } = parts.chain;
-  const sender = parts.signer.address;
-  let pending = await parts.ledger.findPending(chainId, sender);
-  const { nonce, isFresh } = await nonceOf(pass, pending.length > 0);
-  if (isFresh && pending.length > 0) {
-    await settle(pass, pending, nonce);
-    pending = await parts.ledger.findPending(chainId, sender);
+  const hands: Hand[] = [];
+  for (const each of parts.signers) hands.push(await openHand({ ...pass, signer: each }));
+  const pending = hands.flatMap((hand) => hand.pending);
+  const budgets = budgetsOf(pass, pending, hands[0]!.purse);
+  const isPaused = await parts.ledger.isPaused(parts.chain.chainId);
+  for (const hand of hands) {
+    if (!isPaused) await keepUp(hand, budgets);
+    if (hand.isFresh && hand.pending.length === 0) await hand.purse();
   }
-  const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
-  const purse = openPurse(pass, unmined);
-  const budgets = budgetsOf(pass, pending, purse);
-  const isPaused = await parts.ledger.isPaused(chainId);
-  if (!isPaused && (isFresh || unmined.length > 0))
-    await upkeep(pass, purse, pending, nonce, budgets);
-  if (isFresh && pending.length === 0) await purse();
   await pullLateJobs(pass);
   // A head below the cursor shows balances of the past: nothing is decided by them.
-  const due = isOld || isPaused ? 0 : await work(pass, purse, budgets, unmined.length);
+  const due = isOld || isPaused ? 0 : await work(hands, budgets);
 
   const blocksBehind = Math.max(0, view.head.number - parts.chain.paymentConfirmations - upTo);
   const secondsBehind = blocksBehind === 0 ? 0 : nowSeconds - view.head.timestamp;
@@ -95,7 +89,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
     blocksBehind,
     secondsBehind,
     due,
-    inFlight: unmined.length,
+    inFlight: hands.reduce((sum, hand) => sum + hand.unmined.length, 0),
     scores,
     budgetShare: budgetShareAt(memory, view.head.timestamp),
   });
@@ -122,26 +116,6 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
     reportRest(parts, memory);
   }
   return view;
-}
-
-/** While nothing is pending, the nonce is read this seldom, and while the chain sleeps. */
-const idleNonceMs = 60_000;
-const asleepNonceMs = 6 * 3_600_000;
-
-/** Read at each head while something is pending; the sender's balance is shown as often. */
-async function nonceOf(
-  pass: Pass,
-  isPending: boolean,
-): Promise<{ nonce: number; isFresh: boolean }> {
-  const { memory, view, parts } = pass;
-  const known = memory.nonce;
-  const isSame = known?.head === view.head.hash;
-  const keptMs = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
-  const isRecent = known && parts.clock() - known.sinceMs < keptMs;
-  if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
-  const nonce = await readNonce(pass);
-  memory.nonce = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };
-  return { nonce, isFresh: true };
 }
 
 /** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */

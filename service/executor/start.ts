@@ -17,9 +17,9 @@ import { countEvents } from "./metrics.ts";
 import { tipPricesOf, weiOf } from "./money/tips.ts";
 import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } from "./parts.ts";
 import { run } from "./run.ts";
-import { type KeySource, openSigner } from "./transactions/signer.ts";
+import { type KeySources, openSigners } from "./transactions/keys.ts";
 
-type ExecutorConfig = KeySource & {
+type ExecutorConfig = KeySources & {
   executorPollMs: number;
   executorLeaseSeconds: number;
   executorLooksPerPass: number;
@@ -32,8 +32,8 @@ type ExecutorConfig = KeySource & {
 };
 
 export type Executor = {
-  /** Lower case. */
-  address: Hex;
+  /** Of the keys that pay gas; lower case. */
+  addresses: readonly Hex[];
   /** Resolves when the passes under way have ended and the leases are let go. */
   stop(): Promise<void>;
 };
@@ -62,12 +62,13 @@ export type ExecutorParts = {
 export function startExecutor(parts: ExecutorParts): Executor {
   const { log } = parts;
   const stopping = new AbortController();
-  const cores = coresOf(parts, stopping.signal);
+  const signers = openSigners(parts.config);
+  const cores = coresOf(parts, stopping.signal, signers);
   const loops = cores.map((core) => run(core, () => stopping.signal.aborted));
-  const address = openSigner(parts.config).address;
-  log.info({ address, chains: parts.chains.length }, "executor started");
+  const addresses = signers.map(({ address }) => address);
+  log.info({ addresses, chains: parts.chains.length }, "executor started");
   return {
-    address,
+    addresses,
     async stop() {
       stopping.abort();
       await Promise.all(loops);
@@ -76,9 +77,12 @@ export function startExecutor(parts: ExecutorParts): Executor {
 }
 
 /** The parts that the core of each chain is given in a real program. */
-export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
+export function coresOf(
+  parts: ExecutorParts,
+  stopping: AbortSignal,
+  signers = openSigners(parts.config),
+): Parts[] {
   const { store, config, log } = parts;
-  const signer = openSigner(config);
   const ledger = openLedger(store.db, store.dialect);
   const count = countEvents(parts.registry);
   const instance = randomUUID();
@@ -97,7 +101,7 @@ export function coresOf(parts: ExecutorParts, stopping: AbortSignal): Parts[] {
       ledger,
       endpoints: endpointsOf(chain.rpcUrls, ""),
       relays: endpointsOf(chain.sendUrls, "relay "),
-      signer,
+      signers,
       clock: () => performance.now(),
       random: Math.random,
       sleep: heads.wait,

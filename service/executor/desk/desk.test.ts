@@ -204,11 +204,11 @@ describe("API and executor, two processes on one PostgreSQL and one chain", () =
       return state === "executed" && (await jobs())[0]?.state === "idle";
     });
     const value = 10n ** 16n;
-    const before = await world.client.getTransactionCount({ address: executor.address });
+    const before = await world.client.getTransactionCount({ address: executor.addresses[0]! });
     await world.client.setBalance({ address: record.address, value });
     await world.mine(3);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const after = await world.client.getTransactionCount({ address: executor.address });
+    const after = await world.client.getTransactionCount({ address: executor.addresses[0]! });
     assert.equal(after, before, "nobody looked");
     await until("it is back", async () => {
       await look();

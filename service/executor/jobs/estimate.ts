@@ -46,7 +46,7 @@ export async function estimateExecutions(
   const price = isCovered ? { gasPrice: toQuantity(neededPerGas) } : {};
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
-    const call = { from: parts.signer.address, to: parts.factory, data, gas, ...price };
+    const call = { from: pass.signer.address, to: parts.factory, data, gas, ...price };
     return estimateOfCall(job, call);
   });
   return estimateAll(pass, calls);

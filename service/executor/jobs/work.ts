@@ -1,7 +1,6 @@
 // From due jobs to transactions: examine, decide, estimate gas, batch, send. An address that fails
 // gets a later time of its own, and costs the others nothing but the reading of its balances.
 
-import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
@@ -9,24 +8,17 @@ import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Pass } from "../parts.ts";
-import {
-  canAfford,
-  gasMax,
-  gasPerByte,
-  nextNonce,
-  type Order,
-  type Purse,
-  send,
-  sizeOf,
-} from "../transactions/send.ts";
+import type { Hand } from "../transactions/hand.ts";
+import { gasMax, type Purse } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
-import { type Batch, gasOf, type Ready, sharesOf } from "./batch.ts";
+import { gasOf, type Ready } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
+import { dispatch, isAble } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { slownessOf } from "./lanes.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
-import { noteShortage, withoutWaiting } from "./shortage.ts";
+import { withoutWaiting } from "./shortage.ts";
 
 /** How soon to try again where a node gave no estimate, or nodes disagree. */
 const soonSeconds = 15;
@@ -34,24 +26,20 @@ const soonSeconds = 15;
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
 
-/** Recoveries may take every second slot, so that half of them stay free for executions. */
-const recoverySlots = 2;
-
 /** @returns how many jobs were due; 0 while no further transaction may be sent */
 export async function work(
-  pass: Pass,
-  openPurse: () => Promise<Purse>,
+  hands: readonly Hand[],
   openBudgets: () => Promise<Budgets>,
-  unmined: number,
 ): Promise<number> {
-  const { parts, nowSeconds } = pass;
-  const { chainId } = parts.chain;
-  const room = parts.tuning.inFlightMax - unmined;
-  if (room <= 0) return 0;
+  const able = hands.filter(isAble);
+  if (able.length === 0) return 0;
+  const { parts, memory, fence, nowSeconds } = able[0]!.pass;
   const { jobsPerPass } = parts.tuning;
-  const slowness = (accountId: string) => slownessOf(pass.memory.paces, accountId);
+  const slowness = (accountId: string) => slownessOf(memory.paces, accountId);
+  const { chainId } = parts.chain;
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsPerPass, slowness);
   if (due.length === 0) return 0;
+  const { pass, purse: openPurse } = await richestOf(able);
   const updates: JobUpdate[] = [];
   const jobs = await withoutWaiting(pass, due, openPurse, updates);
   if (jobs.length > 0) {
@@ -66,10 +54,18 @@ export async function work(
       ...(await readyToRecover(pass, decided, updates)),
     ];
     const batches = admit(pass, ready, purse, await openBudgets(), updates);
-    updates.push(...(await sendBatches(pass, purse, batches, room)));
+    updates.push(...(await dispatch(pass, purse, batches, hands)));
   }
-  if (updates.length > 0) await parts.ledger.updateJobs(pass.fence, updates);
+  if (updates.length > 0) await parts.ledger.updateJobs(fence, updates);
   return due.length;
+}
+
+/** The key with the most money that is not spoken for: what it cannot pay, none can. */
+async function richestOf(hands: readonly Hand[]): Promise<Hand> {
+  if (hands.length === 1) return hands[0]!;
+  const purses = await Promise.all(hands.map((hand) => hand.purse()));
+  const left = purses.map(({ balance, reserved }) => balance - reserved);
+  return hands[left.indexOf(left.reduce((most, each) => (each > most ? each : most)))]!;
 }
 
 /** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
@@ -213,60 +209,4 @@ function later(
 ): JobUpdate {
   const dueAtSeconds = nowSeconds + patience(soonSeconds, nowSeconds - detectedAtSeconds);
   return { address, state: "waiting", dueAtSeconds, reason };
-}
-
-/** In their order. @returns updates of jobs for which there was no money or no slot */
-async function sendBatches(
-  pass: Pass,
-  purse: Purse,
-  batches: readonly Batch[],
-  room: number,
-): Promise<JobUpdate[]> {
-  const unsent: JobUpdate[] = [];
-  let slots = room;
-  let recoveries = Math.ceil(room / recoverySlots);
-  let isNonceKnown = true;
-  for (const batch of batches) {
-    const isRecovery = batch.ready[0]!.tokens !== undefined;
-    const order = orderOf(batch, gasPerByte(purse));
-    if (slots === 0 || (isRecovery && recoveries === 0)) {
-      unsent.push(...postponed(pass, batch, "no_free_slot", 0));
-      continue;
-    }
-    if (!canAfford(purse, sizeOf(order))) {
-      unsent.push(...noteShortage(pass, purse, batch.ready));
-      continue;
-    }
-    const nonce: number | undefined = isNonceKnown ? await nextNonce(pass) : undefined;
-    isNonceKnown = nonce !== undefined;
-    if (nonce === undefined) {
-      unsent.push(...postponed(pass, batch, "endpoints_disagree_on_nonce", soonSeconds));
-      continue;
-    }
-    await send(pass, purse, { ...order, nonce });
-    slots--;
-    if (isRecovery) recoveries--;
-  }
-  return unsent;
-}
-
-function postponed(
-  { nowSeconds }: Pass,
-  { ready }: Batch,
-  reason: string,
-  seconds: number,
-): JobUpdate[] {
-  return ready.map(({ item: { job } }) => {
-    return { address: job.address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason };
-  });
-}
-
-function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
-  const { ready, gas } = batch;
-  const items = ready.map(({ item: { job }, tokens }) =>
-    tokens ? recoverCalldata(job.terms, tokens) : executeCalldata(job.terms),
-  );
-  const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
-  const kind = ready[0]!.tokens ? "recover" : "execute";
-  return { kind, data, gas, shares: sharesOf(batch, perByte) };
 }

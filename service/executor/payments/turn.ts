@@ -6,7 +6,7 @@ import { freshLooks } from "./look.ts";
 
 export function turnOf(pass: Pass): Turn {
   const { parts, memory, fence, view } = pass;
-  const { ledger, chain, signer, report, tuning } = parts;
+  const { ledger, chain, signers, report, tuning } = parts;
   const { chainId } = chain;
   // Never later than the head itself: time since it was seen is this host's word.
   const dueSeconds = Math.min(pass.nowSeconds, view.head.timestamp);
@@ -25,9 +25,11 @@ export function turnOf(pass: Pass): Turn {
         if (isGap) memory.looks = freshLooks();
       },
       async undoAbove(number) {
-        for (const each of await ledger.findFinalAbove(chainId, signer.address, number)) {
-          await ledger.reopenPurpose(fence, each.id, each.addresses);
-          report({ kind: "reopened", nonce: each.nonce });
+        for (const { address } of signers) {
+          for (const each of await ledger.findFinalAbove(chainId, address, number)) {
+            await ledger.reopenPurpose(fence, each.id, each.addresses);
+            report({ kind: "reopened", nonce: each.nonce });
+          }
         }
         await ledger.forgetAbove(fence, number);
       },

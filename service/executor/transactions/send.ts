@@ -60,9 +60,9 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
 
 /** The balance is the most that any endpoint shows: a send that it does not cover is refused. */
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
-  const { parts, memory, view } = pass;
+  const { parts, memory, view, signer } = pass;
   const lists = await view.readEach([
-    { method: "eth_getBalance", params: [parts.signer.address, view.at] },
+    { method: "eth_getBalance", params: [signer.address, view.at] },
     feeHistoryCall,
     ...(memory.takesDataFee === false ? [] : [dataFeeCall(view.at)]),
   ]);
@@ -74,7 +74,8 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
   const perByte = middle(bounds) ?? 0n;
   if (bounds.length >= view.quorum) memory.takesDataFee = perByte > 0n;
-  parts.report({ kind: "balance", wei, isLow: wei < parts.chain.balanceWarnBelow });
+  const isLow = wei < parts.chain.balanceWarnBelow;
+  parts.report({ kind: "balance", sender: signer.address, wei, isLow });
   return {
     suggested: fee,
     neededPerGas,
@@ -109,7 +110,10 @@ export type Order = {
   shares: readonly Share[];
 };
 
-/** Signs, stores, broadcasts. The caller has checked {@link canAfford}. */
+/**
+ * Signs, stores, broadcasts. The caller has checked {@link canAfford}.
+ * @throws {SignerFailed} before anything is stored
+ */
 export function send(pass: Pass, purse: Purse, order: Order): Promise<void> {
   return inSpan(spanOf(pass, order), (span) => sendIn(span, pass, purse, order));
 }
@@ -125,7 +129,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
   const fee = purse.suggested;
   const signed = await sign(pass, order, fee);
   span?.set({ transaction: signed.hash });
-  const purpose = { ...order, sender: parts.signer.address, createdAtSeconds: nowSeconds };
+  const purpose = { ...order, sender: pass.signer.address, createdAtSeconds: nowSeconds };
   const id = await parts.ledger.openPurpose(fence, purpose, signed);
   purse.reserved += costOf(sizeOf(order), fee.maxFee, purse.perByte);
   await broadcast(pass, { id, nonce: order.nonce, transactions: [signed] }, signed);
@@ -165,15 +169,34 @@ export async function replace(
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
 }
 
-async function sign({ parts, view, nowSeconds }: Pass, order: Order, fee: Fee) {
+/** The key did not sign, or did not a moment ago: it rests. */
+export class SignerFailed extends Error {
+  override name = "SignerFailed";
+}
+
+/** A key that did not sign is asked again after so long. */
+const signerRestMs = 15_000;
+
+export const isResting = ({ parts, memory, signer }: Pass): boolean =>
+  parts.clock() < (memory.restingMs.get(signer.address) ?? 0);
+
+async function sign(pass: Pass, order: Order, fee: Fee) {
+  const { parts, memory, signer, view, nowSeconds } = pass;
+  if (isResting(pass)) throw new SignerFailed(`${signer.address} rests`);
   const isIdle = order.kind === "fill";
-  const raw = await parts.signer.sign({
+  const transaction = {
     chainId: parts.chain.chainId,
     nonce: order.nonce,
-    to: isIdle ? parts.signer.address : parts.factory,
+    to: isIdle ? signer.address : parts.factory,
     data: order.data,
     gas: order.gas,
     ...fee,
+  };
+  const raw = await signer.sign(transaction).catch((error: Error) => {
+    memory.restingMs.set(signer.address, parts.clock() + signerRestMs);
+    const message = `${error.name}: ${error.message}`;
+    parts.report({ kind: "signer_failed", sender: signer.address, message });
+    throw new SignerFailed(message);
   });
   return {
     hash: keccak256(raw),
@@ -230,15 +253,15 @@ async function tell(
 }
 
 /** The sender's nonce in the state after `view.head`. */
-export async function readNonce({ parts, view }: Pass): Promise<number> {
-  const params = [parts.signer.address, view.at];
+export async function readNonce({ signer, view }: Pass): Promise<number> {
+  const params = [signer.address, view.at];
   const [answer] = await view.read([{ method: "eth_getTransactionCount", params }]);
   return Number(quantity(resultOf(answer)));
 }
 
 /** Reads the nonce that each endpoint shows at its own head, highest first. */
-export async function readNonces({ parts, view }: Pass): Promise<number[]> {
-  const params = [parts.signer.address, "latest"];
+export async function readNonces({ signer, view }: Pass): Promise<number[]> {
+  const params = [signer.address, "latest"];
   const answers = await view.readEach([{ method: "eth_getTransactionCount", params }]);
   return saidBy(answers, 0, (result) => Number(quantity(result))).sort((a, b) => b - a);
 }
@@ -249,8 +272,8 @@ export async function readNonces({ parts, view }: Pass): Promise<number[]> {
  * @returns undefined where too few answer
  */
 export async function nextNonce(pass: Pass): Promise<number | undefined> {
-  const { parts, view } = pass;
-  const own = await parts.ledger.readNextNonce(parts.chain.chainId, parts.signer.address);
+  const { parts, view, signer } = pass;
+  const own = await parts.ledger.readNextNonce(parts.chain.chainId, signer.address);
   const nonces = await readNonces(pass);
   const reached = nonces[view.quorum - 1];
   if (reached !== undefined) return Math.max(own, reached);

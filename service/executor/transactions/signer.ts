@@ -91,7 +91,7 @@ function readKey({ executorKey, executorKeystore, executorPasswordFile }: KeySou
   return decryptKey(readSecret(executorKeystore, "EXECUTOR_KEYSTORE"), password);
 }
 
-function readSecret(file: string, name: string): string {
+export function readSecret(file: string, name: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -43,9 +43,9 @@ export async function upkeep(
 
 /** Final purposes whose nonce is free again on enough endpoints: a reorg went deeper than final. */
 async function reopenUndone(pass: Pass, nonce: number): Promise<void> {
-  const { parts, fence, view } = pass;
+  const { parts, fence, view, signer } = pass;
   const { chainId } = parts.chain;
-  const undone = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
+  const undone = await parts.ledger.findFinalFrom(chainId, signer.address, nonce);
   if (undone.length === 0) return;
   const nonces = await readNonces(pass);
   if (nonces.length < view.quorum) return;
@@ -66,11 +66,11 @@ async function fillGaps(
   pending: readonly Purpose[],
   nonce: number,
 ): Promise<void> {
-  const { parts, view } = pass;
+  const { parts, view, signer } = pass;
   const { chainId } = parts.chain;
-  const next = await parts.ledger.readNextNonce(chainId, parts.signer.address);
+  const next = await parts.ledger.readNextNonce(chainId, signer.address);
   if (next <= nonce || !view.isWhole) return;
-  const final = await parts.ledger.findFinalFrom(chainId, parts.signer.address, nonce);
+  const final = await parts.ledger.findFinalFrom(chainId, signer.address, nonce);
   const known = new Set([...pending, ...final].map((purpose) => purpose.nonce));
   for (let gap = nonce; gap < Math.min(next, nonce + gapsPerPassMax); gap++) {
     if (known.has(gap)) continue;

@@ -6,7 +6,7 @@ import type { Parts } from "../../executor/parts.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf } from "../../executor/start.ts";
 import { openStore } from "../../store/open.ts";
-import { partsFor } from "./executor.ts";
+import { mapSigners, partsFor, twoKeys } from "./executor.ts";
 
 const [dataDirectory, chainsFile, step] = process.argv.slice(2) as [string, string, string];
 
@@ -15,16 +15,13 @@ const die = (here: string) => {
 };
 
 function mortal(core: Parts): Parts {
-  const { ledger, signer, endpoints } = core;
+  const { ledger, endpoints } = core;
   return {
     ...core,
-    signer: {
-      ...signer,
-      sign(transaction) {
-        die("before_sign");
-        return signer.sign(transaction);
-      },
-    },
+    signers: mapSigners(twoKeys, (signer) => (transaction) => {
+      die("before_sign");
+      return signer.sign(transaction);
+    }),
     ledger: {
       ...ledger,
       async openPurpose(...args) {

@@ -8,10 +8,14 @@ import { after } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import { toHex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
-import type { ExecutorEvent, Parts } from "../../executor/parts.ts";
+import type { ExecutorEvent, Parts, Signer } from "../../executor/parts.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf, type ExecutorParts } from "../../executor/start.ts";
+import { openSigner } from "../../executor/transactions/signer.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
@@ -22,6 +26,26 @@ const isLong = process.env.FAULTS === "long";
 
 /** How often something is repeated, in the short and in the long form. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
+
+const secondAccount = mnemonicToAccount(
+  "test test test test test test test test test test test junk",
+  {
+    addressIndex: 8,
+  },
+);
+
+/** The key of the tests, and a second one that has as much coin there. */
+export const twoKeys: Parts["signers"] = [
+  openSigner({ executorKey }),
+  openSigner({ executorKey: toHex(secondAccount.getHdKey().privateKey!) }),
+];
+
+/** The same keys, which sign in another manner. */
+export const mapSigners = (
+  signers: readonly Signer[],
+  manner: (signer: Signer) => Signer["sign"],
+): Parts["signers"] =>
+  signers.map((each) => ({ ...each, sign: manner(each) })) as unknown as Parts["signers"];
 
 export type Running = { events: ExecutorEvent[]; stop(): Promise<void> };
 

@@ -6,7 +6,13 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  prepare,
+  rounds,
+  startCore,
+  twoKeys,
+} from "../../../testing/executor/executor.ts";
 
 const program = fileURLToPath(new URL("../../../testing/executor/dying.ts", import.meta.url));
 const steps = [
@@ -49,7 +55,7 @@ describe("kill -9", () => {
   }
 
   test("every payment is executed once or returned, and no nonce is stuck", async (context) => {
-    const running = startCore(store, world.chains());
+    const running = startCore(store, world.chains(), (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
     const good = records.filter((_, index) => index % 2 === 0);
     const bad = records.filter((_, index) => index % 2 === 1);

@@ -3,7 +3,14 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  mapSigners,
+  prepare,
+  rounds,
+  startCore,
+  twoKeys,
+} from "../../../testing/executor/executor.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
 
@@ -17,13 +24,10 @@ describe("two executors", () => {
     const hasty = () =>
       startCore(store, world.chains(), (core) => ({
         ...core,
-        signer: {
-          ...core.signer,
-          async sign(transaction) {
-            if (transaction.nonce % 3 === 2) await sleep(250);
-            return core.signer.sign(transaction);
-          },
-        },
+        signers: mapSigners(twoKeys, (signer) => async (transaction) => {
+          if (transaction.nonce % 3 === 2) await sleep(250);
+          return signer.sign(transaction);
+        }),
         tuning: { ...core.tuning, pollMs: 40, leaseMs: 80, batchItemsMax: 5 },
       }));
     const both = [hasty(), hasty()];
@@ -41,8 +45,12 @@ describe("two executors", () => {
 
     const failures = await world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
     assert.equal(failures.length, count, "every event of the factory is an execution");
-    const nonces = await store.db.selectFrom("executor_purposes").select("nonce").execute();
-    assert.equal(new Set(nonces.map((row) => row.nonce)).size, nonces.length);
+    const sent = await store.db
+      .selectFrom("executor_purposes")
+      .select(["sender", "nonce"])
+      .execute();
+    assert.equal(new Set(sent.map(({ sender, nonce }) => `${sender} ${nonce}`)).size, sent.length);
+    assert.equal(new Set(sent.map(({ sender }) => sender)).size, 2, "both keys sent");
     const taken = both.map((each) => each.events.filter((e) => e.kind === "lease_taken").length);
     assert.ok(taken[0]! + taken[1]! > 1, "the lease changed hands");
   });

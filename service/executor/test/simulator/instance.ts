@@ -72,10 +72,12 @@ export function keepRunning(
       ledger: wrapped(ledger, step),
       endpoints: endpoints.map(({ name, ask }) => ({ name, ask: step(ask) })),
       relays: [],
-      signer: {
-        address: sender as Hex,
-        sign: step(async (transaction) => encodeRaw(transaction)),
-      },
+      signers: [
+        {
+          address: sender as Hex,
+          sign: step(async (transaction) => encodeRaw(transaction)),
+        },
+      ],
       clock: scheduler.now,
       random,
       sleep: scheduler.sleep,

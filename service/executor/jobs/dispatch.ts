@@ -1,0 +1,142 @@
+// Sends batches by any key that can: one that is full, poor or does not sign is passed over.
+
+import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
+import type { JobUpdate } from "../ledger/jobs.ts";
+import type { Pass } from "../parts.ts";
+import type { Hand } from "../transactions/hand.ts";
+import {
+  canAfford,
+  gasPerByte,
+  isResting,
+  nextNonce,
+  type Order,
+  type Purse,
+  SignerFailed,
+  send,
+  sizeOf,
+} from "../transactions/send.ts";
+import { type Batch, sharesOf } from "./batch.ts";
+import { noteShortage } from "./shortage.ts";
+
+/** Recoveries may take every second slot, so that half of them stay free for executions. */
+const recoverySlots = 2;
+
+/** How soon a job is tried again that some key may send later. */
+const waitSeconds = 5;
+
+/** How many transactions more the key may have on their way. */
+const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax - unmined.length;
+
+/** Whether the key may send now, if it has the money. */
+export const isAble = (hand: Hand): boolean => roomOf(hand) > 0 && !isResting(hand.pass);
+
+/**
+ * In their order, each by the key that has most slots free.
+ * @param purse that of the key with the most money
+ * @returns updates of jobs for which there was no money or no slot
+ */
+export async function dispatch(
+  pass: Pass,
+  purse: Purse,
+  batches: readonly Batch[],
+  hands: readonly Hand[],
+): Promise<JobUpdate[]> {
+  const unsent: JobUpdate[] = [];
+  const able = hands.filter(isAble);
+  const isMoreLater = able.length < hands.length;
+  const senders = await Promise.all(able.map(senderOf));
+  for (const batch of batches) {
+    const order = orderOf(batch, gasPerByte(purse));
+    const obstacles = await sendByAny(senders, order);
+    if (obstacles.length === 0) continue;
+    const other = obstacles.find((each) => each !== "no_money");
+    const reason = other ?? (isMoreLater ? "no_free_slot" : undefined);
+    if (!reason) {
+      unsent.push(...noteShortage(pass, purse, batch.ready));
+      continue;
+    }
+    // Beside a key without money the others are waited for: each look is paid for in calls.
+    const secondsMin = obstacles.includes("no_money") ? waitSeconds : 0;
+    const seconds = Math.max(secondsMin, obstacleSeconds[reason]);
+    unsent.push(...postponed(pass, batch, reason, seconds));
+  }
+  return unsent;
+}
+
+/** A key and what is left of its slots in this pass. */
+type Sender = {
+  pass: Pass;
+  purse: Purse;
+  slots: number;
+  recoveries: number;
+  isNonceKnown: boolean;
+};
+
+async function senderOf(hand: Hand): Promise<Sender> {
+  const slots = roomOf(hand);
+  const recoveries = Math.ceil(slots / recoverySlots);
+  return { pass: hand.pass, purse: await hand.purse(), slots, recoveries, isNonceKnown: true };
+}
+
+/** How soon a job is tried again after what kept each key from sending it. */
+const obstacleSeconds = {
+  no_free_slot: 0,
+  signer_unavailable: waitSeconds,
+  endpoints_disagree_on_nonce: 15,
+};
+type Obstacle = keyof typeof obstacleSeconds | "no_money";
+
+/** @returns what kept each key from sending; nothing where one of them sent */
+async function sendByAny(
+  senders: readonly Sender[],
+  order: Omit<Order, "nonce">,
+): Promise<Obstacle[]> {
+  const obstacles: Obstacle[] = [];
+  for (const sender of senders.toSorted((a, b) => b.slots - a.slots)) {
+    const obstacle = await sendBy(sender, order);
+    if (!obstacle) return [];
+    obstacles.push(obstacle);
+  }
+  return obstacles;
+}
+
+async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+  const { pass, purse } = sender;
+  const isRecovery = order.kind === "recover";
+  if (sender.slots === 0 || (isRecovery && sender.recoveries === 0)) return "no_free_slot";
+  if (isResting(pass)) return "signer_unavailable";
+  if (!canAfford(purse, sizeOf(order))) return "no_money";
+  const nonce: number | undefined = sender.isNonceKnown ? await nextNonce(pass) : undefined;
+  sender.isNonceKnown = nonce !== undefined;
+  if (nonce === undefined) return "endpoints_disagree_on_nonce";
+  try {
+    await send(pass, purse, { ...order, nonce });
+  } catch (error) {
+    if (error instanceof SignerFailed) return "signer_unavailable";
+    throw error;
+  }
+  sender.slots--;
+  if (isRecovery) sender.recoveries--;
+  return undefined;
+}
+
+function postponed(
+  { nowSeconds }: Pass,
+  { ready }: Batch,
+  reason: string,
+  seconds: number,
+): JobUpdate[] {
+  return ready.map(({ item: { job } }) => {
+    return { address: job.address, state: "waiting", dueAtSeconds: nowSeconds + seconds, reason };
+  });
+}
+
+function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
+  const { ready, gas } = batch;
+  const items = ready.map(({ item: { job }, tokens }) =>
+    tokens ? recoverCalldata(job.terms, tokens) : executeCalldata(job.terms),
+  );
+  const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
+  const kind = ready[0]!.tokens ? "recover" : "execute";
+  return { kind, data, gas, shares: sharesOf(batch, perByte) };
+}

@@ -1,0 +1,151 @@
+// Several keys on one chain: whatever keeps one of them from sending delays what it has sent, and
+// no payment that another key can execute.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import type { AddressRecord, Hex } from "executable-address";
+import { keccak256, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import {
+  isAtRest,
+  mapSigners,
+  prepare,
+  type Running,
+  startCore,
+  twoKeys,
+} from "../../../testing/executor/executor.ts";
+import type { Parts } from "../../parts.ts";
+
+const { world, store } = await prepare({ tickMs: 100 });
+const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
+
+describe("two keys", () => {
+  let running: Running;
+  let sentBefore: Awaited<ReturnType<typeof sentBy>>;
+  beforeEach(async () => {
+    sentBefore = await sentBy();
+  });
+  afterEach(() => running.stop());
+
+  const start = (change: (core: Parts) => Partial<Parts> = () => ({})) => {
+    running = startCore(store, world.chains(), (core) => ({
+      ...core,
+      signers: twoKeys,
+      tuning: { ...core.tuning, batchItemsMax: 2, inFlightMax: 2, stuckSeconds: 100_000 },
+      ...change(core),
+    }));
+  };
+  const pay = async (count: number) => {
+    const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
+    await saveRecords(store, records);
+    await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
+    return records;
+  };
+  const allExecuted = async (records: readonly AddressRecord[]) =>
+    (await fatesOf(world, records)).every((fate) => fate.executed === 1);
+  /** Purposes by key. */
+  async function sentBy() {
+    const rows = await store.db.selectFrom("executor_purposes").select("sender").execute();
+    const of = (key: Hex) => rows.filter(({ sender }) => sender === key).length;
+    return { first: of(first), second: of(second) };
+  }
+
+  test("one that signs nothing: the other executes all, and no nonce of it is spent", async () => {
+    let asked = 0;
+    const signers = mapSigners(twoKeys, (signer) => (transaction) => {
+      if (signer.address === second) return signer.sign(transaction);
+      asked++;
+      return Promise.reject(new Error("no session"));
+    });
+    start(() => ({ signers }));
+    const records = await pay(6);
+    await until("all are executed", () => allExecuted(records));
+    await until("nothing is on its way", () => isAtRest(store));
+    assert.equal((await sentBy()).first, sentBefore.first);
+    const failed = running.events.filter(({ kind }) => kind === "signer_failed").length;
+    assert.ok(failed > 0 && failed === asked, `${failed} of ${asked}`);
+    const passes = running.events.filter(({ kind }) => kind === "pass_failed");
+    assert.deepEqual(passes, []);
+  });
+
+  test("no key signs: payments wait with the reason, and are executed once one does", async () => {
+    let isLocked = true;
+    const signers = mapSigners(twoKeys, (signer) => (transaction) => {
+      if (isLocked) return Promise.reject(new Error("no session"));
+      return signer.sign(transaction);
+    });
+    start(() => ({ signers }));
+    const records = await pay(2);
+    const reasons = () => store.db.selectFrom("executor_jobs").select("reason").execute();
+    await until("they wait", async () =>
+      (await reasons()).some(({ reason }) => reason === "signer_unavailable"),
+    );
+    isLocked = false;
+    await until("all are executed", () => allExecuted(records));
+  });
+
+  test("one without coin: the other executes all; with coin again it takes its part", async () => {
+    const wei = await world.client.getBalance({ address: first });
+    await world.client.setBalance({ address: first, value: 0n });
+    start();
+    const records = await pay(6);
+    await until("all are executed", () => allExecuted(records));
+    assert.equal((await sentBy()).first, sentBefore.first);
+    await world.client.setBalance({ address: first, value: wei });
+    await until("both send", async () => {
+      const more = await pay(4);
+      await until("these are executed", () => allExecuted(more));
+      return (await sentBy()).first > sentBefore.first;
+    });
+  });
+
+  test("one whose transactions are not mined delays those alone", async () => {
+    let isStuck = true;
+    const swallowed = new Set<string>();
+    start((core) => ({
+      endpoints: core.endpoints.map((endpoint) => ({
+        ...endpoint,
+        async ask(calls) {
+          const [call] = calls;
+          if (!isStuck || call?.method !== "eth_sendRawTransaction") return endpoint.ask(calls);
+          const raw = call.params[0] as TransactionSerializedEIP1559;
+          const from = await recoverTransactionAddress({ serializedTransaction: raw });
+          if (from.toLowerCase() !== first) return endpoint.ask(calls);
+          swallowed.add(raw);
+          return [{ result: keccak256(raw) }];
+        },
+      })),
+    }));
+    const records = [...(await pay(4)), ...(await pay(8))];
+    const fates = () => fatesOf(world, records);
+    const onItsWay = async () =>
+      (await store.db.selectFrom("executor_purposes").select(["sender", "state"]).execute()).filter(
+        ({ state }) => state === "pending",
+      );
+    await until("its two slots are taken, and all others executed", async () => {
+      const pending = await onItsWay();
+      const open = (await fates()).filter(({ executed }) => executed === 0).length;
+      return pending.length === 2 && pending.every(({ sender }) => sender === first) && open <= 4;
+    });
+    assert.ok(swallowed.size >= 2);
+    const later = await pay(6);
+    await until("later payments go by the other key", () => allExecuted(later));
+    isStuck = false;
+    await until("the rest is executed", () => allExecuted(records));
+    await until("nothing is on its way", () => isAtRest(store));
+  });
+
+  test("two instances that have both keys: each payment once, by either key", async (context) => {
+    start();
+    const other = startCore(store, world.chains(), (core) => ({ ...core, signers: twoKeys }));
+    context.after(other.stop);
+    const records = await pay(20);
+    await until("the first are executed", () => allExecuted(records));
+    await running.stop();
+    const more = await pay(20);
+    await until("the rest is executed", () => allExecuted(more));
+    await until("nothing is on its way", () => isAtRest(store));
+    const sent = await sentBy();
+    assert.ok(sent.first > sentBefore.first && sent.second > sentBefore.second);
+  });
+});

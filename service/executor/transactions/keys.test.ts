@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { openSigners } from "./keys.ts";
+
+const first = `0x${"ab".repeat(20)}`;
+const second = `0x${"CD".repeat(20)}`;
+const signerUrl = "http://user:s3cret@127.0.0.1:1";
+
+describe("several keys", () => {
+  const folder = mkdtempSync(join(tmpdir(), "keys-"));
+  after(() => rmSync(folder, { recursive: true }));
+  const fileOf = (text: string) => {
+    const file = join(folder, "keys.json");
+    writeFileSync(file, text);
+    return file;
+  };
+  const refusal = (source: Parameters<typeof openSigners>[0]) => {
+    try {
+      openSigners(source);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "none";
+  };
+
+  const faulty: [string, unknown][] = [
+    ["none", []],
+    ["one outside a list", { kmsKey: "alias/gas", address: first }],
+    ["one without its address", [{ signerUrl }]],
+    ["another setting", [{ signerUrl, address: first, chain: 1 }]],
+    ["two forms at once", [{ signerUrl, kmsKey: "alias/gas", address: first }]],
+    ["an address cut short", [{ signerUrl, address: first.slice(0, -1) }]],
+    ["a key itself", [{ key: `0x${"4c".repeat(32)}` }]],
+  ];
+  for (const [name, keys] of faulty) {
+    test(`refused at start, showing nothing of it: a file of ${name}`, () => {
+      const message = refusal({ executorKeys: fileOf(JSON.stringify(keys)) });
+      assert.match(message, /^EXECUTOR_KEYS .* is no list of keys/);
+      assert.doesNotMatch(message, /s3cret|4c4c/);
+    });
+  }
+
+  test("refused at start: no JSON, no file, one key twice, a keystore that is not there", () => {
+    assert.match(refusal({ executorKeys: fileOf("[") }), /is no list of keys/);
+    assert.match(refusal({ executorKeys: join(folder, "gone") }), /cannot be read: ENOENT/);
+    const twice = [
+      { kmsKey: "alias/gas", address: first },
+      { signerUrl, address: first.toUpperCase().replace("0X", "0x") },
+    ];
+    assert.match(refusal({ executorKeys: fileOf(JSON.stringify(twice)) }), /names one key twice/);
+    const gone = [{ keystore: "gone.json", passwordFile: "gone.txt" }];
+    assert.match(
+      refusal({ executorKeys: fileOf(JSON.stringify(gone)) }),
+      /gone.txt cannot be read/,
+    );
+  });
+
+  test("refused at start: beside the setting of one key", () => {
+    const keys = [{ kmsKey: "alias/gas", address: first }];
+    const executorKeys = fileOf(JSON.stringify(keys));
+    const one = [
+      { executorKey: `0x${"4c".repeat(32)}` },
+      { executorKeystore: "key.json" },
+      { executorKmsKey: "alias/other" },
+      { executorSignerUrl: signerUrl },
+      { executorAddress: first },
+    ];
+    for (const source of one) {
+      assert.match(refusal({ executorKeys, ...source }), /EXECUTOR_KEYS is set beside another/);
+    }
+  });
+
+  test("each form in one file, in its order, lower case", () => {
+    const keys = [
+      { signerUrl, address: second },
+      { kmsKey: "alias/gas", address: first },
+    ];
+    const signers = openSigners({ executorKeys: fileOf(JSON.stringify(keys)) });
+    assert.deepEqual(
+      signers.map(({ address }) => address),
+      [second.toLowerCase(), first],
+    );
+  });
+});
