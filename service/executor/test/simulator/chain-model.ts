@@ -18,7 +18,12 @@ import {
   type VaultModel,
 } from "./factory-model.ts";
 
-export type PoolTransaction = UnsignedTransaction & { hash: Hex };
+type Sent = UnsignedTransaction & { from: Hex };
+export type PoolTransaction = Sent & { hash: Hex };
+
+/** A key of the pool. */
+export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
+export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
 /** What others do: pay a vault, or execute one themselves. */
 export type Deed =
@@ -57,7 +62,9 @@ export type ChainModel = ReturnType<typeof createChainModel>;
  * `confirmations`: blocks on top after which nobody expects to see a block undone.
  * `rangeBlocksMax`: blocks whose logs a node gives in one call.
  */
-type Setting = Pick<Env, "chainId" | "factory" | "sender" | "shop"> & {
+type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
+  /** They have coin for gas. */
+  senders: readonly Hex[];
   startSeconds: number;
   confirmations: number;
   rangeBlocksMax?: number;
@@ -66,7 +73,7 @@ type Setting = Pick<Env, "chainId" | "factory" | "sender" | "shop"> & {
 export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {
   const byTerms = new Map([...vaults.values()].map((vault) => [vault.terms, vault]));
   const blocks: Block[] = [genesisAt(setting.startSeconds)];
-  const pool = new Map<number, PoolTransaction>();
+  const pool = new Map<string, PoolTransaction>();
   const lost = new Set<Hex>();
   let deeds: Deed[] = [];
   let forks = 0;
@@ -74,6 +81,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   let wasDeep = false;
   const envAt = (timestamp: number, onlyAsked: boolean): Env => ({
     ...setting,
+    sender: setting.senders[0]!,
     timestamp,
     onlyAsked,
   });
@@ -88,7 +96,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     setting,
     byTerms,
     envAt,
-    submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state.nonce, raw),
+    submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state, raw),
     add: (deed: Deed) => deeds.push(deed),
 
     mine(timestamp: number, baseFee: bigint) {
@@ -105,7 +113,7 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
       if (undone[0] && highest - undone[0].number >= setting.confirmations) wasDeep = true;
       for (const block of undone) {
         for (const { transaction } of block.mined) {
-          if (!isLost()) pool.set(transaction.nonce, transaction);
+          if (!isLost()) pool.set(slotOf(transaction), transaction);
         }
         for (const deed of block.deeds) {
           if (deed.kind === "pay" && deed.onlyOnce && isLost()) lost.add(deed.to);
@@ -127,14 +135,14 @@ function genesisAt(timestamp: number): Block {
     mined: [],
     deeds: [],
     logs: [],
-    state: { nonce: 0, code: new Map(), balances: new Map() },
+    state: { nonces: new Map(), code: new Map(), balances: new Map() },
   };
 }
 
 type Filling = {
   deeds: Deed[];
   /** Taken from as they are mined. */
-  pool: Map<number, PoolTransaction>;
+  pool: Map<string, PoolTransaction>;
   byTerms: ReadonlyMap<Hex, VaultModel>;
   env: Env;
   baseFee: bigint;
@@ -142,19 +150,22 @@ type Filling = {
   forks: number;
 };
 
-/** What others do first, then ours, by nonce, as long as they pay the base fee. */
+/** What others do first, then ours, by key and nonce, as long as they pay the base fee. */
 function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }: Filling): Block {
   const state = cloneState(parent.state);
   const logs = deeds.flatMap((deed) => doDeed(state, deed, env));
   const mined: Mined[] = [];
-  while (mined.length < perBlockMax) {
-    const transaction = pool.get(state.nonce);
-    if (!transaction || transaction.maxFee < baseFee) break;
-    pool.delete(state.nonce);
-    state.nonce++;
-    const result = runTransaction(state, transaction, byTerms, env);
-    mined.push({ transaction, ...result });
-    logs.push(...result.logs);
+  for (const from of new Set([...pool.values()].map((each) => each.from))) {
+    while (mined.length < perBlockMax) {
+      const slot = slotOf({ from, nonce: nonceOf(state, from) });
+      const transaction = pool.get(slot);
+      if (!transaction || transaction.maxFee < baseFee) break;
+      pool.delete(slot);
+      state.nonces.set(from, transaction.nonce + 1);
+      const result = runTransaction(state, transaction, byTerms, { ...env, sender: from });
+      mined.push({ transaction, ...result });
+      logs.push(...result.logs);
+    }
   }
   const number = parent.number + 1;
   const hash = keccak256(stringToHex(`${parent.hash}:${number}:${forks}`));
@@ -175,21 +186,21 @@ function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }:
 }
 
 /** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */
-function submit(pool: Map<number, PoolTransaction>, nonce: number, raw: Hex): string | undefined {
+function submit(pool: Map<string, PoolTransaction>, state: State, raw: Hex): string | undefined {
   const transaction = decodeRaw(raw);
-  if (transaction.nonce < nonce) return "nonce too low";
-  const old = pool.get(transaction.nonce);
+  if (transaction.nonce < nonceOf(state, transaction.from)) return "nonce too low";
+  const old = pool.get(slotOf(transaction));
   if (old?.hash === transaction.hash) return "already known";
   const raises = (a: bigint, b: bigint) => a * 10n >= b * 11n;
   const isBetter =
     !old ||
     (raises(transaction.maxFee, old.maxFee) && raises(transaction.priorityFee, old.priorityFee));
   if (!isBetter) return "replacement transaction underpriced";
-  pool.set(transaction.nonce, transaction);
+  pool.set(slotOf(transaction), transaction);
   return undefined;
 }
 
-export function encodeRaw(transaction: UnsignedTransaction): Hex {
+export function encodeRaw(transaction: Sent): Hex {
   const plain = (_key: string, value: unknown) =>
     typeof value === "bigint" ? value.toString() : value;
   return stringToHex(JSON.stringify(transaction, plain));

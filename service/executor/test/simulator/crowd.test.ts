@@ -9,7 +9,7 @@ import { keepRunning } from "./instance.ts";
 import { waitsOf } from "./liveness.ts";
 import { answer, simulationMs } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
-import { type Crowd, createWorld, sender } from "./world.ts";
+import { type Crowd, createWorld } from "./world.ts";
 
 const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
 const danger = { crashRate: () => 0, freezeRate: () => 0 };
@@ -29,7 +29,7 @@ async function historyOf(seed: number, crowd?: Crowd, startSeconds = 0) {
         const neededMs = simulationMs(world.chain, calls) + 5 + random() * 100;
         await scheduler.sleep(Math.min(neededMs, timeoutMs));
         if (neededMs > timeoutMs) throw new ChainUnavailable("timed out", { isReached: true });
-        return calls.map((call) => answer(world.chain, 0, call, sender));
+        return calls.map((call) => answer(world.chain, 0, call));
       },
     }),
   );

@@ -31,14 +31,15 @@ export type VaultModel = {
 };
 
 export type State = {
-  nonce: number;
+  /** By sender; 0 where there is none. */
+  nonces: Map<Hex, number>;
   /** Tells how each vault that is over became so. */
   code: Map<Hex, "executed" | "closed">;
   /** By token, then owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
 };
 
-/** `onlyAsked`: a simulation, in which poison shows nothing. `sender`: of every transaction. */
+/** `onlyAsked`: a simulation, in which poison shows nothing. `sender`: of the transaction. */
 export type Env = {
   chainId: number;
   timestamp: number;
@@ -64,7 +65,7 @@ const selectors = Object.fromEntries(
 
 export function cloneState(state: State): State {
   const balances = new Map([...state.balances].map(([token, owners]) => [token, new Map(owners)]));
-  return { nonce: state.nonce, code: new Map(state.code), balances };
+  return { nonces: new Map(state.nonces), code: new Map(state.code), balances };
 }
 
 export function balanceOf(state: State, token: Hex, owner: Hex): bigint {

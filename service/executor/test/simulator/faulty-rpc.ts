@@ -1,6 +1,5 @@
 // An endpoint that is not always itself. Faults come in spells, each of its own kind.
 
-import type { Hex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import type { ChainModel } from "./chain-model.ts";
@@ -37,10 +36,10 @@ const timeoutMs = 5000;
  */
 export function faultyRpc(
   name: string,
-  world: { chain: ChainModel; sender: Hex; scheduler: Scheduler; random: Random; weather: Weather },
+  world: { chain: ChainModel; scheduler: Scheduler; random: Random; weather: Weather },
   mayLie: boolean,
 ): Endpoint {
-  const { chain, sender, scheduler, random, weather } = world;
+  const { chain, scheduler, random, weather } = world;
   let spell: { fault: Fault; untilMs: number; lag: number } = { fault: "none", untilMs: 0, lag: 0 };
   const faultNow = (): typeof spell => {
     if (!weather.isStormy()) return { fault: "none", untilMs: 0, lag: 0 };
@@ -74,7 +73,7 @@ export function faultyRpc(
   function answered(call: Call, fault: Fault, lag: number): Answer {
     const isSend = call.method === "eth_sendRawTransaction";
     if (isSend && fault === "drops_broadcasts") return { result: "0x" };
-    const honestly = answer(chain, fault === "stale" && !isSend ? lag : 0, call, sender);
+    const honestly = answer(chain, fault === "stale" && !isSend ? lag : 0, call);
     if (fault === "wrong_chain" && call.method === "eth_chainId") return { result: "0x539" };
     if (fault === "omits_logs" && call.method === "eth_getLogs") return { result: [] };
     if (fault === "nonce_ahead" && call.method === "eth_getTransactionCount") {

@@ -20,7 +20,7 @@ import {
   confirmations,
   factory,
   openMemory,
-  sender,
+  senders,
   shop,
   startSeconds,
   tokens,
@@ -44,7 +44,7 @@ type Idle = {
 async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 86_400 }: Idle) {
   const scheduler = createScheduler();
   const random = seededRandom(blockSeconds);
-  const setting = { chainId, factory, sender, shop, startSeconds, confirmations };
+  const setting = { chainId, factory, senders, shop, startSeconds, confirmations };
   const db = openMemory();
   await migrate(db, "sqlite");
   const record = makeRecord(
@@ -85,7 +85,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   let count = 0;
   const ask = (calls: readonly Call[]) => {
     count += calls.length;
-    return calls.map((call) => answer(chain, 0, call, sender));
+    return calls.map((call) => answer(chain, 0, call));
   };
   const rpcs = Array.from(
     { length: endpoints },

@@ -6,7 +6,13 @@ import { keccak256 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import { defaultTuning, type ExecutorEvent, type Parts, type Tuning } from "../../parts.ts";
+import {
+  defaultTuning,
+  type ExecutorEvent,
+  type Parts,
+  type Tuning,
+  type UnsignedTransaction,
+} from "../../parts.ts";
 import { run } from "../../run.ts";
 import { encodeRaw } from "./chain-model.ts";
 import type { Random, Scheduler } from "./scheduler.ts";
@@ -31,6 +37,7 @@ export function keepRunning(
   danger: Danger,
   report: (instance: string, event: ExecutorEvent) => void,
   tuning: Partial<Tuning>,
+  keys: readonly Hex[] = [sender],
 ): void {
   let life = 0;
   const start = () => {
@@ -72,12 +79,14 @@ export function keepRunning(
       ledger: wrapped(ledger, step),
       endpoints: endpoints.map(({ name, ask }) => ({ name, ask: step(ask) })),
       relays: [],
-      signers: [
-        {
-          address: sender as Hex,
-          sign: step(async (transaction) => encodeRaw(transaction)),
-        },
-      ],
+      signers: keys.map((address) => ({
+        address,
+        sign: step(async (transaction: UnsignedTransaction) => {
+          const isRefused = keys.length > 1 && danger.crashRate() > 0 && random() < 0.1;
+          if (isRefused) throw new Error("the key does not sign");
+          return encodeRaw({ from: address, ...transaction });
+        }),
+      })) as unknown as Parts["signers"],
       clock: scheduler.now,
       random,
       sleep: scheduler.sleep,

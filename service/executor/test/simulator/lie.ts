@@ -10,7 +10,7 @@ import { longestWait } from "./liveness.ts";
 import { answer, simulationMs } from "./node-model.ts";
 import { createScheduler, type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
-import { createWorld, endSeconds, sender, type World } from "./world.ts";
+import { createWorld, endSeconds, type World } from "./world.ts";
 
 const methods = [
   "eth_getBlockByNumber",
@@ -128,7 +128,7 @@ function endpointOf(
       return calls.map((call) => {
         // What it does not take it keeps from the others too.
         if (lied(call) && lie?.whole && lie.whole !== "silence") return lie.whole;
-        const honestly = answer(chain, 0, call, sender);
+        const honestly = answer(chain, 0, call);
         if (!lie || !lied(call)) return honestly;
         return "result" in honestly ? { result: twisted(honestly.result, lie) } : honestly;
       });

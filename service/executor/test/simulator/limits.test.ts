@@ -12,7 +12,7 @@ import { longestWait } from "./liveness.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
-import { createWorld, endSeconds, sender, tokens } from "./world.ts";
+import { createWorld, endSeconds, tokens } from "./world.ts";
 
 const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
@@ -69,7 +69,7 @@ async function historyOf(
       name: `rpc${index}`,
       async ask(calls) {
         await scheduler.sleep(5 + random() * 100);
-        const honest = calls.map((call) => answer(world.chain, 0, call, sender));
+        const honest = calls.map((call) => answer(world.chain, 0, call));
         return Promise.all(calls.map((call, at) => limit(call, honest[at]!, scheduler)));
       },
     }),

@@ -38,7 +38,15 @@ export function keepRunningNaively(
   const send = async (data: Hex): Promise<boolean> => {
     const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
     const fees = { maxFee: 40n, priorityFee: 2n };
-    const raw = encodeRaw({ chainId, nonce, to: factory, data, gas: 500_000, ...fees });
+    const raw = encodeRaw({
+      from: sender,
+      chainId,
+      nonce,
+      to: factory,
+      data,
+      gas: 500_000,
+      ...fees,
+    });
     await ask("eth_sendRawTransaction", raw);
     const deadline = scheduler.now() + patienceMs;
     while (scheduler.now() < deadline) {

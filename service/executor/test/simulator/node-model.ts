@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../../../chain/rpc/log.ts";
 import { probeData } from "../../../chain/status/probe.ts";
-import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts";
+import { type Block, type ChainModel, itemGas, nonceOf, priceOf } from "./chain-model.ts";
 import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
@@ -21,11 +21,11 @@ export function simulationMs(chain: ChainModel, calls: readonly Call[]): number 
 }
 
 /** @param lag blocks at the head that this node has not heard of */
-export function answer(chain: ChainModel, lag: number, call: Call, sender: Hex): Answer {
+export function answer(chain: ChainModel, lag: number, call: Call): Answer {
   const blocks =
     lag === 0 ? chain.blocks : chain.blocks.slice(0, Math.max(1, chain.blocks.length - lag));
   try {
-    return { result: resultOf(chain, blocks, call, sender) };
+    return { result: resultOf(chain, blocks, call) };
   } catch (error) {
     if (error instanceof Revert) {
       return { error: { code: 3, message: "execution reverted", data: error.data } };
@@ -34,14 +34,14 @@ export function answer(chain: ChainModel, lag: number, call: Call, sender: Hex):
   }
 }
 
-function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sender: Hex): unknown {
+function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unknown {
   const [first, second] = call.params;
   switch (call.method) {
     case "eth_chainId":
       return hex(chain.setting.chainId);
     case "eth_getBlockByNumber": {
       const block = first === "latest" ? blocks.at(-1) : blocks[Number(first)];
-      return block ? showBlock(block, sender, second === true) : null;
+      return block ? showBlock(block, second === true) : null;
     }
     case "eth_getLogs":
       return logsOf(chain, blocks, first as { fromBlock: Hex; toBlock: Hex });
@@ -50,9 +50,9 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call, sende
       return [{ logs: logsOf(chain, blocks, range) }];
     }
     case "eth_getTransactionCount":
-      return hex(blockAt(blocks, second).state.nonce);
+      return hex(nonceOf(blockAt(blocks, second).state, first as Hex));
     case "eth_getBalance":
-      return first === sender ? hex(10n ** 24n) : "0x0";
+      return chain.setting.senders.includes(first as Hex) ? hex(10n ** 24n) : "0x0";
     case "eth_getCode": {
       const { code } = blockAt(blocks, second).state;
       return first === chain.setting.factory || code.has(first as Hex) ? "0x01" : "0x";
@@ -89,7 +89,7 @@ function blockAt(blocks: readonly Block[], where: unknown): Block {
   return found;
 }
 
-function showBlock(block: Block, sender: Hex, isFull: boolean) {
+function showBlock(block: Block, isFull: boolean) {
   return {
     number: hex(block.number),
     hash: block.hash,
@@ -99,7 +99,7 @@ function showBlock(block: Block, sender: Hex, isFull: boolean) {
     transactions: isFull
       ? block.mined.map(({ transaction }) => ({
           hash: transaction.hash,
-          from: sender,
+          from: transaction.from,
           nonce: hex(transaction.nonce),
         }))
       : [],

@@ -10,7 +10,7 @@ import { longestWait } from "./liveness.ts";
 import { keepRunningNaively } from "./naive.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { judge, judgeChain, type Verdict } from "./verdict.ts";
-import { createWorld, endSeconds, sender, stormSeconds } from "./world.ts";
+import { createWorld, endSeconds, senders, stormSeconds } from "./world.ts";
 
 export type History = {
   verdict: Verdict;
@@ -27,10 +27,12 @@ export type Options = {
   watch?(line: string): void;
   /** As in the core's tuning; few, so that walks take several steps. */
   looksPerPass?: number;
+  /** Keys that pay gas; where there are two, each refuses to sign now and then. */
+  keys?: number;
 };
 
 export async function simulate(seed: number, options: Options = {}): Promise<History> {
-  const { watch, looksPerPass = 3, hostile = 0, isolates = true } = options;
+  const { watch, looksPerPass = 3, hostile = 0, isolates = true, keys = 1 } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
   const isStormy = () => scheduler.now() < stormSeconds * 1000;
@@ -53,13 +55,14 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
   };
   const instances = random() < 0.5 ? ["a"] : ["a", "b"];
   for (const name of instances) {
-    const parts = { chain: world.chain, sender, scheduler, random, weather };
+    const parts = { chain: world.chain, scheduler, random, weather };
     const endpoints = Array.from({ length: rpcCount }, (_, i) =>
       faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0),
     );
     const shown = isolates ? endpoints : endpoints.map(goneWhenSlow);
     const tuning = isolates ? { looksPerPass } : { looksPerPass, intentGasMax: 60_000_000 };
-    keepRunning(name, world, shown, scheduler, random, danger, report, tuning);
+    const own = senders.slice(0, keys);
+    keepRunning(name, world, shown, scheduler, random, danger, report, tuning, own);
   }
   await scheduler.run(endSeconds * 1000);
   const verdict = await judge(world);
@@ -95,7 +98,7 @@ export async function simulateNaively(seed: number): Promise<ReturnType<typeof j
   const isStormy = () => scheduler.now() < stormSeconds * 1000;
   const world = await createWorld(scheduler, random, isStormy);
   const weather = { isStormy, faultRate: random() * 0.5 };
-  const parts = { chain: world.chain, sender, scheduler, random, weather };
+  const parts = { chain: world.chain, scheduler, random, weather };
   const crashRate = random() * 0.02;
   keepRunningNaively(world, faultyRpc("rpc", parts, false), scheduler, random, () =>
     isStormy() ? crashRate : 0,

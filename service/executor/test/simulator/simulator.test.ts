@@ -51,6 +51,17 @@ describe("in simulated worlds nothing is missing, nothing twice, nothing falsely
   }
 });
 
+describe("with two keys, each of which refuses to sign now and then, the same holds", () => {
+  for (const some of parts) {
+    test(nameOf(some), async () => {
+      const told = await histories(some, { keys: 2 });
+      assert.deepEqual(faultsOf(told), []);
+      const failed = told.reduce((sum, { counts }) => sum + (counts.signer_failed ?? 0), 0);
+      assert.ok(failed > 0, "no key refused");
+    });
+  }
+});
+
 /** Four minutes; of 1,000 seeds one took 16 blocks, the others 8 at most. */
 const blocksMax = 20;
 

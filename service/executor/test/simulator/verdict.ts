@@ -1,9 +1,9 @@
 // What must be true at the end of every history.
 
 import { type Hex, toHex } from "executable-address";
-import { priceOf } from "./chain-model.ts";
+import { nonceOf, priceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
-import { sender, shop, tokens, type World } from "./world.ts";
+import { senders, shop, tokens, type World } from "./world.ts";
 
 /** Each fault in words; all empty in a good history. */
 export type Verdict = {
@@ -88,10 +88,13 @@ export async function judge(world: World): Promise<Verdict> {
     .selectFrom("executor_purposes")
     .selectAll()
     .where("state", "=", "pending")
-    .where("sender", "=", sender)
     .execute();
-  const nonces = await db.selectFrom("executor_purposes").select("nonce").execute();
-  const used = chain.blocks.at(-1)!.state.nonce;
+  const given = await db.selectFrom("executor_purposes").select("sender").execute();
+  const unused = senders.filter(
+    (key) =>
+      given.filter(({ sender }) => sender === key).length >
+      nonceOf(chain.blocks.at(-1)!.state, key),
+  );
   return {
     ...onChain,
     missing: onChain.missing.filter((text) => !isReported(text)),
@@ -99,7 +102,7 @@ export async function judge(world: World): Promise<Verdict> {
     misbooked: await judgeBooks(world),
     stuck: [
       ...pending.map((row) => `nonce ${row.nonce} is pending`),
-      ...(nonces.length > used ? [`${nonces.length} nonces given out, ${used} used`] : []),
+      ...unused.map((key) => `${key} was given more nonces than it used`),
     ],
   };
 }

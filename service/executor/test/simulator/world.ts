@@ -6,12 +6,13 @@ import { Kysely, SqliteDialect } from "kysely";
 import { keccak256, stringToHex } from "viem";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
-import { type ChainModel, createChainModel } from "./chain-model.ts";
+import { type ChainModel, createChainModel, nonceOf, slotOf } from "./chain-model.ts";
 import type { Behaviour, VaultModel } from "./factory-model.ts";
 import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 
 export const factory: Hex = `0x${"fa".repeat(20)}`;
 export const sender: Hex = `0x${"e0".repeat(20)}`;
+export const senders: readonly Hex[] = [sender, `0x${"e1".repeat(20)}`];
 export const shop: Hex = `0x${"50".repeat(20)}`;
 export const tokens: readonly Hex[] = [`0x${"aa".repeat(20)}`, `0x${"bb".repeat(20)}`];
 export const chainId = 7;
@@ -61,7 +62,7 @@ export async function createWorld(
   );
   const byAddress = new Map([...vaults, ...crowded].map((vault) => [vault.address, vault]));
   const chain = createChainModel(
-    { chainId, factory, sender, shop, startSeconds, confirmations },
+    { chainId, factory, senders, shop, startSeconds, confirmations },
     byAddress,
   );
   const db = openMemory();
@@ -255,10 +256,11 @@ function strike(chain: ChainModel, random: Random): void {
   const [evicted] = chain.pool.keys();
   if (evicted !== undefined && random() < 0.1) chain.pool.delete(evicted);
   if (random() < 0.01) {
-    const { nonce } = chain.blocks.at(-1)!.state;
+    const nonce = nonceOf(chain.blocks.at(-1)!.state, sender);
     const fees = { maxFee: 100_000n, priorityFee: 100n };
     const hash = keccak256(stringToHex(`foreign ${random()}`));
-    chain.pool.set(nonce, { chainId, nonce, to: shop, data: "0x", gas: 21_000, ...fees, hash });
+    const taken = { from: sender, nonce, to: shop, data: "0x", gas: 21_000 } as const;
+    chain.pool.set(slotOf(taken), { chainId, ...taken, ...fees, hash });
   }
 }
 
