@@ -25,32 +25,38 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** An amount to be added to the sums of a day and token. `token` 20 bytes. */
-type Sum = {
+/** What the sums of a day and token have: base units, and how many addresses moved any. */
+const amounts = ["asked", "paid", "executed", "returned"] as const;
+const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
+type Amount = (typeof amounts)[number];
+type Count = (typeof counts)[number];
+
+/** What is to be added to the sums of a day and token. `token` 20 bytes. */
+type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
   day: number;
   chainId: number;
   token: Buffer;
-  count: bigint;
-  asked: bigint;
-  paid: bigint;
-  executed: bigint;
-  returned: bigint;
 };
 
 const daySeconds = 86_400;
-const none = { count: 0n, asked: 0n, paid: 0n, executed: 0n, returned: 0n };
+const none = {
+  ...{ asked: 0n, paid: 0n, executed: 0n, returned: 0n },
+  ...{ askedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
+};
 
 /** Computes what an observation adds to its day; undefined where nothing moved. */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
-  const [paid, executed, returned] = (["paid", "executed", "returned"] as const).map(
-    (name) => BigInt(now[name]) - BigInt(before[name]),
-  ) as [bigint, bigint, bigint];
-  if (paid === 0n && executed === 0n && returned === 0n) return undefined;
   const day = Math.floor(status.block.timestamp / daySeconds);
   const token = Buffer.from(status.token.slice(2), "hex");
-  return { ...none, accountId, day, chainId: status.chainId, token, paid, executed, returned };
+  const sum = { ...none, accountId, day, chainId: status.chainId, token };
+  for (const name of ["paid", "executed", "returned"] as const) {
+    sum[name] = BigInt(now[name]) - BigInt(before[name]);
+    sum[`${name}Count`] = BigInt(now[name] !== "0") - BigInt(before[name] !== "0");
+  }
+  const isMoved = sum.paid !== 0n || sum.executed !== 0n || sum.returned !== 0n;
+  return isMoved ? sum : undefined;
 }
 
 const keyOf = ({ accountId, day, chainId, token }: Sum) =>
@@ -66,7 +72,7 @@ export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Pr
   const byKey = new Map<string, Sum>();
   for (const sum of sums) {
     const held = byKey.get(keyOf(sum)) ?? { ...sum, ...none };
-    for (const name of Object.keys(none) as (keyof typeof none)[]) held[name] += sum[name];
+    for (const name of [...amounts, ...counts]) held[name] += sum[name];
     byKey.set(keyOf(sum), held);
   }
   for (const [, sum] of [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))) await addSum(db, sum);
@@ -74,7 +80,10 @@ export async function addSums(db: Transaction<Tables>, sums: readonly Sum[]): Pr
 
 async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
   const { accountId: account_id, day, chainId: chain_id, token } = sum;
-  const zero = { asked_count: 0, asked: "0", paid: "0", executed: "0", returned: "0" };
+  const zero = {
+    ...{ asked: "0", paid: "0", executed: "0", returned: "0" },
+    ...{ asked_count: 0, paid_count: 0, executed_count: 0, returned_count: 0 },
+  };
   // Changes nothing, and locks the row until the sum is written.
   const held = await db
     .insertInto("money_days")
@@ -84,17 +93,16 @@ async function addSum(db: Transaction<Tables>, sum: Sum): Promise<void> {
         .columns(["account_id", "day", "chain_id", "token"])
         .doUpdateSet((eb) => ({ asked: eb.ref("money_days.asked") })),
     )
-    .returning(["asked_count", "asked", "paid", "executed", "returned"])
+    .returningAll()
     .executeTakeFirstOrThrow();
+  const next: Partial<typeof zero> = {};
+  for (const name of amounts) {
+    next[name] = `${BigInt(held[name]) + sum[name]}`;
+    next[`${name}_count`] = Number(BigInt(held[`${name}_count`]) + sum[`${name}Count`]);
+  }
   await db
     .updateTable("money_days")
-    .set({
-      asked_count: Number(held.asked_count) + Number(sum.count),
-      asked: `${BigInt(held.asked) + sum.asked}`,
-      paid: `${BigInt(held.paid) + sum.paid}`,
-      executed: `${BigInt(held.executed) + sum.executed}`,
-      returned: `${BigInt(held.returned) + sum.returned}`,
-    })
+    .set(next)
     .where("account_id", "=", account_id)
     .where("day", "=", day)
     .where("chain_id", "=", chain_id)
@@ -126,7 +134,7 @@ export async function countAsked(
       if (!last) return 0;
       const sums = items.map(({ createdAtMs, chainId, token, amount }): Sum => {
         const day = Math.floor(createdAtMs / 1000 / daySeconds);
-        return { ...none, accountId, day, chainId, token, count: 1n, asked: BigInt(amount) };
+        return { ...none, accountId, day, chainId, token, askedCount: 1n, asked: BigInt(amount) };
       });
       await addSums(transaction, sums);
       await transaction
@@ -162,8 +170,8 @@ type MoneyDay = {
   chainId: number;
   /** 20 bytes. */
   token: Buffer;
-  askedCount: number;
-} & Record<"asked" | "paid" | "executed" | "returned", string>;
+} & Record<Count, number> &
+  Record<Amount, string>;
 
 /** The days from `fromDay` on in which anything moved or was asked for, oldest first. */
 export async function listMoney(
@@ -195,10 +203,52 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
     .limit(stepRows)
     .execute();
   return rows.map(
-    ({ day, chain_id, token, asked_count, asked, paid, executed, returned }): MoneyDay => ({
+    ({ day, chain_id, token, asked, paid, executed, returned, ...row }): MoneyDay => ({
       ...{ day: Number(day), chainId: Number(chain_id), token: Buffer.from(token) },
-      askedCount: Number(asked_count),
       ...{ asked, paid, executed, returned },
+      askedCount: Number(row.asked_count),
+      paidCount: Number(row.paid_count),
+      executedCount: Number(row.executed_count),
+      returnedCount: Number(row.returned_count),
     }),
   );
 }
+
+/** Of the newest events, of all types together. */
+const pacedEvents = 1_000;
+
+/** Milliseconds; null where none of the newest 1,000 events tells. */
+export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
+
+/** Medians: from an address's creation to its payment, and from there to its execution. */
+export async function readPace(db: Kysely<Tables>, accountId: string): Promise<Pace> {
+  const rows = await db
+    .selectFrom("events as e")
+    .innerJoin("watches as w", (join) =>
+      join.onRef("w.account_id", "=", "e.account_id").onRef("w.address", "=", "e.address"),
+    )
+    .select(["e.type", "e.address", "e.created_at as at", "w.created_at as created"])
+    .where("e.account_id", "=", accountId)
+    .where("e.position", ">", (query) =>
+      query
+        .selectFrom("event_positions")
+        .select((eb) => eb("position", "-", pacedEvents).as("from"))
+        .where("account_id", "=", accountId),
+    )
+    .orderBy("e.position")
+    .execute();
+  const paidAt = new Map<string, number>();
+  const waits = { paid: [] as number[], executed: [] as number[] };
+  for (const row of rows) {
+    const [address, at] = [Buffer.from(row.address).toString("hex"), Number(row.at)];
+    const paid = paidAt.get(address);
+    if (row.type === "address.funded" && paid === undefined) {
+      paidAt.set(address, at);
+      waits.paid.push(at - Number(row.created));
+    }
+    if (row.type === "address.executed" && paid !== undefined) waits.executed.push(at - paid);
+  }
+  return { toPaidMs: median(waits.paid), toExecutedMs: median(waits.executed) };
+}
+
+const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? null;

@@ -24,7 +24,7 @@ import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { eventBytesMax } from "./body.ts";
 import { eventsKeptMs, listEvents, setConfirmations } from "./list.ts";
 import { markObservedAbove, markWatches } from "./mark.ts";
-import { listMoney } from "./money.ts";
+import { listMoney, readPace } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
 import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
 import { prune } from "./prune.ts";
@@ -138,10 +138,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       });
       return mine;
     };
-    /** Paid, executed and returned, by day. */
+    /** Paid, executed and returned, by day, and how many addresses were. */
     const moved = async (accountId: string) =>
-      (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned }) => [
+      (await listMoney(store.db, accountId, 0)).map(({ paid, executed, returned, ...row }) => [
         ...[paid, executed, returned],
+        ...[row.paidCount, row.executedCount, row.returnedCount],
       ]);
     /** Proves events as a receiver does, with a node of its own. */
     const factsOf = async (record: AddressRecord, events: readonly ServiceEvent[]) => {
@@ -165,7 +166,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await pass();
       assert.deepEqual(await types(a), ["funded"]);
       assert.deepEqual(await types(b), []);
-      assert.deepEqual(await moved(a), [["100", "0", "0"]]);
+      assert.deepEqual(await moved(a), [["100", "0", "0", 1, 0, 0]]);
     });
 
     test("nothing where the transaction that marked is undone", async () => {
@@ -189,10 +190,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         ...{ accountId: account, address, reference: "order-42" },
         ...{ isClientId: false, isAgain: false },
       });
+      assert.deepEqual(await readPace(store.db, account), { toPaidMs: null, toExecutedMs: null });
       await world.pay(record.address, 130n);
       await mark(record.address);
+      nowMs += 40_000;
       await pass();
       assert.deepEqual(await factsOf(record, await said(account)), ["funded"]);
+      nowMs += 3_000;
       const { transactionHash } = await world.execute(record);
       await mark(record.address);
       await pass();
@@ -201,7 +205,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const back = await world.recover(record, [world.token]);
       await mark(record.address);
       await pass();
-      assert.deepEqual(await moved(account), [["130", "100", "30"]]);
+      assert.deepEqual(await moved(account), [["130", "100", "30", 1, 1, 1]]);
+      const pace = { toPaidMs: 40_000, toExecutedMs: 3_000 };
+      assert.deepEqual(await readPace(store.db, account), pace);
       const events = await said(account);
       assert.deepEqual(
         events.map(({ type, data }) => [type, data.status.state]),

@@ -59,6 +59,16 @@ export type EntryVerdict = {
 };
 export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
 type Counts = { created: number; refused: number };
+/** What an account asked for in one token on a day of UTC, and what became of it: base units. */
+export type MoneyDay = { day: string; chainId: number; token: Hex } & Record<
+  "asked" | "paid" | "executed" | "returned",
+  string
+> &
+  Record<"askedCount" | "paidCount" | "executedCount" | "returnedCount", number>;
+
+/** Medians of the newest events. */
+export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
+
 export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
 export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
 export type Page<Item> = { items: Item[]; next: string | null };
@@ -104,6 +114,11 @@ export const api = {
     request<{ origin: OriginVerdict }>("POST", `${dashboard}/origins/verdict`, { origin }, signal),
   usage: (hours: number) =>
     request<{ hours: UsageHour[] }>("GET", `${dashboard}/usage?hours=${hours}`),
+  money: (days: number) =>
+    request<{ items: MoneyDay[]; pace: Pace; isMore: boolean }>(
+      "GET",
+      `${dashboard}/money?days=${days}`,
+    ),
   activity: (cursor: string | null) =>
     request<Page<Activity>>("GET", `${dashboard}/activity?${search({ cursor })}`),
 

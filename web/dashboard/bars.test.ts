@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barsOf } from "./bars.ts";
+import type { MoneyDay } from "./api.ts";
+import { barsOf, dayBarsOf } from "./bars.ts";
 
 const now = Date.parse("2026-01-15T12:34:00Z");
 const hour = (at: string, created: number) => ({
@@ -18,12 +19,35 @@ test("the columns end with the present hour and silent hours are columns too", (
   ];
   const bars = barsOf(hours, { hours: 24, hoursPerBar: 6 }, now);
   assert.deepEqual(
-    bars.map(({ created, refused }) => [created, refused]),
+    bars.map(({ parts }) => parts),
     [
       [0, 0],
       [0, 0],
       [2, 1],
       [8, 2],
+    ],
+  );
+});
+
+test("a column a day by the calendar of UTC: executed, returned, waiting, and asked for", () => {
+  const day = (at: string, sums: Partial<MoneyDay>): MoneyDay => ({
+    ...{ day: at, chainId: 1, token: "0x00", asked: "0", paid: "0", executed: "0", returned: "0" },
+    ...{ askedCount: 0, paidCount: 0, executedCount: 0, returnedCount: 0 },
+    ...sums,
+  });
+  const days = [
+    day("2026-01-12", { asked: "900" }),
+    day("2026-01-13", { asked: "1000", paid: "700", executed: "400", returned: "100" }),
+    day("2026-01-15", { paid: "500", executed: "800", returned: "-300" }),
+  ];
+  const says = ({ asked }: MoneyDay) => asked;
+  const bars = dayBarsOf(days, { count: 3, decimals: 2, says }, now);
+  assert.deepEqual(
+    bars.map(({ label, says, parts }) => [label, says, parts]),
+    [
+      ["Jan 13", "1000", [4, 1, 2, 3]],
+      ["Jan 14", "nothing", [0, 0, 0, 0]],
+      ["Jan 15", "0", [8, 0, 0, 0]],
     ],
   );
 });

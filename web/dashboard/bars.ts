@@ -1,7 +1,7 @@
-// From the hours the server counted to the columns of the chart.
+// From the hours and days the server counted to the columns of a chart.
 
 import type { Bar } from "../ui/chart.tsx";
-import type { UsageHour } from "./api.ts";
+import type { MoneyDay, UsageHour } from "./api.ts";
 
 export const sum = (hours: readonly UsageHour[]) => ({
   created: hours.reduce(
@@ -36,6 +36,38 @@ export function barsOf(
       const at = Date.parse(hour);
       return at >= from && at < from + barMs;
     });
-    return { label: barName.format(from), ...sum(within) };
+    const { created, refused } = sum(within);
+    const says = `${created} created, ${refused} refused`;
+    return { label: barName.format(from), says, parts: [created, refused] };
+  });
+}
+
+const dayName = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
+
+/** From below: executed, returned, paid and neither yet, asked for and not paid. */
+export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
+
+/**
+ * A column for each of the last `count` days of one token, silent ones too.
+ * @param decimals of the token
+ */
+export function dayBarsOf(
+  days: readonly MoneyDay[],
+  { count, decimals, says }: { count: number; decimals: number; says: (day: MoneyDay) => string },
+  now = Date.now(),
+): Bar[] {
+  const unitsOf = (amount: string) => Math.max(0, Number(amount) / 10 ** decimals);
+  const byDay = new Map(days.map((day) => [day.day, day]));
+  return Array.from({ length: count }, (_, index): Bar => {
+    const at = now - (count - 1 - index) * 24 * hourMs;
+    const day = byDay.get(new Date(at).toISOString().slice(0, 10));
+    const label = dayName.format(at);
+    if (!day) return { label, says: "nothing", parts: [0, 0, 0, 0] };
+    const [asked, paid, executed, returned] = (
+      ["asked", "paid", "executed", "returned"] as const
+    ).map((name) => unitsOf(day[name])) as [number, number, number, number];
+    const waits = Math.max(0, paid - executed - returned);
+    const open = Math.max(0, asked - executed - returned - waits);
+    return { label, says: says(day), parts: [executed, returned, waits, open] };
   });
 }

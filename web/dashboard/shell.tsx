@@ -9,10 +9,10 @@ import { endSession, useConfig } from "./queries.ts";
 
 const pages: { path: string; name: string; icon: IconName }[] = [
   { path: "/", name: "Overview", icon: "overview" },
-  { path: "/credentials", name: "Credentials", icon: "key" },
-  { path: "/origins", name: "Origins", icon: "globe" },
   { path: "/addresses", name: "Addresses", icon: "list" },
   { path: "/webhooks", name: "Webhooks", icon: "out" },
+  { path: "/credentials", name: "Credentials", icon: "key" },
+  { path: "/origins", name: "Origins", icon: "globe" },
   { path: "/activity", name: "Activity", icon: "clock" },
   { path: "/account", name: "Account", icon: "person" },
 ];

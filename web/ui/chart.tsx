@@ -1,15 +1,24 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 
-/** One column: what went well below, what was refused on top. */
-export type Bar = { label: string; created: number; refused: number };
+/** One column: what `says` reads out, and the heights of its parts from below. */
+export type Bar = { label: string; says: string; parts: readonly number[] };
 
 const width = 720;
 const height = 160;
 
+type ChartProps = {
+  bars: readonly Bar[];
+  title: string;
+  /** A class of each part, from below. */
+  fills: readonly string[];
+  /** Says the height of the highest column. */
+  sayMost: (most: number) => string;
+};
+
 /** A stacked column chart. Arrow keys or the pointer walk the columns; the line above reads one. */
-export function Chart({ bars, title }: { bars: readonly Bar[]; title: string }) {
+export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   const [at, setAt] = useState<number>();
-  const most = roundUp(Math.max(1, ...bars.map((bar) => bar.created + bar.refused)));
+  const most = roundUp(Math.max(...bars.map(({ parts }) => sumOf(parts))) || 1);
   const step = width / bars.length;
   const bar = at === undefined ? undefined : bars[at];
 
@@ -29,8 +38,8 @@ export function Chart({ bars, title }: { bars: readonly Bar[]; title: string }) 
     <figure>
       <figcaption aria-live="polite" className="mb-2 min-h-6 text-sm text-soft tabular-nums">
         {bar
-          ? `${bar.label}: ${bar.created} created, ${bar.refused} refused`
-          : `Up to ${most} a column. Point at one, or use the arrow keys, to read it.`}
+          ? `${bar.label}: ${bar.says}`
+          : `Up to ${sayMost(most)} a column. Point at one, or use the arrow keys, to read it.`}
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}
@@ -51,8 +60,8 @@ export function Chart({ bars, title }: { bars: readonly Bar[]; title: string }) 
         {[0.5, height / 2, height - 0.5].map((y) => (
           <line key={y} className="chart-line" x1="0" x2={width} y1={y} y2={y} />
         ))}
-        {bars.map((bar, index) => (
-          <Column key={bar.label} bar={bar} x={index * step} step={step} most={most} />
+        {bars.map(({ label, parts }, index) => (
+          <Column key={label} {...{ parts, fills, step, most }} x={index * step} />
         ))}
       </svg>
       <div className="mt-1.5 flex justify-between text-xs text-soft">
@@ -63,18 +72,25 @@ export function Chart({ bars, title }: { bars: readonly Bar[]; title: string }) 
   );
 }
 
-function Column({ bar, x, step, most }: { bar: Bar; x: number; step: number; most: number }) {
+type ColumnProps = Pick<Bar, "parts"> &
+  Pick<ChartProps, "fills"> & { x: number; step: number; most: number };
+
+function Column({ parts, fills, x, step, most }: ColumnProps) {
   const gap = step > 8 ? step * 0.2 : step * 0.1;
-  const created = (bar.created / most) * height;
-  const refused = (bar.refused / most) * height;
-  const place = { x: x + gap / 2, width: step - gap };
-  return (
-    <>
-      <rect className="chart-created" {...place} y={height - created} height={created} />
-      <rect className="chart-refused" {...place} y={height - created - refused} height={refused} />
-    </>
-  );
+  return parts.map((part, index) => {
+    const [below, own] = [sumOf(parts.slice(0, index)), part].map((of) => (of / most) * height);
+    const y = height - below! - own!;
+    return (
+      <rect
+        key={fills[index]}
+        className={fills[index]}
+        {...{ x: x + gap / 2, y, width: step - gap, height: own }}
+      />
+    );
+  });
 }
+
+const sumOf = (parts: readonly number[]) => parts.reduce((sum, part) => sum + part, 0);
 
 /** The next round number: 1, 2, 3, 4, 5, 6, 8, 10, 15, 20 … */
 const roundUp = (value: number) => {

@@ -1,10 +1,10 @@
 // GET /dashboard/api/money: what the account asked for, was paid, executed and returned, by day and
-// token. An account that asked for very much is counted in several requests.
+// token, and how soon. An account that asked for very much is counted in several requests.
 
 import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { countAsked, listMoney } from "../../events/money.ts";
+import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { accountIdOf } from "./session.ts";
@@ -20,13 +20,17 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
     const accountId = accountIdOf(request);
     const isMore = await countAsked(db, accountId, now());
     const today = Math.floor(now() / dayMs);
-    const rows = await listMoney(db, accountId, today - days + 1);
+    const [rows, pace] = await Promise.all([
+      listMoney(db, accountId, today - days + 1),
+      readPace(db, accountId),
+    ]);
     return {
       items: rows.map(({ day, token, ...row }) => ({
         day: toIso(day * dayMs).slice(0, 10),
         token: formatAddress(token, keccak),
         ...row,
       })),
+      pace,
       /** Some of what was asked for is not counted yet: ask again. */
       isMore,
     };

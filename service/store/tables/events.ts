@@ -87,7 +87,11 @@ export type EventTables = {
     day: number;
     chain_id: number;
     token: Bytes;
+    /** Addresses that asked, were paid, executed, and gave money back. */
     asked_count: number;
+    paid_count: number;
+    executed_count: number;
+    returned_count: number;
     asked: string;
     paid: string;
     executed: string;
@@ -142,6 +146,7 @@ export function statements(dialect: Dialect): Statement[] {
     sql`create index events_told on events (account_id, created_at, position)`,
     sql`create table money_days (account_id text not null, day bigint not null,
         chain_id bigint not null, token ${bytes} not null, asked_count bigint not null,
+        paid_count bigint not null, executed_count bigint not null, returned_count bigint not null,
         asked text not null, paid text not null, executed text not null, returned text not null,
         primary key (account_id, day, chain_id, token))`,
     sql`create table money_places (account_id text primary key not null,

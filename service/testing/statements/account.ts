@@ -173,9 +173,9 @@ function fixed(): [rows: number, of: (rows: Rows) => Sql][] {
     ],
     [
       92 * 30,
-      (rows) => sql`insert into money_days (account_id, day, chain_id, token, asked_count, asked,
-          paid, executed, returned)
-        select ${many}, i / 30, i % 10, ${addressSql(rows)}, 1, '1', '1', '1', '1'
+      (rows) => sql`insert into money_days (account_id, day, chain_id, token, asked_count,
+          paid_count, executed_count, returned_count, asked, paid, executed, returned)
+        select ${many}, i / 30, i % 10, ${addressSql(rows)}, 1, 1, 1, 1, '1', '1', '1', '1'
         from ${rows.numbers}`,
     ],
     [

@@ -30,7 +30,7 @@ import {
 } from "../../events/list.ts";
 import { type AddressQuery, findListed, listAddresses } from "../../events/list-addresses.ts";
 import { markObservedAbove, markWatches } from "../../events/mark.ts";
-import { countAsked, listMoney } from "../../events/money.ts";
+import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { readPayments } from "../../events/payments.ts";
 import { prune } from "../../events/prune.ts";
 import { findHolder, findReferences, isOwned, referenceWriter } from "../../events/references.ts";
@@ -136,6 +136,7 @@ function lists({ store, size, nowMs, crowd }: World): Operations {
     "events: largest": () => listEvents(db, { accountId: accounts.large, after: 0, limit: 101 }),
     "money: count what was asked": () => countAsked(db, accounts.many, nowMs),
     "money: 92 days of 30 tokens": () => listMoney(db, accounts.many, 0),
+    "money: how soon addresses are paid": () => readPace(db, accounts.many),
   };
 }
 

@@ -1,18 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Hex } from "executable-address";
 import { useState } from "react";
+import { Chart } from "../../ui/chart.tsx";
 import { Select } from "../../ui/field.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import type { Chain } from "../api.ts";
-import { type Place, sayAmount, sayToken } from "../money.ts";
+import { api, type Chain, type MoneyDay, type Pace } from "../api.ts";
+import { dayBarsOf, moneyFills } from "../bars.ts";
+import { type Place, sayAmount, sayToken, tokenOf } from "../money.ts";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
-import { request } from "../request.ts";
+import { Funnel } from "./funnel.tsx";
 
 const names = ["asked", "paid", "executed", "returned"] as const;
 type Name = (typeof names)[number];
-type Day = { day: string; chainId: number; token: Hex; askedCount: number } & Record<Name, string>;
 
 const days = 30;
 /** How soon to ask again while the server still counts. */
@@ -25,13 +25,20 @@ const heads: Record<Name, string> = {
   returned: "Returned",
 };
 
+/** The part of a column that is of this alone. */
+const swatches: Record<Name, string> = {
+  asked: "chart-open",
+  paid: "chart-waits",
+  executed: "chart-good",
+  returned: "chart-back",
+};
+
 /** Shows what was asked for and what became of it, by token and by day. */
 export function Money() {
   const config = useConfig();
   const found = useQuery({
     queryKey: ["money", days],
-    queryFn: () =>
-      request<{ items: Day[]; isMore: boolean }>("GET", `/dashboard/api/money?days=${days}`),
+    queryFn: () => api.money(days),
     refetchInterval: ({ state }) => (state.data?.isMore ? countingMs : false),
   });
   const chains = config.data?.chains ?? [];
@@ -48,7 +55,7 @@ export function Money() {
         </Empty>
       )}
       {found.data && found.data.items.length > 0 && (
-        <ByToken items={found.data.items} chains={chains} />
+        <ByToken items={found.data.items} pace={found.data.pace} chains={chains} />
       )}
       {found.data?.isMore && (
         <p role="status" className="border-t border-line p-4 text-soft">
@@ -61,13 +68,14 @@ export function Money() {
 
 const keyOf = ({ chainId, token }: Place) => `${chainId} ${token}`;
 
-function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Chain[] }) {
+type ByTokenProps = { items: readonly MoneyDay[]; pace: Pace; chains: readonly Chain[] };
+
+function ByToken({ items, pace, chains }: ByTokenProps) {
   const places = [...new Map(items.map((item) => [keyOf(item), item])).values()];
   const [chosen, setChosen] = useState("");
   const place = places.find((each) => keyOf(each) === chosen) ?? places[0]!;
   const rows = items.filter((item) => keyOf(item) === keyOf(place));
   const sumOf = (name: Name) => `${rows.reduce((sum, row) => sum + BigInt(row[name]), 0n)}`;
-  const count = rows.reduce((sum, { askedCount }) => sum + askedCount, 0);
   return (
     <>
       <div className="space-y-4 px-5 pb-5">
@@ -87,9 +95,11 @@ function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Ch
         <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-4">
           {names.map((name) => (
             <div key={name} className="min-w-0">
-              <dt className="text-sm text-soft">
+              <dt className="flex items-center gap-2 text-sm text-soft">
+                <svg viewBox="0 0 10 10" className="size-2.5 rounded-sm" aria-hidden="true">
+                  <rect className={swatches[name]} width="10" height="10" />
+                </svg>
                 {heads[name]}
-                {name === "asked" && `, ${count.toLocaleString("en")} times`}
               </dt>
               <dd className="text-lg font-semibold break-words tabular-nums">
                 {saySigned(sumOf(name), place, chains)}
@@ -97,6 +107,8 @@ function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Ch
             </div>
           ))}
         </dl>
+        <Funnel days={rows} pace={pace} />
+        <MoneyChart rows={rows} place={place} chains={chains} />
       </div>
       <div className="border-t border-line">
         <Table
@@ -107,7 +119,7 @@ function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Ch
             { head: "Day", cell: ({ day }) => <time dateTime={day}>{day}</time> },
             ...names.map((name) => ({
               head: heads[name],
-              cell: (row: Day) => (
+              cell: (row: MoneyDay) => (
                 <span className="tabular-nums">
                   <span className="mr-1.5 text-sm text-soft sm:hidden">
                     {heads[name].toLowerCase()}
@@ -120,6 +132,27 @@ function ByToken({ items, chains }: { items: readonly Day[]; chains: readonly Ch
         />
       </div>
     </>
+  );
+}
+
+type MoneyChartProps = { rows: readonly MoneyDay[]; place: Place; chains: readonly Chain[] };
+
+function MoneyChart({ rows, place, chains }: MoneyChartProps) {
+  const token = tokenOf(place, chains);
+  const says = (day: MoneyDay) =>
+    names.map((name) => `${heads[name].toLowerCase()} ${saySigned(day[name], place, chains)}`);
+  const bars = dayBarsOf(rows, {
+    count: days,
+    decimals: token?.decimals ?? 0,
+    says: (day) => says(day).join(", "),
+  });
+  return (
+    <Chart
+      title={`${sayToken(place, chains)} by day: what was asked for and what became of it`}
+      bars={bars}
+      fills={moneyFills}
+      sayMost={(most) => `${most.toLocaleString("en")} ${token?.symbol ?? "base units"}`}
+    />
   );
 }
 

@@ -49,6 +49,8 @@ export function Usage() {
           <Chart
             title={`${total.created} created and ${total.refused} refused in ${span.name}`}
             bars={barsOf(hours, span)}
+            fills={["chart-good", "chart-bad"]}
+            sayMost={String}
           />
         </>
       )}

@@ -1,0 +1,65 @@
+import type { MoneyDay, Pace } from "../api.ts";
+
+type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
+
+/** Shows how many addresses were made, of those paid, of those executed, and how soon. */
+export function Funnel({ days, pace }: FunnelProps) {
+  const countOf = (name: "askedCount" | "paidCount" | "executedCount" | "returnedCount") =>
+    days.reduce((sum, day) => sum + day[name], 0);
+  const [made, paid, executed] = [
+    countOf("askedCount"),
+    countOf("paidCount"),
+    countOf("executedCount"),
+  ];
+  const returned = countOf("returnedCount");
+  const most = Math.max(made, paid, executed, 1);
+  return (
+    <ol aria-label="From address to execution" className="grid gap-4 sm:grid-cols-3">
+      <Step name="Created" count={made} part={made / most} />
+      <Step name="Paid" count={paid} part={paid / most}>
+        {sayPart(paid, made)}
+        {sayWait(pace.toPaidMs)}
+      </Step>
+      <Step name="Executed" count={executed} part={executed / most}>
+        {sayPart(executed, paid)}
+        {sayWait(pace.toExecutedMs)}
+        {returned > 0 && `, ${returned.toLocaleString("en")} gave money back`}
+      </Step>
+    </ol>
+  );
+}
+
+type StepProps = { name: string; count: number; part: number; children?: React.ReactNode };
+
+function Step({ name, count, part, children }: StepProps) {
+  return (
+    <li className="min-w-0">
+      <p className="flex items-baseline gap-2">
+        <span className="text-lg font-semibold tabular-nums">{count.toLocaleString("en")}</span>
+        <span className="text-sm text-soft">{name.toLowerCase()}</span>
+      </p>
+      <svg viewBox="0 0 100 4" preserveAspectRatio="none" className="h-2 w-full" aria-hidden="true">
+        <rect className="chart-open" width="100" height="4" />
+        <rect className="chart-good" width={part * 100} height="4" />
+      </svg>
+      <p className="mt-1 text-sm text-soft">{children}</p>
+    </li>
+  );
+}
+
+/** Of some days, more may be paid than were made on them. */
+const sayPart = (count: number, of: number) =>
+  of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
+
+const units = [
+  { ms: 86_400_000, name: "d" },
+  { ms: 3_600_000, name: "h" },
+  { ms: 60_000, name: "min" },
+  { ms: 1_000, name: "s" },
+] as const;
+
+function sayWait(ms: number | null): string {
+  if (ms === null) return "";
+  const { ms: unitMs, name } = units.find((unit) => ms >= unit.ms * 2) ?? units[3];
+  return ` within ${Math.max(1, Math.round(ms / unitMs))} ${name} (median)`;
+}
