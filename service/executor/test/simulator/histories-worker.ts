@@ -17,6 +17,7 @@ export type Told = {
   /** Of the executors' events, by kind. */
   counts: Record<string, number>;
   waitBlocksMax: number;
+  silentSecondsMax: number;
 };
 
 parentPort!.on("message", async ({ seed, kind, options }: Asked) => {
@@ -29,18 +30,20 @@ function tell(seed: number, kind: Kind, options: Asked["options"]): Promise<Told
 }
 
 async function told(seed: number, options: Asked["options"]): Promise<Told> {
-  const { verdict, events, waitBlocksMax } = await simulate(seed, options);
+  const { verdict, events, ...rest } = await simulate(seed, options);
   const counts: Told["counts"] = {};
   for (const { event } of events) counts[event.kind] = (counts[event.kind] ?? 0) + 1;
-  return { seed, faults: faultsOf(verdict), counts, waitBlocksMax };
+  return { seed, faults: faultsOf(verdict), counts, ...rest };
 }
 
 async function naively(seed: number): Promise<Told> {
   const { missing, duplicate } = await simulateNaively(seed);
-  return { seed, faults: [...missing, ...duplicate], counts: {}, waitBlocksMax: 0 };
+  return { seed, faults: [...missing, ...duplicate], counts: {}, ...unmeasured };
 }
 
 async function lied(seed: number, isControl: boolean): Promise<Told> {
   const { faults, waitedMore } = await faultsOfLie(seed, isControl);
-  return { seed, faults, counts: {}, waitBlocksMax: waitedMore };
+  return { seed, faults, counts: {}, ...unmeasured, waitBlocksMax: waitedMore };
 }
+
+const unmeasured = { waitBlocksMax: 0, silentSecondsMax: 0 };

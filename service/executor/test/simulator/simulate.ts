@@ -10,13 +10,15 @@ import { longestWait } from "./liveness.ts";
 import { keepRunningNaively } from "./naive.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { judge, judgeChain, type Verdict } from "./verdict.ts";
-import { createWorld, endSeconds, senders, stormSeconds } from "./world.ts";
+import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./world.ts";
 
 export type History = {
   verdict: Verdict;
   events: { instance: string; event: ExecutorEvent }[];
   /** Blocks that money could have been moved in, once faults had stopped, before it was. */
   waitBlocksMax: number;
+  /** The longest time in which no endpoint was asked anything. */
+  silentSecondsMax: number;
 };
 
 export type Options = {
@@ -24,6 +26,8 @@ export type Options = {
   hostile?: number;
   /** The control: no ceiling for simulations, and an endpoint that is slow counts as one gone. */
   isolates?: boolean;
+  /** All intents are over. */
+  isOver?: boolean;
   watch?(line: string): void;
   /** As in the core's tuning; few, so that walks take several steps. */
   looksPerPass?: number;
@@ -32,11 +36,13 @@ export type Options = {
 };
 
 export async function simulate(seed: number, options: Options = {}): Promise<History> {
-  const { watch, looksPerPass = 3, hostile = 0, isolates = true, keys = 1 } = options;
+  const { watch, looksPerPass = 3, hostile = 0, isolates = true, isOver = false } = options;
+  const { keys = 1 } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
-  const isStormy = () => scheduler.now() < stormSeconds * 1000;
-  const world = await createWorld(scheduler, random, isStormy, { hostile });
+  const times = isOver ? overTimes : 1;
+  const isStormy = () => scheduler.now() < stormSeconds * times * 1000;
+  const world = await createWorld(scheduler, random, isStormy, { hostile, isOver });
   const rpcCount = random() < 0.25 ? 1 : 3;
   const faultRate = random() * 0.5;
   const weather = { isStormy, faultRate };
@@ -53,21 +59,32 @@ export async function simulate(seed: number, options: Options = {}): Promise<His
     crashRate: () => (isStormy() ? crashRate : 0),
     freezeRate: () => (isStormy() ? freezeRate : 0),
   };
+  let askedMs = 0;
+  let silentMsMax = 0;
+  const heard = ({ name, ask }: Endpoint): Endpoint => ({
+    name,
+    ask(...asked) {
+      silentMsMax = Math.max(silentMsMax, scheduler.now() - askedMs);
+      askedMs = scheduler.now();
+      return ask(...asked);
+    },
+  });
   const instances = random() < 0.5 ? ["a"] : ["a", "b"];
   for (const name of instances) {
     const parts = { chain: world.chain, scheduler, random, weather };
     const endpoints = Array.from({ length: rpcCount }, (_, i) =>
-      faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0),
+      heard(faultyRpc(`${name}-rpc${i}`, parts, rpcCount > 1 && i === 0)),
     );
     const shown = isolates ? endpoints : endpoints.map(goneWhenSlow);
     const tuning = isolates ? { looksPerPass } : { looksPerPass, intentGasMax: 60_000_000 };
     const own = senders.slice(0, keys);
     keepRunning(name, world, shown, scheduler, random, danger, report, tuning, own);
   }
-  await scheduler.run(endSeconds * 1000);
+  await scheduler.run(endSeconds * times * 1000);
   const verdict = await judge(world);
   await world.close();
-  return { verdict, events, waitBlocksMax: longestWait(world, stormSeconds) };
+  const waitBlocksMax = longestWait(world, stormSeconds * times);
+  return { verdict, events, waitBlocksMax, silentSecondsMax: silentMsMax / 1000 };
 }
 
 /** After a simulation that took too long it answers nothing more in that pass. */

@@ -41,16 +41,26 @@ type WorldOptions = {
   crowd?: Crowd;
   /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
+  /**
+   * Few intents, which expired before the world begins, in a world that lasts {@link overTimes} as
+   * long: the chain sleeps between payments, all of which are late.
+   */
+  isOver?: boolean;
 };
+
+/** In a world that is over all takes so many times as long, and late payments are as many more. */
+export const overTimes = 4;
 
 export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  { hostile = 0, isPlain = false, crowd }: WorldOptions = {},
+  { hostile = 0, isPlain = false, isOver = false, crowd }: WorldOptions = {},
 ): Promise<World> {
-  const vaults = Array.from({ length: 8 + Math.floor(random() * 16) }, (_, i) =>
-    newVault(random, i, isPlain ? { behaviour: "runs" } : {}),
+  const times = isOver ? overTimes : 1;
+  const count = 8 + Math.floor(random() * 16);
+  const vaults = Array.from({ length: Math.ceil(count / times ** 2) }, (_, i) =>
+    newVault(random, i, { isOver, ...(isPlain ? { behaviour: "runs" } : {}) }),
   );
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
@@ -71,11 +81,15 @@ export async function createWorld(
     const paidAt =
       vault.behaviour === "heavy"
         ? payHostile(chain, scheduler, random, vault)
-        : schedulePayments(chain, scheduler, random, vault, isPlain ? 0 : 0.1);
+        : schedulePayments(chain, scheduler, random, vault, {
+            rivalRate: isPlain ? 0 : 0.1,
+            times,
+          });
     await scheduleCreate(db, scheduler, random, vault, paidAt);
   }
   if (crowd) await scheduleCrowd({ db, chain }, scheduler, crowded, crowd);
-  scheduleBlocks(chain, scheduler, random, isStormy, isPlain);
+  if (isOver) scheduleObserver({ db, chain }, scheduler);
+  scheduleBlocks(chain, scheduler, random, isStormy, { isPlain, untilSeconds: endSeconds * times });
   return { db, chain, vaults: [...vaults, ...crowded], close: () => db.destroy() };
 }
 
@@ -99,12 +113,19 @@ const heavy = {
   expirationSeconds: startSeconds + 86_400,
 };
 
+/** Seconds by which intents of a world that is over expired earlier: 5 to 30 minutes ago. */
+const overSeconds = 2100;
+
 type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSeconds">>;
 
-function newVault(random: Random, index: number, more: Given = {}): VaultModel {
+function newVault(
+  random: Random,
+  index: number,
+  { isOver = false, ...more }: Given & { isOver?: boolean } = {},
+): VaultModel {
   const amount = BigInt(1 + Math.floor(random() * 1e6));
   const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
-  const seconds = 300 + Math.floor(random() * 1500);
+  const seconds = 300 + Math.floor(random() * 1500) - (isOver ? overSeconds : 0);
   const expirationSeconds = more.expirationSeconds ?? startSeconds + seconds;
   const isElsewhere = random() < 0.08;
   const token = tokens[Math.floor(random() * tokens.length)]!;
@@ -215,12 +236,12 @@ function schedulePayments(
   scheduler: Scheduler,
   random: Random,
   vault: VaultModel,
-  rivalRate: number,
+  { rivalRate, times }: { rivalRate: number; times: number },
 ): number {
   const pay = (seconds: number, amount: bigint, token = vault.token) => {
     if (amount === 0n) return;
     const onlyOnce = random() < 0.3;
-    scheduler.at(seconds * 1000, () =>
+    scheduler.at(seconds * times * 1000, () =>
       chain.add({ kind: "pay", token, to: vault.address, amount, onlyOnce }),
     );
   };
@@ -233,7 +254,7 @@ function schedulePayments(
     pay(when, vault.amount / 2n);
     pay(when + random() * 200, vault.amount - vault.amount / 2n);
   }
-  if (random() < 0.2) pay(when + 300 + random() * 1500, vault.amount);
+  if (random() < 0.2 * times) pay(when + 300 + random() * 1500, vault.amount);
   // Another token than the intent's is not looked for in new records, so it comes later than those.
   if (random() < 0.15)
     pay(
@@ -242,9 +263,9 @@ function schedulePayments(
       tokens.find((token) => token !== vault.token),
     );
   if (random() < rivalRate) {
-    scheduler.at(when * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
+    scheduler.at(when * times * 1000 + 13_000, () => chain.add({ kind: "execute", vault }));
   }
-  return when;
+  return when * times;
 }
 
 /** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
@@ -264,12 +285,25 @@ function strike(chain: ChainModel, random: Random): void {
   }
 }
 
+/** In the place of the observer, which tells of what is due once its block is there. */
+function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
+  const observe = async () => {
+    await db
+      .updateTable("watches")
+      .set({ due_block: null })
+      .where("due_block", "<=", chain.blocks.length - 1)
+      .execute();
+    scheduler.at(scheduler.now() + 10_000, observe);
+  };
+  scheduler.at(10_000, observe);
+}
+
 function scheduleBlocks(
   chain: ChainModel,
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  isPlain: boolean,
+  { isPlain, untilSeconds }: { isPlain: boolean; untilSeconds: number },
 ): void {
   let baseFee = 10;
   const next = () => {
@@ -281,7 +315,7 @@ function scheduleBlocks(
     const here = startSeconds + Math.floor(scheduler.now() / 1000);
     chain.mine(Math.max(here, last + 1), BigInt(Math.floor(baseFee)));
     const gapMs = blockSeconds * 1000 * (0.5 + random());
-    if (scheduler.now() / 1000 < endSeconds) scheduler.at(scheduler.now() + gapMs, next);
+    if (scheduler.now() / 1000 < untilSeconds) scheduler.at(scheduler.now() + gapMs, next);
   };
   scheduler.at(1000, next);
 }
