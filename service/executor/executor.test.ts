@@ -8,6 +8,7 @@ import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { localChains } from "../../scripts/local-chain.ts";
+import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -19,7 +20,7 @@ import {
   until,
 } from "../testing/executor/anvil-world.ts";
 import { executorCommands } from "./admin.ts";
-import { type Executor, startExecutor } from "./start.ts";
+import { type Executor, type ExecutorParts, startExecutor } from "./start.ts";
 
 describe("the executor on a real chain", () => {
   let world: AnvilWorld;
@@ -49,8 +50,9 @@ describe("the executor on a real chain", () => {
     registry = new Registry();
     return registry;
   };
-  const start = (config = testConfig) =>
+  const start = (config = testConfig, more: Pick<ExecutorParts, "onHead"> = {}) =>
     startExecutor({
+      ...more,
       store,
       chains: world.chains(),
       factory: factoryAddress,
@@ -104,6 +106,21 @@ describe("the executor on a real chain", () => {
     assert.ok((await shareOf()) <= 1);
     await world.client.increaseTime({ seconds: 86_400 });
     await until("it is another day", async () => (await shareOf()) === 0);
+  });
+
+  test("tells of each newest block, so that others need not ask for it", async () => {
+    await executor.stop();
+    const nobody = openChainRpc(["http://127.0.0.1:9"]);
+    executor = start(testConfig, { onHead: (_, head) => nobody.heads.note(head) });
+    const seen = new Set<number>();
+    await until("three blocks were told of", async () => {
+      const head = await nobody.heads.read(60_000).catch(() => undefined);
+      if (head) seen.add(head.number);
+      return seen.size === 3;
+    });
+    const { number, hash } = await nobody.heads.read(60_000);
+    const block = await world.client.getBlock({ blockNumber: BigInt(number) });
+    assert.equal(hash, block.hash);
   });
 
   test("returns surplus, late money and the wrong token", async () => {
