@@ -199,6 +199,10 @@ describe("a page creates addresses with the client ID", () => {
     const address = await shopping.evaluate(`(async () => { ${script}; return address; })()`);
     assert.match(String(address), /^0x[0-9a-fA-F]{40}$/);
     await shopping.close();
+
+    await page.getByRole("button", { name: "Make this address" }).click();
+    await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
+    await page.getByText("Terms match this address").waitFor();
   });
 
   test("403 origin_not_allowed from a page of another origin", async () => {
@@ -420,6 +424,28 @@ describe("lists", () => {
     assert.deepEqual(JSON.parse(stdout).intent.calls, kept.calls);
     await page.getByRole("link", { name: "All addresses" }).click();
     await page.getByRole("row").getByText("table 7").first().waitFor();
+  });
+
+  test("Ctrl-K leads to a page, to an address and to what it finds", async () => {
+    const go = async (text: string, path: RegExp) => {
+      await page.keyboard.press("Control+k");
+      const field = page.getByRole("combobox", { name: "A page, an address or a reference" });
+      await field.fill(text);
+      await field.press("Enter");
+      await page.waitForURL(path);
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    };
+    await go("webh", /\/webhooks$/);
+    await go("table 7", /\/addresses\?text=table\+7$/);
+    await page.getByRole("row").getByText("table 7").first().waitFor();
+    await go(createdAddress, new RegExp(`/addresses/${createdAddress}$`));
+    await page.getByText("Terms match this address").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").press("ArrowDown");
+    const chosen = page.getByRole("option", { selected: true });
+    assert.equal(await chosen.textContent(), "Addresses");
+    await assertSound(page, "the palette");
+    await page.keyboard.press("Escape");
   });
 
   test("the overview says how much money was asked for, by day", async () => {

@@ -5,6 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { type Account, api } from "./api.ts";
+import { Palette } from "./palette.tsx";
 import { endSession, useConfig } from "./queries.ts";
 
 const pages: { path: string; name: string; icon: IconName }[] = [
@@ -62,6 +63,9 @@ export function Shell({ account, children }: { account: Account; children: React
               />
             ))}
           </nav>
+          <p className="mt-2">
+            <Palette pages={[...pages, { path: "/addresses/new", name: "New address" }]} />
+          </p>
           <Docs />
           <Foot email={account.email} />
         </div>

@@ -14,9 +14,15 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
+  /** Closed by `open`: its event comes later, when it may have been opened again. */
+  const isTold = useRef(false);
+
   useEffect(() => {
     if (open) dialog.current?.showModal();
-    else dialog.current?.close();
+    else if (dialog.current?.open) {
+      isTold.current = true;
+      dialog.current.close();
+    }
   }, [open]);
 
   return (
@@ -26,7 +32,10 @@ export function Dialog({ title, open, onClose, persistent = false, children }: D
       className="dialog"
       // Chrome closes on a second Escape whatever `cancel` says, unless told this.
       {...{ closedby: persistent ? "none" : "any" }}
-      onClose={onClose}
+      onClose={() => {
+        if (!isTold.current) onClose();
+        isTold.current = false;
+      }}
     >
       {open && (
         <>

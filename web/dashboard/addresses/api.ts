@@ -1,6 +1,6 @@
 // Asks service/http/dashboard/addresses.ts and statuses.ts, and has the types of their answers.
 
-import type { Hex, Intent } from "executable-address";
+import type { AddressRecord, Hex, Intent } from "executable-address";
 import type { AddressState, ServiceStatus } from "executable-address/status";
 import { type Page, search } from "../api.ts";
 import { request } from "../request.ts";
@@ -42,6 +42,10 @@ export const addresses = {
       "GET",
       `/dashboard/api/addresses?${search({ ...filter, cursor, limit: `${limit}` })}`,
     ),
+  create: (intent: object, reference = "") => {
+    const query = reference && `?reference=${encodeURIComponent(reference)}`;
+    return request<AddressRecord>("POST", `/dashboard/api/addresses${query}`, intent);
+  },
   statuses: (shown: readonly Hex[]) =>
     request<{ items: FoundStatus[] }>("GET", `/dashboard/api/statuses?addresses=${shown.join()}`),
   /** The next rows of a long walk through the list. */

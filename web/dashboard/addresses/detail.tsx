@@ -16,6 +16,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Identicon } from "../../ui/identicon.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
+import { Snippet } from "../../ui/snippet.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
@@ -23,17 +24,19 @@ import { chainOf, sayAmount } from "../money.ts";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { addresses, type OwnedAddress } from "./api.ts";
-import { toFilter, untyped } from "./filter-query.ts";
+import { isWhole, toFilter, untyped } from "./filter-query.ts";
 import { State } from "./state.tsx";
+
+/** Of the chain that `npm start` runs: `npm run pay` pays there. */
+const localChainId = 31_337;
 
 /** All of one address, live, under a URL of its own. */
 export function AddressPage({ params: { address } }: { params: { address: string } }) {
   const chains = useConfig().data?.chains;
-  const isWhole = /^0x[0-9a-fA-F]{40}$/.test(address);
   const found = useQuery({
     queryKey: ["addresses", "one", address],
     queryFn: () => addresses.list(toFilter({ ...untyped, text: address }), null, 1),
-    enabled: isWhole,
+    enabled: isWhole(address),
   });
   const row = found.data?.items[0];
   return (
@@ -43,9 +46,9 @@ export function AddressPage({ params: { address } }: { params: { address: string
           All addresses
         </Link>
       </p>
-      {isWhole && <QueryState query={found} lines={8} inCard />}
+      {isWhole(address) && <QueryState query={found} lines={8} inCard />}
       {row && chains && <Address key={row.address} row={row} chains={chains} />}
-      {(!isWhole || (found.isSuccess && !row)) && (
+      {(!isWhole(address) || (found.isSuccess && !row)) && (
         <Heading title="Not found">This account created no such address.</Heading>
       )}
     </>
@@ -99,6 +102,12 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
           <PublicPage href={`/a/${address}`}>The payer's page</PublicPage>
           {status?.execution && <PublicPage href={`/receipt/${address}`}>Receipt</PublicPage>}
         </p>
+        {intent.chainId === localChainId && status?.state === "unfunded" && (
+          <Snippet
+            samples={[{ name: "Terminal", text: `npm run --silent pay -- ${address}` }]}
+            label="Pay it on the local chain"
+          />
+        )}
       </section>
       <section aria-labelledby="flow" className="card p-5">
         <h2 id="flow" className="mb-4">

@@ -4,6 +4,7 @@ import type { Finding } from "executable-address/client";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
+import { addresses } from "../addresses/api.ts";
 import type { Config } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayProblem } from "../problems.ts";
@@ -20,11 +21,6 @@ type Asked = { payment: SimplePayment; reference: string };
 /** Findings of the check; where there are none, the address is created at once. */
 const check = ({ payment }: Asked) =>
   request<Checked>("POST", "/dashboard/api/check", intentOf(payment));
-
-const create = (intent: object, reference: string) => {
-  const query = reference && `?reference=${encodeURIComponent(reference)}`;
-  return request<AddressRecord>("POST", `/dashboard/api/addresses${query}`, intent);
-};
 
 /** An address for the commonest payment, without a line of code, and the code for the next one. */
 export function NewAddressPage() {
@@ -47,7 +43,7 @@ function NewAddress({ config }: { config: Config }) {
   const [asked, setAsked] = useState<Asked>();
   const creation = useMutation({
     mutationFn: ({ intent, reference }: { intent: object; reference: string }) =>
-      create(intent, reference),
+      addresses.create(intent, reference),
     onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["addresses"] }),
   });
   const trial = useMutation({

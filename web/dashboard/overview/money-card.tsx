@@ -5,10 +5,10 @@ import { Select } from "../../ui/field.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { api, type Chain, type MoneyDay, type Pace } from "../api.ts";
-import { dayBarsOf, moneyFills } from "../bars.ts";
 import { type Place, sayAmount, sayToken, tokenOf } from "../money.ts";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { dayBarsOf, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
 const names = ["asked", "paid", "executed", "returned"] as const;

@@ -2,9 +2,9 @@ import { useState } from "react";
 import { Chart } from "../../ui/chart.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { UsageHour } from "../api.ts";
-import { barsOf, sum } from "../bars.ts";
 import { useUsage } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { barsOf, sum } from "./bars.ts";
 
 const spans = [
   { name: "24 hours", hours: 24, hoursPerBar: 1 },

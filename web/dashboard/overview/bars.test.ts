@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MoneyDay } from "./api.ts";
+import type { MoneyDay } from "../api.ts";
 import { barsOf, dayBarsOf } from "./bars.ts";
 
 const now = Date.parse("2026-01-15T12:34:00Z");

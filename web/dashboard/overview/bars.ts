@@ -1,7 +1,7 @@
 // From the hours and days the server counted to the columns of a chart.
 
-import type { Bar } from "../ui/chart.tsx";
-import type { MoneyDay, UsageHour } from "./api.ts";
+import type { Bar } from "../../ui/chart.tsx";
+import type { MoneyDay, UsageHour } from "../api.ts";
 
 export const sum = (hours: readonly UsageHour[]) => ({
   created: hours.reduce(

@@ -1,0 +1,105 @@
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { useLocation } from "wouter";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { isWhole } from "./addresses/filter-query.ts";
+import { search } from "./api.ts";
+
+type Target = { path: string; name: string };
+
+/** Ctrl-K, on a Mac Command-K: every page, and every address by its digits or its reference. */
+export function Palette({ pages }: { pages: readonly Target[] }) {
+  const [open, setOpen] = useState(false);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+  const go = (path: string) => {
+    setOpen(false);
+    navigate(path);
+  };
+  return (
+    <>
+      <Button look="bare" small aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        Go to… <kbd className="font-sans text-xs">Ctrl K</kbd>
+      </Button>
+      <Dialog title="Go to" open={open} onClose={() => setOpen(false)}>
+        <Choice pages={pages} onGo={go} />
+      </Dialog>
+    </>
+  );
+}
+
+function targetsOf(text: string, pages: readonly Target[]): Target[] {
+  const found = pages.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
+  if (text === "") return found;
+  return [
+    ...(isWhole(text) ? [{ path: `/addresses/${text}`, name: `Open ${text}` }] : []),
+    ...found,
+    { path: `/addresses?${search({ text })}`, name: `Addresses by “${text}”` },
+  ];
+}
+
+type ChoiceProps = { pages: readonly Target[]; onGo: (path: string) => void };
+
+/** A combobox of WAI-ARIA: the focus stays in the field, and the arrow keys choose below it. */
+function Choice({ pages, onGo }: ChoiceProps) {
+  const id = useId();
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const targets = targetsOf(text.trim(), pages);
+  const press = (event: KeyboardEvent) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter") onGo(targets[at]!.path);
+    if (by === undefined) return;
+    event.preventDefault();
+    setAt((at + by + targets.length) % targets.length);
+  };
+  return (
+    <>
+      <input
+        // biome-ignore lint/a11y/noAutofocus: a dialog puts the focus where one types
+        autoFocus
+        className="input"
+        role="combobox"
+        aria-label="A page, an address or a reference"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={`${id}-${at}`}
+        placeholder="Page, 0x… or order-42"
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={press}
+      />
+      <div id={id} role="listbox" aria-label="Places" className="mt-3">
+        {targets.map(({ path, name }, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and the keys
+          <div
+            key={path}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onClick={() => onGo(path)}
+            className={`cursor-pointer rounded-lg px-3 py-2 break-all ${
+              index === at ? "bg-accent-wash text-accent" : ""
+            }`}
+          >
+            {name}
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
