@@ -104,6 +104,26 @@ after(async () => {
 });
 
 describe("a stranger gets a credential", () => {
+  test("what a form lacks is said below the field, the first of which has the focus", async () => {
+    await page.goto(`${site}/sign-up`);
+    const press = () => page.getByRole("button", { name: "Create account" }).click();
+    await press();
+    assert.equal(await page.getByText("Fill this in.").count(), 2);
+    const field = page.getByLabel("Email");
+    assert.equal(await page.evaluate("document.activeElement.name"), "email");
+    await field.fill("shop");
+    await page.getByLabel("Password", { exact: true }).fill("short");
+    await press();
+    await page.getByText("An email address is needed").waitFor();
+    await page
+      .getByText(/^At least \d+ characters/)
+      .first()
+      .waitFor();
+    await assertSound(page, "what a form lacks");
+    await field.fill("shop@");
+    assert.equal(await page.getByText("An email address is needed").count(), 0);
+  });
+
   test("signing up is refused with the reason, then leads to the overview", async () => {
     await page.goto(`${site}/sign-up`);
     await page.getByLabel("Email").fill("shop@example.com");

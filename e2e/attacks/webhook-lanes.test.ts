@@ -16,6 +16,8 @@ import { startPostgres, type TestPostgres } from "../../service/testing/postgres
 import { addHook, happen, newAccount } from "../../service/testing/webhooks/world.ts";
 import { replay } from "../../service/webhooks/deliveries/enqueue.ts";
 
+/** It takes four minutes, and measures times: beside other tests it would measure those. */
+const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
 const strangers = 100;
 const endpointsEach = 10;
 /** Deliveries that wait for each of their endpoints at the beginning. */
@@ -105,7 +107,7 @@ async function honestEvents(shop: Shop, name: string, untilMs: number): Promise<
 }
 
 for (const dialect of ["sqlite", "postgres"] as const) {
-  describe(`webhooks of strangers over real HTTP, on ${dialect}`, () => {
+  describe(`webhooks of strangers over real HTTP, on ${dialect}`, { skip }, () => {
     let alone: Shop;
     let beside: Shop;
     let honestUrl: string;

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId, useState } from "react";
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from "react";
 import { Button } from "./button.tsx";
 
 type Around = { label: string; hint?: ReactNode; error?: string | undefined };
@@ -7,25 +7,52 @@ type FieldProps = ComponentProps<"input"> & Around;
 /** A labelled input; the hint and the error are read out with it. */
 export function Field({ label, hint, error, className = "", ...input }: FieldProps) {
   const id = useId();
+  const { fault, watch } = useFault(error);
   return (
     <div className={className}>
       <Label id={id}>{label}</Label>
-      <input {...input} {...describedBy(id, hint, error)} className="input" />
-      <Below id={id} hint={hint} error={error} />
+      <input {...input} {...watch} {...describedBy(id, hint, fault)} className="input" />
+      <Below id={id} hint={hint} error={fault} />
     </div>
   );
+}
+
+/** What a form refuses to send is said below the field, in place of the browser's bubble. */
+function useFault(error: string | undefined) {
+  const [refused, setRefused] = useState<string>();
+  return {
+    fault: error ?? refused,
+    watch: {
+      onInvalid(event: FormEvent<HTMLInputElement>) {
+        event.preventDefault();
+        const input = event.currentTarget;
+        setRefused(sayFault(input));
+        if (input.form?.querySelector(":invalid") === input) input.focus();
+      },
+      onInput: () => setRefused(undefined),
+    },
+  };
+}
+
+function sayFault({ validity, minLength, validationMessage }: HTMLInputElement): string {
+  if (validity.valueMissing) return "Fill this in.";
+  if (validity.tooShort) return `At least ${minLength} characters.`;
+  if (validity.typeMismatch) return "An email address is needed, such as ada@example.com.";
+  return validationMessage;
 }
 
 export function PasswordField({ label, hint, error, ...input }: FieldProps) {
   const id = useId();
   const [shown, setShown] = useState(false);
+  const { fault, watch } = useFault(error);
   return (
     <div>
       <Label id={id}>{label}</Label>
       <div className="relative">
         <input
           {...input}
-          {...describedBy(id, hint, error)}
+          {...watch}
+          {...describedBy(id, hint, fault)}
           type={shown ? "text" : "password"}
           className="input pr-20"
         />
@@ -40,7 +67,7 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps) {
           {shown ? "Hide" : "Show"}
         </Button>
       </div>
-      <Below id={id} hint={hint} error={error} />
+      <Below id={id} hint={hint} error={fault} />
     </div>
   );
 }
