@@ -47,6 +47,10 @@ const paidBy = (payments: KeptPayment[], change: Partial<Paid> = {}): Paid => ({
   ...change,
 });
 
+const payment = (n: number, amount: string): KeptPayment => ({
+  ...{ ...place(n), logIndex: n, payer: `0x${"c".repeat(40)}`, token, amount, isSmall: false },
+});
+
 /** Gives what is said on the way; nothing is known yet of payments without logs. */
 function said(...statuses: AddressStatus[]): string[] {
   return told(...statuses.map((status) => [status, paidBy([], { isSwept: false })] as const)).map(
@@ -100,5 +104,31 @@ describe("changesOf", () => {
     assert.deepEqual(said(late, returned), ["executed", "surplus", "recovered"]);
     const lateAfter = statusOf({ ...recovered, recoverable: [{ token, amount: "5" }] });
     assert.deepEqual(said(recovered, lateAfter), ["recovered", "surplus"]);
+  });
+
+  test("a log found after its amount was told as a growth is not told again", () => {
+    const all = paidBy([]);
+    const amountsOf = (...seen: Parameters<typeof told>) =>
+      told(...seen).flatMap(({ payment }) => (payment ? [payment.amount] : []));
+    assert.deepEqual(amountsOf([funded, all], [funded, paidBy([payment(1, "100")])]), ["100"]);
+    const twoLogs = paidBy([payment(1, "60"), payment(2, "40")]);
+    assert.deepEqual(amountsOf([funded, all], [funded, twoLogs]), ["100"]);
+    const more = statusOf({ state: "funded", balance: "130" });
+    const both = paidBy([payment(1, "100"), payment(2, "30")]);
+    assert.deepEqual(amountsOf([funded, all], [more, both]), ["100", "30"]);
+    const again = statusOf({ state: "funded", balance: "230" });
+    assert.deepEqual(amountsOf([funded, all], [more, both], [again, both]), ["100", "30", "100"]);
+  });
+
+  test("a log of as much is told where it is of other money, or another token", () => {
+    const twice = statusOf({ state: "funded", balance: "200" });
+    const seen = told([funded, paidBy([])], [twice, paidBy([payment(1, "100")])]);
+    assert.deepEqual(
+      seen.flatMap(({ payment }) => payment?.transactionHash ?? []),
+      [hash(1)],
+    );
+    const other = { ...payment(1, "100"), token: `0x${"b".repeat(40)}` as const };
+    const odd = told([funded, paidBy([])], [funded, paidBy([other])]);
+    assert.equal(odd.at(-1)?.payment?.kind, "other_token");
   });
 });

@@ -65,9 +65,11 @@ export function newPayments(
   paid: Paid,
   isOver: boolean,
 ): { news: PaymentNews[]; told: ToldPayments } {
-  const told = new Set(before.told);
-  const seen = paid.payments.filter(({ blockNumber }) => blockNumber <= status.block.number);
-  let sum = BigInt(before.unexplained.token);
+  const seen = seenOf(status, paid);
+  const found = foundLate(before, status, paid);
+  const told = new Set([...before.told, ...found.keys]);
+  const unexplained = { ...before.unexplained, token: String(found.token) };
+  let sum = found.token;
   const count = { small: 0, other: 0 };
   const news = seen.flatMap((payment): PaymentNews[] => {
     const { isSmall, ...place } = payment;
@@ -80,12 +82,36 @@ export function newPayments(
       : paid.lateBlocks.has(payment.blockNumber);
     return [{ ...place, kind, isLate, isLast: nth === paymentsMax }];
   });
-  const grown = growthsOf(before, status, paid, isOver);
+  const grown = growthsOf({ ...before, unexplained }, status, paid, isOver);
   return {
     news: [...news, ...grown.news],
-    told: { ...grown.told, told: [...new Set([...before.told, ...seen.map(keyOf)])] },
+    told: { ...grown.told, told: [...new Set([...told, ...seen.map(keyOf)])] },
   };
 }
+
+/**
+ * A log may be found after its amount was told as a growth of the balance. It then explains what
+ * was told, and has no event of its own: a receiver that adds amounts would count it twice.
+ *
+ * @returns the keys of such logs, and the base units that were told and that none explains yet
+ */
+function foundLate(before: ToldPayments, status: AddressStatus, paid: Paid) {
+  const now = unexplainedOf(status, paid).token;
+  const left = now > 0n ? now : 0n;
+  let token = BigInt(before.unexplained.token);
+  const keys = untold(before, seenOf(status, paid)).flatMap((payment) => {
+    const amount = BigInt(payment.amount);
+    const isOther = amount === 0n || !isSame(payment.token, status.token);
+    if (isOther || token - amount < left) return [];
+    token -= amount;
+    return [keyOf(payment)];
+  });
+  return { keys, token };
+}
+
+/** Payments up to the status's block. */
+const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
+  payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
 function kindOf(
   { token: wanted, amount: asked }: AddressStatus,
@@ -131,10 +157,9 @@ function growthsOf(before: ToldPayments, status: AddressStatus, paid: Paid, isOv
 }
 
 /** Base units of the token beyond what logs tell of, and wei. */
-function unexplainedOf(status: AddressStatus, { payments }: Paid) {
-  const explained = payments
+function unexplainedOf(status: AddressStatus, paid: Paid) {
+  const explained = seenOf(status, paid)
     .filter(({ token }) => isSame(token, status.token))
-    .filter(({ blockNumber }) => blockNumber <= status.block.number)
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
   return { token: BigInt(movedOf(status).paid) - explained, coin: coinOf(status) };
 }
