@@ -27,4 +27,4 @@ export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
 export { ask, PaymentRefused, type Refusal, type WalletProvider } from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
 export { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
-export { elementWords, fill, languageOf, loadElementWords } from "./words.ts";
+export { elementWords, fill, type LanguageTag, languageOf, loadElementWords } from "./words.ts";

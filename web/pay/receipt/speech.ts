@@ -1,7 +1,7 @@
 // Says the receipt's words in the reader's language. All six come with it, since a receipt that is
 // kept asks nobody.
 
-import { recall, remember } from "executable-address/page";
+import { type LanguageTag, recall, remember } from "executable-address/page";
 import {
   type Language,
   languages,
@@ -19,7 +19,7 @@ import zh from "./words/zh.json" with { type: "json" };
 export type Key = keyof typeof en;
 type Child = Node | string;
 
-const catalogues: Readonly<Record<string, Readonly<Record<Key, string>>>> = {
+const catalogues: Readonly<Record<LanguageTag, Readonly<Record<Key, string>>>> = {
   en,
   es,
   fr,
@@ -40,7 +40,7 @@ speak(
 
 function speak(chosen: Language): void {
   language = chosen;
-  say = sayWith(catalogues[chosen.tag]!, chosen);
+  say = sayWith(catalogues[chosen.tag], chosen);
   Object.assign(document.documentElement, { lang: chosen.tag, dir: chosen.dir });
   document.title = say("title");
 }
@@ -54,7 +54,7 @@ export function element(name: string, ...children: readonly Child[]): HTMLElemen
 
 /** A sentence in an element; each place keeps its own direction. */
 export function said(name: string, key: Key, values: Readonly<Record<string, Child>> = {}) {
-  const pieces = catalogues[language.tag]![key].split(/\{(\w+)\}/);
+  const pieces = catalogues[language.tag][key].split(/\{(\w+)\}/);
   const children = pieces.map((piece, at) =>
     at % 2 === 0 ? piece : element("bdi", values[piece] ?? ""),
   );

@@ -1,7 +1,7 @@
 // The words of the public page, and how to fetch them. English comes with the page; the words of
 // another language are loaded before the first paint, and English is shown where they cannot be.
 
-import { elementWords, loadElementWords } from "executable-address/page";
+import { elementWords, type LanguageTag, loadElementWords } from "executable-address/page";
 import { english, type Language, type SayIn } from "../../ui/words/languages.ts";
 import page from "./en.json" with { type: "json" };
 
@@ -11,7 +11,8 @@ export type Key = keyof typeof en;
 export type Catalogue = Readonly<Record<Key, string>>;
 type PageWords = Readonly<Record<keyof typeof page, string>>;
 
-const catalogues: Record<string, () => Promise<PageWords>> = {
+const catalogues: Readonly<Record<LanguageTag, () => Promise<PageWords>>> = {
+  en: async () => page,
   es: () => import("./es.json").then((words) => words.default),
   fr: () => import("./fr.json").then((words) => words.default),
   de: () => import("./de.json").then((words) => words.default),
@@ -21,10 +22,10 @@ const catalogues: Record<string, () => Promise<PageWords>> = {
 
 /** Never throws. */
 export async function loadWords(language: Language): Promise<[Language, Catalogue]> {
-  const load = catalogues[language.tag];
+  const { tag } = language;
   try {
-    const [shared, page] = await Promise.all([loadElementWords(language.tag), load?.()]);
-    return page ? [language, { ...shared, ...page }] : [english, en];
+    const [shared, page] = await Promise.all([loadElementWords(tag), catalogues[tag]()]);
+    return [language, { ...shared, ...page }];
   } catch {
     return [english, en];
   }

@@ -1,28 +1,31 @@
 // The languages of a payer's pages: which one a reader gets, and how a sentence is filled.
 
-import { languageOf } from "executable-address/page";
+import { type LanguageTag, languageOf } from "executable-address/page";
 
-export type Language = { readonly tag: string; readonly name: string; readonly dir: "ltr" | "rtl" };
+type Shown = { readonly name: string; readonly dir: "ltr" | "rtl" };
+export type Language = Shown & { readonly tag: LanguageTag };
 
-export const english: Language = { tag: "en", name: "English", dir: "ltr" };
+/** The library lists the tags: one that is missing here does not compile. */
+const shown: Readonly<Record<LanguageTag, Shown>> = {
+  en: { name: "English", dir: "ltr" },
+  es: { name: "Español", dir: "ltr" },
+  fr: { name: "Français", dir: "ltr" },
+  de: { name: "Deutsch", dir: "ltr" },
+  ar: { name: "العربية", dir: "rtl" },
+  zh: { name: "中文", dir: "ltr" },
+};
+const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 
-export const languages: readonly Language[] = [
-  english,
-  { tag: "es", name: "Español", dir: "ltr" },
-  { tag: "fr", name: "Français", dir: "ltr" },
-  { tag: "de", name: "Deutsch", dir: "ltr" },
-  { tag: "ar", name: "العربية", dir: "rtl" },
-  { tag: "zh", name: "中文", dir: "ltr" },
-];
+export const english = named("en");
+export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
 /** By what was chosen here before, else by what the browser asks for. */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],
 ): Language {
-  const find = (tag: string | undefined) => languages.find((language) => language.tag === tag);
   const candidates = [chosen ?? "", ...wanted].map(languageOf);
-  return candidates.map(find).find((language) => language !== undefined) ?? english;
+  return named(candidates.find((tag) => tag !== undefined) ?? "en");
 }
 
 type Values = Readonly<Record<string, string | number>>;
