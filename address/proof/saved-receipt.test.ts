@@ -223,5 +223,8 @@ describe("docs/receipt", () => {
         assert.equal(status, 1, each.path.join());
         assert.match(stderr, reasons[each.says]!, each.path.join());
       }
+      // What docs/verifying.md says that they do not read.
+      for (const each of tampered.filter((one) => one.of < 2 && !isReadBy(script, one)))
+        assert.equal(say(command, script, changed(each)).status, 0, each.path.join());
     });
 });

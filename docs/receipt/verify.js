@@ -1,5 +1,5 @@
-// node verify.js receipt.json: what a receipt proves, by viem and @ethereumjs alone. It reads the
-// terms, not the `intent` beside them. Compare the block that it prints with your own node's.
+// node verify.js receipt.json: the outcome that a receipt proves, by viem and @ethereumjs alone. It
+// reads no `intent`, execution or payments. Compare the block that it prints with your own node's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { verifyMerkleProof } from "@ethereumjs/mpt";

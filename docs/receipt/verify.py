@@ -1,5 +1,5 @@
-# python3 verify.py receipt.json: what a receipt proves, without the library that wrote it. It reads
-# the terms, not the `intent` beside them. Compare the blocks that it prints with your own node's.
+# python3 verify.py receipt.json: the outcome that a receipt proves, and what was held and left. It
+# reads no `intent`, transaction or payments. Compare the blocks it prints with your own node's.
 import json, sys
 from ethereum import find, index_key, keccak, number, rlp, unhex
 
