@@ -48,17 +48,17 @@ const eachHeader = (headers: object, write: (name: string, value: string) => str
     .join("");
 
 /** For `include` in a server block whose root is the mirror. */
-const nginx = eachPlace((place, { "Content-Type": type, ...others }) => {
+const nginx = `${eachPlace((place, { "Content-Type": type, ...others }) => {
   const added = eachHeader(others, (name, value) => `add_header ${name} "${value}";`);
   return `location ${place} {\n  types {}\n  default_type "${type}";\n${added}}\n`;
-});
+})}location = /${noteFile} {\n  return 404;\n}\n`;
 
 /** For `import` in a site whose root is the mirror. That no file is there must not be kept. */
 const caddy = `${eachPlace((place, headers) => {
   const matcher = `@${basename(place, ".jsonl")}`;
   const set = eachHeader(headers, (name, value) => `${name} "${value}"`);
   return `${matcher} {\n  path ${place}*\n  file\n}\nheader ${matcher} {\n${set}}\n`;
-})}file_server\n`;
+})}respond /${noteFile} 404\nfile_server\n`;
 
 type Mirrored = { written: number; corrupt: number };
 

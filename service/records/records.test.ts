@@ -127,6 +127,9 @@ for (const [name, newPlace] of Object.entries(places)) {
       // A 404 that is kept for a year would hide a record that is made later.
       const caddy = readFileSync(join(mirror, "Caddyfile"), "utf8");
       assert.match(caddy, /@address \{\n {2}path \/v1\/address\/\*\n {2}file\n\}/);
+      assert.match(caddy, /^respond \/\.mirror\.json 404$/m);
+      const nginx = readFileSync(join(mirror, "nginx.conf"), "utf8");
+      assert.match(nginx, /^location = \/\.mirror\.json \{\n {2}return 404;\n\}$/m);
       const read = async (input: string | URL | Request) => {
         const { pathname, host } = new URL(String(input));
         if (host !== "mirror.example") throw new TypeError("fetch failed");
