@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
 import type { BlockReference } from "executable-address/status";
 import { headMsMax, openHeads } from "./heads.ts";
+import { CallsSpent } from "./json-rpc.ts";
 
 /** A node with one block, counting how often it is asked; each block is a second older. */
 function node() {
@@ -54,6 +55,15 @@ describe("the newest block of a chain", () => {
     mine();
     mock.timers.tick(headMsMax);
     assert.equal((await heads.read()).number, 2);
+    assert.equal(asked.times, 2);
+  });
+
+  test("is not read once more for what was refused here and not by the node", async () => {
+    const { asked, heads } = node();
+    const refuse = () => Promise.reject(new CallsSpent("enough"));
+    for (let i = 0; i < 20; i++) await assert.rejects(heads.at(refuse), CallsSpent);
+    assert.equal(asked.times, 1);
+    await assert.rejects(heads.at(() => Promise.reject(new Error("gone"))));
     assert.equal(asked.times, 2);
   });
 
@@ -111,15 +121,18 @@ describe("the newest block of a chain", () => {
     assert.deepEqual([seen, asked.times], [[1, 2], 2]);
   });
 
-  test("that cannot be read is asked for again by the next", async () => {
-    let isAway = true;
+  test("that cannot be read is asked for again a tenth of a second later", async () => {
+    let [times, isAway] = [0, true];
     const request = async () => {
+      times++;
       if (isAway) throw new Error("away");
       return null;
     };
     const heads = openHeads(request, Date.now);
-    await assert.rejects(heads.read(), /away/);
+    for (let i = 0; i < 20; i++) await assert.rejects(heads.read(), /away/);
+    assert.equal(times, 1);
     isAway = false;
+    mock.timers.tick(headMsMax);
     await assert.rejects(heads.read(), /no block/);
   });
 });

@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import { openBlockPace } from "./block-pace.ts";
-import { blockCall, blockOf, ChainUnavailable } from "./json-rpc.ts";
+import { blockCall, blockOf, CallsSpent, ChainUnavailable } from "./json-rpc.ts";
 
 type Request = (method: string, params: unknown[]) => Promise<unknown>;
 
@@ -31,6 +31,7 @@ const pollMs = 1_000;
 export function openHeads(request: Request, now: () => number): Heads {
   const pace = openBlockPace(pollMs);
   let newest: Promise<BlockReference> | undefined;
+  let failed: { asked: Promise<BlockReference>; atMs: number } | undefined;
   let seen: { hash?: Hex; atMs: number; isTold: boolean } = { atMs: 0, isTold: false };
   let wake = () => {};
   const keep = ({ number, hash, timestamp }: BlockReference, isTold: boolean) => {
@@ -42,13 +43,17 @@ export function openHeads(request: Request, now: () => number): Heads {
   };
   const read = (ageMsMax = headMsMax) => {
     if (newest && now() - seen.atMs < ageMsMax) return newest;
+    // However many ask, a node that fails is asked no more often than one that answers.
+    if (failed && now() - failed.atMs < Math.min(ageMsMax, headMsMax)) return failed.asked;
     seen.atMs = Number.POSITIVE_INFINITY;
     const asked = readHead(request);
     newest = asked;
     asked.then(
       (block) => newest === asked && keep(block, false),
       () => {
-        if (newest === asked) newest = undefined;
+        if (newest !== asked) return;
+        newest = undefined;
+        failed = { asked, atMs: now() };
       },
     );
     return asked;
@@ -93,6 +98,7 @@ export async function readAtNewest<Newest, Found>(
     try {
       return await read(at);
     } catch (error) {
+      if (error instanceof CallsSpent) throw error;
       const newer = await newest(true);
       if (attempt === attemptsMax || hashOf(newer) === hashOf(at)) throw error;
       at = newer;

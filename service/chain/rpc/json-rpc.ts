@@ -27,6 +27,9 @@ export class ChainUnavailable extends Error {
   }
 }
 
+/** As many calls as a minute allows were made; no node was asked. */
+export class CallsSpent extends ChainUnavailable {}
+
 /** A node answered a call with an error. */
 export class CallRefused extends Error {
   override name = "CallRefused";

@@ -4,7 +4,7 @@
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Limiter, Policy } from "../../accounts/limits.ts";
 import type { ChainRpc } from "../../chain/rpc/chain-rpc.ts";
-import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
+import { CallsSpent } from "../../chain/rpc/json-rpc.ts";
 import { openSimulations } from "../../chain/simulation/reader.ts";
 import type { Limits } from "../limits.ts";
 import { budget } from "../load/budget.ts";
@@ -60,7 +60,7 @@ export function metered(
     ...rpc,
     async request(method, params) {
       const isAdmitted = burst > 0 && (await limiter.take(`${name} ${chainId}`, policy)).admitted;
-      if (!isAdmitted) throw new ChainUnavailable("the minute's simulations are spent");
+      if (!isAdmitted) throw new CallsSpent("the minute's simulations are spent");
       return rpc.request(method, params);
     },
   };
