@@ -92,6 +92,45 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
   });
 
+  test("one reading for all who ask of one address and block; four at once of others", async () => {
+    let [read, open, most] = [0, 0, 0];
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const proxy = await startProxy(world.rpcUrl, async ({ method }, answer) => {
+      if (method !== "eth_getProof") return answer;
+      read += 1;
+      open += 1;
+      most = Math.max(most, open);
+      if (open === 4) setTimeout(release, 300);
+      await released;
+      open -= 1;
+      return answer;
+    });
+    const app = await startApp({ chains: chainsAt(world, proxy.url) });
+    const made = await Promise.all(Array.from({ length: 6 }, () => world.newRecord()));
+    for (const record of made) await keepRecord(app, record);
+    const block = `?block=${await world.client.getBlockNumber()}`;
+    const asked = made.flatMap(({ address }) => [address, address, address]);
+    const answers = await Promise.all(asked.map((address) => get(address, block, app)));
+    assert.deepEqual(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
+    assert.deepEqual([read, most], [6, 4]);
+    await app.close();
+    proxy.stop();
+  });
+
+  test("429 rate_limited for a client that asks for more than 30 at once", async () => {
+    const app = await startApp({ chains: chainsAt(world, world.rpcUrl) });
+    const { address } = await keepRecord(app, await world.newRecord());
+    const answers = await Promise.all(Array.from({ length: 45 }, () => get(address, "", app)));
+    const refused = answers.filter(({ statusCode }) => statusCode !== 200);
+    assert.ok(refused.length > 0 && refused.length <= 15, String(refused.length));
+    for (const answer of refused) {
+      assert.deepEqual([answer.statusCode, answer.json().error.code], [429, "rate_limited"]);
+      assert.ok(Number(answer.headers["retry-after"]) > 0);
+    }
+    await app.close();
+  });
+
   test("client.waitFor with proof waits out a service that lies of an unpaid address", async () => {
     const record = await keepRecord(server, await world.newRecord());
     const paid = await keepRecord(server, await world.newRecord());
