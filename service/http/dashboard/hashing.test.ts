@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { describe, test } from "node:test";
+import { openHashing } from "./hashing.ts";
+
+/** Hashes that end when they are told to, in the order in which they began. */
+function openTurns(atOnce?: number) {
+  const shed = { count: 0 };
+  const hash = openHashing(() => shed.count++, atOnce);
+  const begun: string[] = [];
+  const ends: ((error?: Error) => void)[] = [];
+  const ask = (name: string, isKnown: boolean) =>
+    hash(isKnown, () => {
+      begun.push(name);
+      return new Promise<void>((done, failed) => {
+        ends.push((error) => (error ? failed(error) : done()));
+      });
+    });
+  const settle = () => new Promise((done) => setImmediate(done));
+  return { ask, begun, ends, settle, shed };
+}
+
+describe("hashing in turn", () => {
+  test("503 to the 33rd stranger that waits, and none to a known browser", async () => {
+    const { ask, begun, shed, settle } = openTurns(2);
+    for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
+    const refused = { code: "service_unavailable" };
+    await assert.rejects(ask("one too many", false), refused);
+    for (let i = 0; i < 32; i++) void ask(`known ${i}`, true);
+    await settle();
+    assert.equal(shed.count, 1);
+    await assert.rejects(ask("a known one too many", true), refused);
+    assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
+  });
+
+  test("one for each core at once, at most three, and a core is left", async () => {
+    const { ask, begun, ends, settle } = openTurns();
+    const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1));
+    for (let i = 0; i < 8; i++) void ask(`stranger ${i}`, false);
+    await settle();
+    assert.equal(begun.length, atOnce);
+    ends[0]!();
+    await settle();
+    assert.equal(begun.length, atOnce + 1);
+  });
+
+  test("a known browser is next, also after one that failed; nothing is lost", async () => {
+    const { ask, begun, ends, settle } = openTurns(1);
+    const first = ask("first", false);
+    const all = [ask("stranger", false), ask("known", true)];
+    ends[0]!(new Error("the store is away"));
+    await assert.rejects(first, /the store is away/);
+    await settle();
+    assert.deepEqual(begun, ["first", "known"]);
+    ends[1]!();
+    await settle();
+    ends[2]!();
+    await Promise.all(all);
+    assert.deepEqual(begun, ["first", "known", "stranger"]);
+  });
+});
