@@ -81,6 +81,7 @@ describe("the receipt", () => {
       "25 DUSD",
       "30.1250 DUSD from",
       "pay(uint256 orderId",
+      "That there are no others is not.",
       "the place of the decimal point, are the service’s word: no proof covers them",
     ])
       assert.ok(text.includes(part), part);

@@ -77,6 +77,7 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
     ]),
     said("p", "notProved"),
     ...section(say("paid"), paid, say("noPayment")),
+    ...(paid.length > 0 ? [said("p", "somePaid")] : []),
     ...section(say("purpose"), calls, ""),
     ...(execution ? section(say("moved"), moved, say("nothing")) : []),
   ];
