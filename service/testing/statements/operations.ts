@@ -20,6 +20,7 @@ import {
 import { findReferenceKeys, rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
+import { openHeads } from "../../chain/rpc/heads.ts";
 import { nothingKnown } from "../../events/changes.ts";
 import {
   eventsKeptMs,
@@ -314,12 +315,11 @@ async function observerPass(store: Store): Promise<void> {
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve;
   });
-  const rpc = {
-    request: async () => {
-      asked();
-      throw new Error("away");
-    },
+  const request = async () => {
+    asked();
+    throw new Error("away");
   };
+  const rpc = { request, heads: openHeads(request, Date.now) };
   const observer = startObserver({
     store,
     factory: sender,
@@ -327,7 +327,7 @@ async function observerPass(store: Store): Promise<void> {
     publicUrl: "https://x.example",
     now: Date.now,
     onEvents: async () => {},
-    chains: { known: [chain], rpcOf: () => rpc as never },
+    chains: { known: [chain], rpcOf: () => rpc },
     pollMs: 1,
     log: pino({ level: "silent" }),
   });

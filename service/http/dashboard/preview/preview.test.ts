@@ -18,7 +18,8 @@ after(async () => {
   await world.stop();
 });
 
-const previewOf = (address: string, parts = server.parts) =>
+/** By endpoints of its own: those of the server may have read their newest block just before. */
+const previewOf = (address: string, parts = { ...server.parts, chains: chainsAt(world) }) =>
   openPreviews(parts, openStatuses(parts))(address);
 
 describe("the preview of an address", () => {
