@@ -62,8 +62,9 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     if (known) return known;
     const options = { rpcs: [ask], factory, keccak };
     const block = { ...found, chainId, head: found.number };
-    const made = inTurn(() => prove(recordOf(subject), block, options)).catch((error) => {
-      answers.delete(key);
+    const forget = () => answers.delete(key);
+    const made = inTurn(() => prove(recordOf(subject), block, options, forget)).catch((error) => {
+      forget();
       throw chainFault(error) ?? error;
     });
     answers.set(key, made);
@@ -71,17 +72,19 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 }
 
-/** With who paid, as far as the node tells: nothing is left out of a proof for want of it. */
+/** With who paid. Where the node does not tell, the proof lacks it and `forget` is called. */
 async function prove(
   record: AddressRecord,
   block: AgreedBlock,
   options: GatherOptions,
+  forget: () => void,
 ): Promise<ServedProof> {
   const proof = await proveAt(record, block, options);
   if (proof.outcome === "open") return { ...proof, payments: [] };
   const payments = await findPayments(record, block, options).catch((error) => {
-    if (error instanceof ProofError && !chainFault(error)) return [];
-    throw error;
+    if (!(error instanceof ProofError) || chainFault(error)) throw error;
+    forget();
+    return [];
   });
   return { ...proof, payments };
 }

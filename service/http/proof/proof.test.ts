@@ -6,6 +6,9 @@ import { listen, startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
 import { startProxy } from "../../testing/executor/rpc-proxy.ts";
 
+/** keccak-256 of `Transfer(address,address,uint256)`. */
+const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
 const { world, server, get: getPath, stop } = await serveWorld();
 after(stop);
 
@@ -78,7 +81,7 @@ describe("GET /v1/address/{address}/proof", () => {
     const { number } = await world.client.getBlock();
     const answer = await get(record.address, `?block=${number}`);
     const found = answer.json();
-    assert.equal(answer.headers.etag, `"${found.block.hash}"`);
+    assert.equal(answer.headers.etag, `"${found.block.hash}-1"`);
     const headers = { "if-none-match": String(answer.headers.etag) };
     const url = `/v1/address/${record.address}/proof?block=${number}`;
     const again = await server.app.inject({ url, headers });
@@ -90,6 +93,30 @@ describe("GET /v1/address/{address}/proof", () => {
     const { outcome, execution } = verifyAddressProof(record, found, trusted);
     assert.deepEqual([outcome, execution?.transactionHash], ["executed", transactionHash]);
     assert.deepEqual([execution?.held, execution?.left], ["130", "30"]);
+  });
+
+  test("who paid is there as soon as the node tells, with another ETag", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    await world.pay(record.address, 100n);
+    await world.execute(record);
+    let isMute = true;
+    const proxy = await startProxy(world.rpcUrl, ({ id, method, params }, answer) =>
+      isMute && method === "eth_getLogs" && JSON.stringify(params).includes(transferTopic)
+        ? { id, jsonrpc: "2.0", error: { code: -32601, message: "no such method" } }
+        : answer,
+    );
+    const app = await startApp({ chains: chainsAt(world, proxy.url) });
+    await keepRecord(app, record);
+    const block = `?block=${await world.client.getBlockNumber()}`;
+    const before = await get(record.address, block, app);
+    isMute = false;
+    const later = await get(record.address, block, app);
+    await app.close();
+    proxy.stop();
+    assert.deepEqual([before.statusCode, later.statusCode], [200, 200], before.body);
+    assert.deepEqual(before.json().payments, []);
+    assert.equal(later.json().payments[0].payments[0].amount, "100");
+    assert.notEqual(later.headers.etag, before.headers.etag);
   });
 
   test("one reading for all who ask of one address and block; four at once of others", async () => {

@@ -37,7 +37,9 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       // A proof stays one for good; which block a name or a number means may change.
       reply.header("cache-control", "public, max-age=2");
       const tags = request.headers["if-none-match"];
-      return isKnown(`"${found.block.hash}"`, tags, reply) ? reply.send() : found;
+      // Where the node was slow to tell who paid, the same block has another answer later.
+      const etag = `"${found.block.hash}-${found.payments.length}"`;
+      return isKnown(etag, tags, reply) ? reply.send() : found;
     },
   };
 }
