@@ -34,7 +34,7 @@ if outcome == "executed":
     key, nodes = index_key(part["proof"]["transactionIndex"]), part["proof"]["receipt"]
     value = find(open_block(part, part["proof"]["headers"][0])[5], key, map(unhex, nodes))
     logs = rlp(value[1:] if value[0] < 128 else value)[0][3]
-    [data] = [d for a, t, d in logs if (a, t) == (FACTORY, [TOPIC, bytes(12) + vault, token])]
-    amounts = [str(number(data[:32])), str(number(data[32:]))]
-    assert amounts == [part["held"], part["left"]], "other amounts"
+    event = (FACTORY, [TOPIC, bytes(12) + vault, token])
+    amounts = [[str(number(d[:32])), str(number(d[32:]))] for a, t, d in logs if (a, t) == event]
+    assert amounts == [[part["held"], part["left"]]], f"other amounts: it shows {amounts}"
 print(f"then 0x{vault.hex()} of chain {number(chain)}, which asked for {number(amount)}, is {outcome}")
