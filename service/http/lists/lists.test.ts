@@ -225,6 +225,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
+    test("the row of one address: 404 to another account, and the list's own to its", async () => {
+      const [mine, other] = [await service.newKey(), await service.newKey()];
+      const { address } = (await create(mine.apiKey)).json();
+      const path = `address/${address}/mine`;
+      assert.equal((await get(other.apiKey, path)).statusCode, 404);
+      const [row] = (await list(mine.apiKey, "")).items;
+      assert.deepEqual((await get(mine.apiKey, path)).json(), row);
+    });
+
     test("events of the account alone, in order, from where one left off", async () => {
       const [mine, other] = [await service.newKey(), await service.newKey()];
       const rows = [mine, other].flatMap(({ accountId }) =>
