@@ -6,8 +6,9 @@ import type { AddressRecord, Hex } from "executable-address";
 import { deterministicDeployer, periphery } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
+import { csvOf, readReport } from "../../service/executor/desk/spending.ts";
 import type { Parts } from "../../service/executor/parts.ts";
-import { startCore } from "../../service/testing/executor/executor.ts";
+import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
 import {
   attacker,
   burnsAll,
@@ -155,12 +156,13 @@ describe("dust that is to be returned", () => {
   });
 });
 
+/** One whole token, and what it is worth: a thousandth of a coin. */
+const unit = 10n ** BigInt(demoTokens[0]!.decimals);
+const weiOfUnit = 10n ** 15n;
+const tipPrices = { [demoTokens[0]!.symbol]: String(weiOfUnit) };
+
 describe("tips", () => {
   const { tip } = periphery;
-  const symbol = demoTokens[0]!.symbol;
-  const unit = 10n ** BigInt(demoTokens[0]!.decimals);
-  /** One whole token is worth a thousandth of a coin. */
-  const tipPrices = { [symbol]: String(10n ** 15n) };
 
   const tipped = (amount: bigint, more: object = {}) => ({
     amount: String(amount + 1000n),
@@ -319,5 +321,44 @@ describe("who shares a transaction with others", () => {
   test("control: twice its own at most where none does, and more than its own", async (context) => {
     const times = await gasOfVictim(context, false);
     assert.ok(times > 1.1 && times <= 2, `${times}`);
+  });
+});
+
+describe("the report, of all that was sent above", () => {
+  test("has the gas that receipts took and the tips that came, to the wei", async (context) => {
+    const [returned] = await funded(1, attacker);
+    await world.pay([{ to: returned!.address, amount: 1n }]);
+    const running = start(context, {});
+    await until("it went back", async () => (await fatesOf(world, [returned!]))[0]!.recovered > 0);
+    await until("nothing is on its way", () => isAtRest(store));
+    await running.stop();
+
+    const [head, ...lines] = csvOf(await readReport(store.db))
+      .trimEnd()
+      .split("\r\n");
+    const sumOf = (name: string) =>
+      lines.reduce(
+        (sum, line) => sum + BigInt(line.split(",")[head!.split(",").indexOf(name)]!),
+        0n,
+      );
+    const newest = Number(await world.client.getBlockNumber());
+    const numbers = Array.from({ length: newest + 1 }, (_, number) => BigInt(number));
+    const blocks = await Promise.all(
+      numbers.map((blockNumber) =>
+        world.client.getBlock({ blockNumber, includeTransactions: true }),
+      ),
+    );
+    const sent = blocks.flatMap(({ transactions }) =>
+      transactions.filter(({ from }) => from === executor.toLowerCase()),
+    );
+    assert.ok(sent.length > 10, `${sent.length} transactions`);
+    assert.equal(
+      sumOf("gasWei"),
+      await paidIn(sent.map(({ hash }) => ({ transaction_hash: hash }))),
+    );
+    const tips = await world.balanceOf(executor);
+    assert.ok(tips > 0n);
+    assert.equal(sumOf("tipsWei"), (tips * weiOfUnit) / unit);
+    assert.ok(sumOf("notCoveredWei") >= sumOf("gasWei") - sumOf("tipsWei"));
   });
 });
