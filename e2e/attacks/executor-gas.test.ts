@@ -161,31 +161,30 @@ const unit = 10n ** BigInt(demoTokens[0]!.decimals);
 const weiOfUnit = 10n ** 15n;
 const tipPrices = { [demoTokens[0]!.symbol]: String(weiOfUnit) };
 
+const { tip } = periphery;
+const tippedBy = (amount: bigint, more: object = {}) => ({
+  amount: String(amount + 1000n),
+  calls: [
+    {
+      target: world.token,
+      function: "approve(address spender, uint256 amount)",
+      args: [tip.address, String(amount)],
+    },
+    {
+      target: tip.address,
+      function: "tip(address token, uint256 amount)",
+      args: [world.token, String(amount)],
+    },
+    {
+      target: world.token,
+      function: "transfer(address to, uint256 amount)",
+      args: [payee, "1000"],
+    },
+  ],
+  ...more,
+});
+
 describe("tips", () => {
-  const { tip } = periphery;
-
-  const tipped = (amount: bigint, more: object = {}) => ({
-    amount: String(amount + 1000n),
-    calls: [
-      {
-        target: world.token,
-        function: "approve(address spender, uint256 amount)",
-        args: [tip.address, String(amount)],
-      },
-      {
-        target: tip.address,
-        function: "tip(address token, uint256 amount)",
-        args: [world.token, String(amount)],
-      },
-      {
-        target: world.token,
-        function: "transfer(address to, uint256 amount)",
-        args: [payee, "1000"],
-      },
-    ],
-    ...more,
-  });
-
   before(async () => {
     const data = concat([zeroHash, tip.bytecode]);
     await world.client.sendTransaction({
@@ -202,7 +201,7 @@ describe("tips", () => {
   test("that cover the gas are executed with no budget, and reach the sender", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });
-    const [record] = await funded(1, attacker, tipped(unit));
+    const [record] = await funded(1, attacker, tippedBy(unit));
     const [plain] = await funded(1, attacker);
     await until("it is executed", async () => (await fatesOf(world, [record!]))[0]!.executed === 1);
     await until("one without waits", async () =>
@@ -214,13 +213,13 @@ describe("tips", () => {
 
   test("that do not cover it wait: too little, or in a token without a price", async (context) => {
     const running = start(context, {}, { pays: "tips", tipPrices });
-    const small = await funded(1, attacker, tipped(1n));
+    const small = await funded(1, attacker, tippedBy(1n));
     await until("it waits", async () =>
       (await reasonsOf(small)).includes("tip_does_not_cover_gas"),
     );
     await running.stop();
     const unpriced = start(context, {}, { pays: "tips" });
-    const [other] = await funded(1, attacker, tipped(unit));
+    const [other] = await funded(1, attacker, tippedBy(unit));
     await until("it waits", async () =>
       (await reasonsOf([other!])).includes("tip_does_not_cover_gas"),
     );
@@ -231,8 +230,8 @@ describe("tips", () => {
     // Succeeds where gas has no price, as it had in simulations once; else reverts.
     const fickle = await attack.contract("0x3a600557005b5f5ffd");
     const running = start(context, {}, { tipPrices });
-    const calls = [{ target: fickle, function: "go()", args: [] }, ...tipped(unit).calls];
-    const [record] = await funded(1, attacker, { ...tipped(unit), calls });
+    const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
+    const [record] = await funded(1, attacker, { ...tippedBy(unit), calls });
     await until("it failed", async () => (await jobOf(record!.address))?.failures === 1);
     const job = await jobOf(record!.address);
     assert.deepEqual([job?.paid_failures, job?.purpose_id], [0, null]);
@@ -244,8 +243,8 @@ describe("tips", () => {
     const bound = 10n ** 15n;
     world.stopTicking();
     const cheat = "acc_c4ea7000000000000000000a";
-    const calls = [{ target: fickle, function: "go()", args: [] }, ...tipped(unit).calls];
-    const hostile = await attack.fundedInBlock(count(20, 60), cheat, { ...tipped(unit), calls });
+    const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
+    const hostile = await attack.fundedInBlock(count(20, 60), cheat, { ...tippedBy(unit), calls });
     const running = start(context, { perDayMax: 0n, perAccountMax: bound }, { tipPrices });
     await until("some are sent", async () => running.events.some(({ kind }) => kind === "sent"));
     await world.client.setCode({ address: fickle, bytecode: "0x5f5ffd" });
@@ -325,40 +324,47 @@ describe("who shares a transaction with others", () => {
 });
 
 describe("the report, of all that was sent above", () => {
-  test("has the gas that receipts took and the tips that came, to the wei", async (context) => {
-    const [returned] = await funded(1, attacker);
-    await world.pay([{ to: returned!.address, amount: 1n }]);
-    const running = start(context, {});
-    await until("it went back", async () => (await fatesOf(world, [returned!]))[0]!.recovered > 0);
-    await until("nothing is on its way", () => isAtRest(store));
-    await running.stop();
-
+  const reported = async (name: string) => {
     const [head, ...lines] = csvOf(await readReport(store.db))
       .trimEnd()
       .split("\r\n");
-    const sumOf = (name: string) =>
-      lines.reduce(
-        (sum, line) => sum + BigInt(line.split(",")[head!.split(",").indexOf(name)]!),
-        0n,
-      );
+    const column = head!.split(",").indexOf(name);
+    return lines.reduce((sum, line) => sum + BigInt(line.split(",")[column]!), 0n);
+  };
+
+  test("has the tips that came in a token with a price, to the wei", async (context) => {
+    const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
+    const sponsor = start(context, {});
+    const returned = await funded(1, attacker);
+    await world.pay([{ to: returned[0]!.address, amount: 1n }]);
+    await until("it went back", async () => (await fatesOf(world, returned))[0]!.recovered > 0);
+    await until("nothing is on its way", () => isAtRest(store));
+    await sponsor.stop();
+    assert.equal(await reported("tipsWei"), tips);
+    const before = await world.balanceOf(executor);
+    assert.ok(before > tokens);
+    const running = start(context, {}, { tipPrices });
+    const tipped = await funded(1, attacker, tippedBy(unit));
+    await until("it is executed", async () => (await fatesOf(world, tipped))[0]!.executed === 1);
+    await until("nothing is on its way", () => isAtRest(store));
+    await running.stop();
+    const received = (await world.balanceOf(executor)) - before;
+    assert.ok(received >= unit);
+    assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
+  });
+
+  test("has the gas that all receipts of the key took, to the wei", async () => {
     const newest = Number(await world.client.getBlockNumber());
-    const numbers = Array.from({ length: newest + 1 }, (_, number) => BigInt(number));
     const blocks = await Promise.all(
-      numbers.map((blockNumber) =>
-        world.client.getBlock({ blockNumber, includeTransactions: true }),
+      Array.from({ length: newest + 1 }, (_, number) =>
+        world.client.getBlock({ blockNumber: BigInt(number), includeTransactions: true }),
       ),
     );
-    const sent = blocks.flatMap(({ transactions }) =>
-      transactions.filter(({ from }) => from === executor.toLowerCase()),
-    );
+    const sent = blocks
+      .flatMap(({ transactions }) => transactions)
+      .filter(({ from }) => from === executor.toLowerCase());
     assert.ok(sent.length > 10, `${sent.length} transactions`);
-    assert.equal(
-      sumOf("gasWei"),
-      await paidIn(sent.map(({ hash }) => ({ transaction_hash: hash }))),
-    );
-    const tips = await world.balanceOf(executor);
-    assert.ok(tips > 0n);
-    assert.equal(sumOf("tipsWei"), (tips * weiOfUnit) / unit);
-    assert.ok(sumOf("notCoveredWei") >= sumOf("gasWei") - sumOf("tipsWei"));
+    const paid = await paidIn(sent.map(({ hash }) => ({ transaction_hash: hash })));
+    assert.equal(await reported("gasWei"), paid);
   });
 });
