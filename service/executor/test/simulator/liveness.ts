@@ -9,28 +9,32 @@ import { chainId, startSeconds, tokens, type World } from "./world.ts";
 export const longestWait = (world: World, afterSeconds: number): number =>
   Math.max(...waitsOf(world, afterSeconds).values());
 
-/** Does the same as {@link longestWait} for each address. */
+/**
+ * Does the same as {@link longestWait} for each address. Each token waits by itself: one that comes
+ * in the block in which another leaves has not waited for as long as that one.
+ */
 export function waitsOf({ chain, vaults }: World, afterSeconds: number): Map<Hex, number> {
   const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + afterSeconds);
-  return new Map(vaults.map((vault) => [vault.address, longestOf(calm, vault)]));
+  const longest = (vault: VaultModel) =>
+    Math.max(...tokens.map((token) => longestOf(calm, vault, token)));
+  return new Map(vaults.map((vault) => [vault.address, longest(vault)]));
 }
 
-function longestOf(blocks: readonly Block[], vault: VaultModel): number {
+function longestOf(blocks: readonly Block[], vault: VaultModel, token: Hex): number {
   let longest = 0;
   let waited = 0;
   for (const block of blocks) {
-    waited = isMovable(block, vault) ? waited + 1 : 0;
+    waited = isMovable(block, vault, token) ? waited + 1 : 0;
     longest = Math.max(longest, waited);
   }
   return longest;
 }
 
-/** It could be executed, or what it holds be returned, in the block after this one. */
-function isMovable({ state, timestamp }: Block, vault: VaultModel): boolean {
-  const { address, token, amount, behaviour } = vault;
+/** The token could be spent by an execution, or be returned, in the block after this one. */
+function isMovable({ state, timestamp }: Block, vault: VaultModel, token: Hex): boolean {
+  const { address, amount, behaviour } = vault;
+  const balance = balanceOf(state, token, address);
   const isOver = state.code.has(address) || vault.chainId !== chainId;
-  if (isOver || timestamp > vault.expirationSeconds) {
-    return tokens.some((each) => balanceOf(state, each, address) > 0n);
-  }
-  return behaviour === "runs" && balanceOf(state, token, address) >= amount;
+  if (isOver || timestamp > vault.expirationSeconds) return balance > 0n;
+  return behaviour === "runs" && token === vault.token && balance >= amount;
 }
