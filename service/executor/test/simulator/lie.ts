@@ -68,7 +68,8 @@ type Lie = {
 function lieOf(seed: number): Lie & { text: string } {
   const random = seededRandom(seed * 7919);
   const pick = <Each>(list: readonly Each[]) => list[Math.floor(random() * list.length)]!;
-  const method = methods[seed % methods.length]!;
+  // Drawn apart, so that seeds that found something keep their methods.
+  const method = seed % 11 === 9 ? "eth_getLogs" : methods[seed % methods.length]!;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
   const twist = pick(twists);
   const [field, word] = [Math.floor(random() * 60), Math.floor(random() * 4)];
