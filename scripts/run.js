@@ -47,6 +47,8 @@ async function runHere() {
 
 /** @param {string} node runs in a session of its own: a terminal's signals come by us, once */
 function runChild(node) {
+  // First, since npm may be killed as soon as the program runs: then the shell has another parent.
+  whenParentEnds(() => child.kill("SIGTERM"));
   // A program comes by this file again, which stops it when we are gone.
   const child = spawn(node, isProgram ? [door, ...args] : args, {
     stdio: "inherit",
@@ -55,7 +57,6 @@ function runChild(node) {
   });
   child.once("error", ({ message }) => fail(`${node} does not run here: ${message}.`));
   passSignals(child);
-  whenParentEnds(() => child.kill("SIGTERM"));
   child.once("exit", (code, signal) => {
     if (signal === null) process.exit(code);
     process.removeAllListeners(signal);
