@@ -9,10 +9,12 @@ import type { Parts } from "../../service/executor/parts.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import { attacker, count, prepareAttack, until } from "./executor-world.ts";
 
-const attack = await prepareAttack();
+const daySeconds = 86_400;
+/** A noon: what takes an hour by the chain's clock stays within a day of budgets. */
+const noon = (Math.floor(Date.now() / 1000 / daySeconds) + 1) * daySeconds + daySeconds / 2;
+const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
-const daySeconds = 86_400;
 
 /** With a budget for each account, and what it asks of the chain's node counted by method. */
 function start(context: TestContext, perAccountMax: bigint, adapt = (core: Parts) => core) {

@@ -227,11 +227,13 @@ export async function broadcast(
     parts.report({ kind: "send_refused", nonce, rpc, message: error.message });
     return [error];
   });
-  // One endpoint's refusal is not enough, unless there is no other.
+  // One refusal is not enough, unless there is no other endpoint. A lone relay's word raises no
+  // fee: where it is right, the transaction is stuck, and is replaced for that.
   const heard = told.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
+  const underpriced = refusals.filter(isUnderpriced).length;
+  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.underpriced.add(id);
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
-  if (refusals.filter(isUnderpriced).length >= quorum) memory.underpriced.add(id);
   const hopeless = refusals.filter(isOverBlockGas).length;
   if (hopeless >= quorum && hopeless > heard / 2) memory.hopeless.add(id);
 }

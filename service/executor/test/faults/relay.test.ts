@@ -35,7 +35,7 @@ async function payWith(
   context: TestContext,
   fault: Misbehaviour,
   relayed: Relayed,
-  { rpcUrls = [open.url], stuckSeconds = 2 } = {},
+  { rpcUrls = [open.url], stuckSeconds = 2 }: { rpcUrls?: string[]; stuckSeconds?: number } = {},
 ) {
   seen.length = 0;
   await relay.behave(fault);
@@ -121,20 +121,31 @@ describe("private relays", () => {
   });
 });
 
-describe("an endpoint that says a transaction is underpriced", () => {
-  test("is not believed alone while the other is down: nothing is replaced", async (context) => {
-    refusal = "replacement transaction underpriced";
-    const down = await startProxy(world.rpcUrl);
-    context.after(down.stop);
-    await down.behave("500");
-    const urls = { rpcUrls: [relay.url, down.url], stuckSeconds: 10_000 };
-    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
-    const running = await payWith(context, "drops_broadcasts", none, urls);
-    const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
+describe("one that says a transaction is underpriced", () => {
+  /** Until it was refused often: nothing was replaced, and it is executed once it is taken. */
+  async function isNotBelieved({ events, isExecuted }: Awaited<ReturnType<typeof payWith>>) {
+    const count = (wanted: string) => events.filter(({ kind }) => kind === wanted).length;
     await until("it is refused often", async () => count("send_refused") >= 5);
     assert.equal(count("replaced"), 0);
     refusal = undefined;
     await relay.behave("none");
-    await until("it is executed", running.isExecuted);
+    await until("it is executed", isExecuted);
+  }
+  const stuckSeconds = 10_000;
+
+  test("is not believed as an endpoint while the other is down", async (context) => {
+    refusal = "replacement transaction underpriced";
+    const down = await startProxy(world.rpcUrl);
+    context.after(down.stop);
+    await down.behave("500");
+    const urls = { rpcUrls: [relay.url, down.url], stuckSeconds };
+    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
+    await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
+  });
+
+  test("is not believed as the only relay", async (context) => {
+    refusal = "replacement transaction underpriced";
+    const alone: Relayed = { sendUrls: [relay.url], sendFallbackBlocks: undefined };
+    await isNotBelieved(await payWith(context, "drops_broadcasts", alone, { stuckSeconds }));
   });
 });
