@@ -27,13 +27,15 @@ describe("two keys", () => {
   });
   afterEach(() => running.stop());
 
-  const start = (change: (core: Parts) => Partial<Parts> = () => ({})) => {
-    running = startCore(store, world.chains(), (core) => ({
+  const open = (change: (core: Parts) => Partial<Parts> = () => ({})) =>
+    startCore(store, world.chains(), (core) => ({
       ...core,
       signers: twoKeys,
       tuning: { ...core.tuning, batchItemsMax: 2, inFlightMax: 2, stuckSeconds: 100_000 },
       ...change(core),
     }));
+  const start = (change?: Parameters<typeof open>[0]) => {
+    running = open(change);
   };
   const pay = async (count: number) => {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
@@ -137,7 +139,7 @@ describe("two keys", () => {
 
   test("two instances that have both keys: each payment once, by either key", async (context) => {
     start();
-    const other = startCore(store, world.chains(), (core) => ({ ...core, signers: twoKeys }));
+    const other = open();
     context.after(other.stop);
     const records = await pay(20);
     await until("the first are executed", () => allExecuted(records));
