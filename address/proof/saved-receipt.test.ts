@@ -175,7 +175,7 @@ describe("docs/receipt", () => {
       env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" },
     });
   };
-  /** What they say of receipts that the library refuses for the word before. */
+  /** The library refuses for the word before, and the scripts say this of the same receipt. */
   const reasons: Record<string, RegExp> = {
     format: /another format/,
     address: /(another address|the terms are another address's)/,

@@ -25,13 +25,13 @@ export function movedOf({ token, balance, execution, recoveries }: AddressStatus
   };
 }
 
-/** What the sums of a day and token have: base units, and how many addresses moved any. */
+/** A day's sums of a token are base units, and counts of the addresses that moved any. */
 const amounts = ["asked", "paid", "executed", "returned"] as const;
 const counts = ["askedCount", "paidCount", "executedCount", "returnedCount"] as const;
 type Amount = (typeof amounts)[number];
 type Count = (typeof counts)[number];
 
-/** What is to be added to the sums of a day and token. `token` 20 bytes. */
+/** This is added to the sums of a day and token. `token` 20 bytes. */
 type Sum = Record<Amount | Count, bigint> & {
   accountId: string;
   day: number;
@@ -214,7 +214,7 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
   );
 }
 
-/** Of the newest events, of all types together. */
+/** So many of the newest events are looked through, whatever their types. */
 const pacedEvents = 1_000;
 
 /** Milliseconds; null where none of the newest 1,000 events tells. */
@@ -229,6 +229,7 @@ export async function readPace(db: Kysely<Tables>, accountId: string): Promise<P
     )
     .select(["e.type", "e.address", "e.created_at as at", "w.created_at as created"])
     .where("e.account_id", "=", accountId)
+    .where("e.type", "in", ["address.funded", "address.executed"])
     .where("e.position", ">", (query) =>
       query
         .selectFrom("event_positions")

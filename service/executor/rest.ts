@@ -98,6 +98,6 @@ export function reportRest({ report }: Parts, memory: Memory): void {
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }
 
-/** What is known of the budget of the day in which the chain's clock shows `seconds`. */
+/** Tells how much of the budget is taken on the day that `seconds` are in, as far as is known. */
 export const budgetShareAt = ({ budget }: Memory, seconds: number): number =>
   budget?.day === dayOf(seconds) ? budget.share : 0;

@@ -32,7 +32,7 @@ type ExecutorConfig = KeySources & {
 };
 
 export type Executor = {
-  /** Of the keys that pay gas; lower case. */
+  /** The keys that pay gas have these; lower case. */
   addresses: readonly Hex[];
   /** Resolves when the passes under way have ended and the leases are let go. */
   stop(): Promise<void>;

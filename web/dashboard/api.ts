@@ -59,12 +59,11 @@ export type EntryVerdict = {
 };
 export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
 type Counts = { created: number; refused: number };
-/** What an account asked for in one token on a day of UTC, and what became of it: base units. */
-export type MoneyDay = { day: string; chainId: number; token: Hex } & Record<
-  "asked" | "paid" | "executed" | "returned",
-  string
-> &
-  Record<"askedCount" | "paidCount" | "executedCount" | "returnedCount", number>;
+
+/** The account asked for and moved so much of a token on a day of UTC: base units. */
+export type MoneyDay = { day: string; chainId: number; token: Hex } & Record<MoneyName, string> &
+  Record<`${MoneyName}Count`, number>;
+export type MoneyName = "asked" | "paid" | "executed" | "returned";
 
 /** Medians of the newest events. */
 export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };

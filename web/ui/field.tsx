@@ -17,7 +17,7 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
   );
 }
 
-/** What a form refuses to send is said below the field, in place of the browser's bubble. */
+/** Says below the field why the form is not sent, in place of the browser's bubble. */
 function useFault(error: string | undefined) {
   const [refused, setRefused] = useState<string>();
   return {

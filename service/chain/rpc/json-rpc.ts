@@ -27,7 +27,7 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** As many calls as a minute allows were made; no node was asked. */
+/** The calls of this minute are used up; no node was asked. */
 export class CallsSpent extends ChainUnavailable {}
 
 /** A node answered a call with an error. */

@@ -27,7 +27,7 @@ import { addresses, type OwnedAddress } from "./api.ts";
 import { isWhole, toFilter, untyped } from "./filter-query.ts";
 import { State } from "./state.tsx";
 
-/** Of the chain that `npm start` runs: `npm run pay` pays there. */
+/** `npm start` runs this chain, and `npm run pay` pays there. */
 const localChainId = 31_337;
 
 /** All of one address, live, under a URL of its own. */

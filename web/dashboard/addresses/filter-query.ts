@@ -13,6 +13,7 @@ export const typedOf = (query: URLSearchParams): Typed =>
 
 /** The beginning of an address is enough to find it. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
+
 /** Whether it has all digits of an address, in any letter case. */
 export const isWhole = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text);
 export const isAddress = (text: string) => text.startsWith("0x");

@@ -63,11 +63,10 @@ export function dayBarsOf(
     const day = byDay.get(new Date(at).toISOString().slice(0, 10));
     const label = dayName.format(at);
     if (!day) return { label, says: "nothing", parts: [0, 0, 0, 0] };
-    const [asked, paid, executed, returned] = (
-      ["asked", "paid", "executed", "returned"] as const
-    ).map((name) => unitsOf(day[name])) as [number, number, number, number];
-    const waits = Math.max(0, paid - executed - returned);
-    const open = Math.max(0, asked - executed - returned - waits);
+    const executed = unitsOf(day.executed);
+    const returned = unitsOf(day.returned);
+    const waits = Math.max(0, unitsOf(day.paid) - executed - returned);
+    const open = Math.max(0, unitsOf(day.asked) - executed - returned - waits);
     return { label, says: says(day), parts: [executed, returned, waits, open] };
   });
 }

@@ -1,17 +1,14 @@
-import type { MoneyDay, Pace } from "../api.ts";
+import type { MoneyDay, MoneyName, Pace } from "../api.ts";
 
 type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 
 /** Shows how many addresses were made, of those paid, of those executed, and how soon. */
 export function Funnel({ days, pace }: FunnelProps) {
-  const countOf = (name: "askedCount" | "paidCount" | "executedCount" | "returnedCount") =>
-    days.reduce((sum, day) => sum + day[name], 0);
-  const [made, paid, executed] = [
-    countOf("askedCount"),
-    countOf("paidCount"),
-    countOf("executedCount"),
-  ];
-  const returned = countOf("returnedCount");
+  const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);
+  const made = countOf("asked");
+  const paid = countOf("paid");
+  const executed = countOf("executed");
+  const returned = countOf("returned");
   const most = Math.max(made, paid, executed, 1);
   return (
     <ol aria-label="From address to execution" className="grid gap-4 sm:grid-cols-3">
@@ -47,7 +44,7 @@ function Step({ name, count, part, children }: StepProps) {
   );
 }
 
-/** Of some days, more may be paid than were made on them. */
+/** Says nothing where more were paid on these days than were made on them. */
 const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
 

@@ -4,7 +4,7 @@ import { Chart } from "../../ui/chart.tsx";
 import { Select } from "../../ui/field.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { api, type Chain, type MoneyDay, type Pace } from "../api.ts";
+import { api, type Chain, type MoneyDay, type MoneyName, type Pace } from "../api.ts";
 import { type Place, sayAmount, sayToken, tokenOf } from "../money.ts";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
@@ -12,13 +12,12 @@ import { dayBarsOf, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
 const names = ["asked", "paid", "executed", "returned"] as const;
-type Name = (typeof names)[number];
 
 const days = 30;
 /** How soon to ask again while the server still counts. */
 const countingMs = 500;
 
-const heads: Record<Name, string> = {
+const heads: Record<MoneyName, string> = {
   asked: "Asked for",
   paid: "Paid",
   executed: "Executed",
@@ -26,7 +25,7 @@ const heads: Record<Name, string> = {
 };
 
 /** The part of a column that is of this alone. */
-const swatches: Record<Name, string> = {
+const swatches: Record<MoneyName, string> = {
   asked: "chart-open",
   paid: "chart-waits",
   executed: "chart-good",
@@ -75,7 +74,7 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
   const [chosen, setChosen] = useState("");
   const place = places.find((each) => keyOf(each) === chosen) ?? places[0]!;
   const rows = items.filter((item) => keyOf(item) === keyOf(place));
-  const sumOf = (name: Name) => `${rows.reduce((sum, row) => sum + BigInt(row[name]), 0n)}`;
+  const sumOf = (name: MoneyName) => `${rows.reduce((sum, row) => sum + BigInt(row[name]), 0n)}`;
   return (
     <>
       <div className="space-y-4 px-5 pb-5">

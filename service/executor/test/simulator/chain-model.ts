@@ -150,7 +150,7 @@ type Filling = {
   forks: number;
 };
 
-/** What others do first, then ours, by key and nonce, as long as they pay the base fee. */
+/** Mines what others do first, then ours, by key and nonce, as long as they pay the base fee. */
 function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }: Filling): Block {
   const state = cloneState(parent.state);
   const logs = deeds.flatMap((deed) => doDeed(state, deed, env));
