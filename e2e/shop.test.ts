@@ -261,7 +261,7 @@ describe("examples/shop", () => {
     await page.context().close();
   });
 
-  test("100 % of what try-receiver puts it through, and soon answered", async () => {
+  test("100 % of what try-receiver puts it through, answers before its node's too", async () => {
     const [port, at] = [String(await freePort()), String(await freePort())];
     const origin = `http://127.0.0.1:${port}`;
     const asked = ["--order", `${origin}/orders`, "--form", `refund=${wallet}`];
@@ -278,8 +278,7 @@ describe("examples/shop", () => {
     const tried = await startShop({ ...given, PORT: port, DATABASE: ":memory:" });
     await ended;
     await end(tried, "SIGTERM");
-    const { percent, slowestMs } = JSON.parse(score);
-    assert.equal(percent, 100, told);
-    assert.ok(slowestMs < 1000, `${slowestMs} ms`);
+    assert.equal(JSON.parse(score).percent, 100, told);
+    assert.match(told, /yes {2}answers before its node does/);
   });
 });

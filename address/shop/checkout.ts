@@ -57,6 +57,9 @@ export function openCheckout(parts: CheckoutParts) {
       const address = error.issues[0]?.message as Hex;
       return assertSame(await adopt(reference, address), record);
     }
+    // It may have been paid and worked off while the service answered.
+    const kept = await store.findByReference(reference);
+    if (kept && kept.state !== "made") return kept;
     const open: ShopOrder = { ...order, state: "open" };
     await store.saveOrder(open);
     return open;

@@ -16,11 +16,12 @@ export { type ShopManifest, signShopLink } from "../element/shop-link.ts";
 export { InvalidError } from "../errors.ts";
 export { type OrderIntent, sameOrder } from "./checkout.ts";
 export type { Executed, Paid, Recovered } from "./facts.ts";
+export { type PostgresPool, postgresStore } from "./postgres.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { KeptEvent, OrderState, ShopOrder, ShopStore } from "./store.ts";
 
 export type ShopOptions = ProveEventOptions & {
-  /** {@link sqliteStore}, or a store of the shop's own. */
+  /** {@link sqliteStore}, {@link postgresStore}, or a store of the shop's own. */
   readonly store: ShopStore;
   /** The service, by a client of its API key or the options to make one. */
   readonly service: Client | ClientOptions;
@@ -56,7 +57,7 @@ export type ShopOptions = ProveEventOptions & {
 
 export type Shop = ReturnType<typeof openShop>;
 
-/** One server works off the events of a store; several may keep them. */
+/** With {@link postgresStore} several servers may be one shop. */
 export function openShop(options: ShopOptions) {
   const { store, secrets = [], reconcileMs = 10_000 } = options;
   const warn = options.warn ?? ((message) => console.error(message));

@@ -1,7 +1,8 @@
 // A shop's memory in SQLite: `new DatabaseSync(file)` of Node, or `new Database(file)` of
-// better-sqlite3 or Bun. It may be the database that has the shop's other tables.
+// better-sqlite3 or Bun. It may be the database that has the shop's other tables. One server works
+// with it: what is claimed is known to that server alone, so a crash ends its claims.
 
-import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
+import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 /** The part of a database that is used; those of Node, better-sqlite3 and Bun have it. */
 export type SqliteDatabase = {
@@ -18,7 +19,8 @@ const tables = `
     reference text primary key, address text not null unique, state text not null,
     body text not null) strict;
   create table if not exists shop_events (
-    id text primary key, body text, attempts integer not null, due_at integer) strict;
+    id text primary key not null, address text not null, body text, attempts integer not null,
+    due_at integer) strict;
   create index if not exists shop_events_due on shop_events (due_at) where due_at is not null;
   create table if not exists shop_cursor (
     one integer primary key check (one = 1), cursor text not null) strict;
@@ -30,17 +32,24 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec(tables);
   const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
   const statement = {
-    save: db.prepare("insert or replace into shop_orders values (?, ?, ?, ?)"),
+    save: db.prepare(`insert into shop_orders values (?, ?, ?, ?) on conflict (reference)
+      do update set address = excluded.address, state = excluded.state, body = excluded.body`),
     byAddress: orderBy("address"),
     byReference: orderBy("reference"),
     byState: orderBy("state"),
-    keep: db.prepare("insert or ignore into shop_events values (?, ?, 0, 0)"),
-    due: db.prepare(`select body, attempts from shop_events
-      where due_at <= ? order by due_at, rowid limit ?`),
+    keep: db.prepare("insert into shop_events values (?, ?, ?, 0, 0) on conflict do nothing"),
+    due: db.prepare(`select id, address, body, attempts from shop_events
+      where due_at <= ? and address not in (select value from json_each(?))
+      order by due_at, rowid limit 1`),
     delay: db.prepare("update shop_events set attempts = ?, due_at = ? where id = ?"),
     end: db.prepare("update shop_events set body = null, due_at = null where id = ?"),
     cursor: db.prepare("select cursor from shop_cursor"),
     move: db.prepare("insert or replace into shop_cursor values (1, ?)"),
+  };
+  /** By address: the event that is claimed, and until when. */
+  const claims = new Map<string, { id: string; untilMs: number }>();
+  const unclaim = (id: string) => {
+    for (const [address, claim] of claims) if (claim.id === id) claims.delete(address);
   };
   return {
     saveOrder(order) {
@@ -53,7 +62,10 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
     keepEvents(events, cursor) {
       db.exec("begin immediate");
       try {
-        for (const event of events) statement.keep.run(event.id, JSON.stringify(event));
+        for (const event of events) {
+          const address = addressKey(event.data.address);
+          statement.keep.run(event.id, address, JSON.stringify(event));
+        }
         if (cursor !== undefined) statement.move.run(cursor);
         db.exec("commit");
       } catch (error) {
@@ -62,18 +74,28 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
       }
     },
     cursor: () => (statement.cursor.get() as { cursor: string } | undefined)?.cursor,
-    dueEvents: (nowMs, limit) => statement.due.all(nowMs, limit).map(keptOf),
-    delayEvent: (id, attempts, dueAtMs) => void statement.delay.run(attempts, dueAtMs, id),
-    endEvent: (id) => void statement.end.run(id),
+    claimEvent(nowMs, untilMs) {
+      const claimed = [...claims].filter(([, claim]) => claim.untilMs > nowMs);
+      const row = statement.due.get(nowMs, JSON.stringify(claimed.map(([address]) => address)));
+      if (!row) return undefined;
+      const { id, address, body, attempts } = row as EventRow;
+      claims.set(address, { id, untilMs });
+      return { event: JSON.parse(body), attempts };
+    },
+    delayEvent(id, attempts, dueAtMs) {
+      statement.delay.run(attempts, dueAtMs, id);
+      unclaim(id);
+    },
+    endEvent(id) {
+      statement.end.run(id);
+      unclaim(id);
+    },
   };
 }
+
+type EventRow = { id: string; address: string; body: string; attempts: number };
 
 function orderOf(row: unknown): ShopOrder | undefined {
   const found = row as { body: string } | null | undefined;
   return found ? (JSON.parse(found.body) as ShopOrder) : undefined;
-}
-
-function keptOf(row: unknown): KeptEvent {
-  const { body, attempts } = row as { body: string; attempts: number };
-  return { event: JSON.parse(body), attempts };
 }

@@ -1,4 +1,5 @@
-// The memory of a shop. A shop brings a store of its own, or takes the one on SQLite.
+// The memory of a shop: in SQLite, in PostgreSQL, or in a store of the shop's own. All that the kit
+// promises of a store is in store.test.ts.
 
 import type { ServiceEvent } from "../client/lists.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
@@ -39,11 +40,15 @@ export type ShopStore = {
    */
   keepEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
-  /** At most `limit` events due at `nowMs`, the longest due first. */
-  dueEvents(nowMs: number, limit: number): MaybePromise<readonly KeptEvent[]>;
-  /** Tries an event again at `dueAtMs`. */
+  /**
+   * Claims the event that is due the longest at `nowMs`, of an address none of whose events is
+   * claimed. Nobody is given an event of that address until this one is delayed or ended, or until
+   * `untilMs`.
+   */
+  claimEvent(nowMs: number, untilMs: number): MaybePromise<KeptEvent | undefined>;
+  /** Ends the claim; tries the event again at `dueAtMs`. */
   delayEvent(id: string, attempts: number, dueAtMs: number): MaybePromise<void>;
-  /** Ends an event; its id stays known. */
+  /** Ends the claim and the event; its id stays known. */
   endEvent(id: string): MaybePromise<void>;
 };
 

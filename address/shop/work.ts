@@ -4,8 +4,9 @@
 
 import type { ServiceEvent } from "../client/lists.ts";
 import { type ProveEventOptions, proveEvent, WebhookError } from "../client/webhook.ts";
+import { within } from "../client/within.ts";
 import { applyFact, type FactParts } from "./facts.ts";
-import { addressKey, type KeptEvent, type ShopOrder } from "./store.ts";
+import type { KeptEvent, ShopOrder } from "./store.ts";
 
 type WorkParts = ProveEventOptions &
   FactParts & {
@@ -15,9 +16,10 @@ type WorkParts = ProveEventOptions &
     ): Promise<ShopOrder | undefined>;
   };
 
-/** A look takes so many events, and works on so many addresses at once: a slow node delays few. */
-const eventsPerLook = 200;
-const addressesAtOnce = 8;
+/** Events worked on at once, each of another address: a slow node delays few. */
+const eventsAtOnce = 8;
+/** A claim lasts longer than the work that it is for. */
+const claimMsMore = 5_000;
 
 /** 1 s, 2 s, 4 s … to ten minutes: fifty attempts take about seven hours. */
 const attemptsMax = 50;
@@ -25,8 +27,7 @@ const delayMs = (attempts: number) => Math.min(1000 * 2 ** attempts, 600_000);
 
 export function openWork(parts: WorkParts) {
   const { store, warn, patienceMs = 60_000 } = parts;
-  /** By address: the events of one are worked off one by one. */
-  const busy = new Map<string, Promise<void>>();
+  const busy = new Set<Promise<void>>();
   let isLooking = false;
   let isAskedAgain = false;
   let isStopped = false;
@@ -37,34 +38,35 @@ export function openWork(parts: WorkParts) {
     if (isLooking) return;
     isLooking = true;
     try {
-      while (isAskedAgain && !isStopped) {
+      while (isAskedAgain && !isStopped && busy.size < eventsAtOnce) {
         isAskedAgain = false;
-        begin(await store.dueEvents(Date.now(), eventsPerLook));
+        const nowMs = Date.now();
+        const kept = await store.claimEvent(nowMs, nowMs + patienceMs + claimMsMore);
+        if (!kept) continue;
+        isAskedAgain = true;
+        begin(kept);
       }
     } finally {
       isLooking = false;
     }
   }
 
-  function begin(due: readonly KeptEvent[]): void {
-    for (const kept of due) {
-      const key = addressKey(kept.event.data.address);
-      if (isStopped || busy.size >= addressesAtOnce) return;
-      if (busy.has(key)) continue;
-      const work = workOff(kept)
-        .catch(({ message }) => warn(`${kept.event.id}: ${message}`))
-        .then(() => {
-          busy.delete(key);
-          look().catch(({ message }) => warn(message));
-        });
-      busy.set(key, work);
-    }
+  function begin(kept: KeptEvent): void {
+    const work = workOff(kept)
+      .catch(({ message }) => warn(`${kept.event.id}: ${message}`))
+      .then(() => {
+        busy.delete(work);
+        look().catch(({ message }) => warn(message));
+      });
+    busy.add(work);
   }
 
   async function workOff({ event, attempts }: KeptEvent): Promise<void> {
     try {
-      const isDone = await within(take(event), patienceMs);
-      if (isDone) return await store.endEvent(event.id);
+      const ended = await within(patienceMs, take(event));
+      if (!ended) return await again(event, attempts, `not done in ${patienceMs} ms`);
+      if ("error" in ended) throw ended.error;
+      if (ended.found) return await store.endEvent(event.id);
       await again(event, attempts, "not deep enough yet");
     } catch (error) {
       const { message } = error as Error;
@@ -97,15 +99,7 @@ export function openWork(parts: WorkParts) {
     look,
     async stop(): Promise<void> {
       isStopped = true;
-      await Promise.all(busy.values());
+      await Promise.all(busy);
     },
   };
-}
-
-async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, failed) => {
-    timer = setTimeout(() => failed(new Error(`not done in ${limitMs} ms`)), limitMs);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
