@@ -33,6 +33,8 @@ export type AddressQuery = {
   readonly token?: Hex;
   readonly chainId?: number;
   readonly reference?: string;
+  /** Any part of the reference, in any letter case. */
+  readonly referenceContains?: string;
   readonly createdFrom?: string;
   readonly createdUntil?: string;
   readonly settledFrom?: string;

@@ -7,6 +7,7 @@ import { proveRecord } from "./answers.ts";
 import { ServiceError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { send } from "./request.ts";
+import { within } from "./within.ts";
 
 /** How long one source is waited for alone. */
 const slowMs = 2_000;
@@ -55,19 +56,6 @@ export function openSources(baseUrls: readonly string[], isLast: (error: unknown
       stopping.abort();
     }
   };
-}
-
-/** How `answer` ends, undefined where it has not within `millis`. */
-async function within<Found>(millis: number, answer: Promise<Found>) {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), millis);
-  });
-  const ended = answer.then(
-    (found) => ({ found }),
-    (error: unknown) => ({ error }),
-  );
-  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
 /** No record of the address; another 404 is of another route, so of a wrong `baseUrl`. */

@@ -40,7 +40,7 @@ export type TryChain = ReturnType<typeof openTryChain>;
 export function openTryChain(chainId: number) {
   const blocks: Block[] = [];
   let forks = 0;
-  const trouble = { delayMs: 0, isSilent: false };
+  const trouble = { heldUntil: Promise.resolve(), isSilent: false };
 
   /** @param transaction what it does: one at most in a block */
   function mine(state: State = blocks.at(-1)!.state, transaction?: Transaction): void {
@@ -90,7 +90,7 @@ export function openTryChain(chainId: number) {
     },
     /** JSON-RPC, as far as receivers ask it. */
     call: (async (method, params) => {
-      if (trouble.delayMs > 0) await new Promise((done) => setTimeout(done, trouble.delayMs));
+      await trouble.heldUntil;
       if (trouble.isSilent) throw new RpcError(-32000, "the node has no say now");
       const answer = answers[method];
       if (!answer) throw new RpcError(-32601, `${method} is not known here`);
