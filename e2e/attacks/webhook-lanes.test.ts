@@ -11,17 +11,12 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "../../service/store/open.ts";
-import type { Store } from "../../service/store/store.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
-import { addHook, happen, newAccount } from "../../service/testing/webhooks/world.ts";
-import { replay } from "../../service/webhooks/deliveries/enqueue.ts";
+import { addHook, happen, newAccount, pileUp } from "../../service/testing/webhooks/world.ts";
 
 /** It takes four minutes, and measures times: beside other tests it would measure those. */
 const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
-const strangers = 100;
-const endpointsEach = 10;
-/** Deliveries that wait for each of their endpoints at the beginning. */
-const backlog = 40;
+const strangers = { accounts: 100, endpoints: 10, events: 40 };
 const warmSeconds = 10;
 const seconds = 60;
 const kinds = ["hang", "earn", "flip", "drip", "fail"];
@@ -60,18 +55,6 @@ async function startShop(dialect: "sqlite" | "postgres", honestUrl: string) {
   };
 }
 type Shop = Awaited<ReturnType<typeof startShop>>;
-
-async function addStrangers(store: Store, url: string) {
-  for (let a = 0; a < strangers; a++) {
-    const account = await newAccount(store);
-    const beganMs = Date.now();
-    for (let told = 0; told < backlog; told++) await happen(store, account);
-    for (let e = 0; e < endpointsEach; e++) {
-      const { id } = await addHook(store, account, `${url}/${kinds[e % kinds.length]}/${a}/${e}`);
-      await replay(store.db, account, id, { fromMs: beganMs, untilMs: Date.now() + 1 }, Date.now());
-    }
-  }
-}
 
 /** When each event of a path happened. */
 type Happened = Map<string, { path: string; atMs: number }>;
@@ -117,7 +100,11 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       strangersUrl = await startEndpoints();
       alone = await startShop(dialect, honestUrl);
       beside = await startShop(dialect, honestUrl);
-      await addStrangers(beside.store, strangersUrl);
+      await pileUp(
+        beside.store,
+        strangers,
+        (a, e) => `${strangersUrl}/${kinds[e % kinds.length]}/${a}/${e}`,
+      );
     });
     after(async () => {
       endChildren();

@@ -23,7 +23,9 @@ import {
   startReceiver,
 } from "../testing/webhooks/world.ts";
 import { startDelivery } from "./deliver.ts";
-import { replay, sendTest } from "./deliveries/enqueue.ts";
+import { claim } from "./deliveries/claim.ts";
+import { enqueue, replay, sendTest } from "./deliveries/enqueue.ts";
+import { finish } from "./deliveries/finish.ts";
 import { listDeliveries } from "./deliveries/list.ts";
 import { attemptsMax } from "./deliveries/waits.ts";
 import {
@@ -275,6 +277,27 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       );
     });
 
+    test("events of one commit go in order for an address, to each endpoint", async () => {
+      const receiver = await receive();
+      const account = await newAccount(store);
+      const all = await addHook(store, account, `${receiver.url}/all`);
+      const some = await addHook(store, account, `${receiver.url}/some`, ["address.executed"]);
+      const address = randomBytes(20);
+      const types = ["address.payment", "address.funded", "address.executed"] as const;
+      const events = types.map((type, index) => ({
+        ...{ accountId: account, id: `evt_${index}`, type, address, sequence: index + 1 },
+      }));
+      await store.db.transaction().execute((each) => enqueue(each, events, now()));
+      start();
+      await until(async () => (await isDone(all.id)) && (await isDone(some.id)));
+      const toldAt = (path: string) =>
+        receiver.taken
+          .filter((delivery) => delivery.path === path)
+          .map(({ headers }) => headers["webhook-id"]);
+      assert.deepEqual(toldAt("/all"), ["evt_0", "evt_1", "evt_2"]);
+      assert.deepEqual(toldAt("/some"), ["evt_2"]);
+    });
+
     test("ten attempts over 75 hours under one id, each kept with its answer", async () => {
       const receiver = await receive(() => ({ status: 500, body: "x".repeat(5000) }));
       const account = await newAccount(store);
@@ -362,6 +385,68 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         "/long": 200,
       });
       assert.equal(other.taken.length, 0);
+    });
+
+    test("what no database keeps of an answer, and a URL that is none, fail alone", async () => {
+      const unkept = Buffer.from("a\0b\u001b[2J\xff", "latin1");
+      const bad = await receive(() => ({ status: 500, body: unkept }));
+      const good = await receive();
+      const account = await newAccount(store);
+      const hooks = [];
+      for (const { url } of [bad, good, bad])
+        hooks.push(await addHook(store, account, `${url}/${hooks.length}`));
+      const [poison, taken, nowhere] = hooks.map(({ id }) => id);
+      const row = store.db.updateTable("webhook_endpoints").where("id", "=", nowhere!);
+      await row.set({ url: "nowhere" }).execute();
+      await happen(store, account);
+      start();
+      const first = async (id: string) => (await deliveries(id))[0]!;
+      for (const id of hooks.map(({ id }) => id))
+        await until(async () => (await first(id)).attempts.length);
+      assert.equal((await first(taken!)).state, "delivered");
+      assert.equal((await first(nowhere!)).attempts[0]!.status, null);
+      const { status, answer } = (await first(poison!)).attempts[0]!;
+      assert.deepEqual([status, answer], [500, "a b [2J\ufffd"]);
+      const delivery_id = (await first(poison!)).id;
+      const values = { delivery_id, number: 2, at: 1, status, latency_ms: 1 };
+      const raw = { ...values, answer: unkept.toString("utf8") };
+      const kept = store.db.insertInto("webhook_attempts").values(raw).execute();
+      if (dialect === "postgres") await assert.rejects(kept, "the control");
+      else await kept;
+    });
+
+    test("64 are claimed and kept by as many statements as one", async () => {
+      let statements = 0;
+      const counted = store.db.withPlugin({
+        transformQuery: ({ node }) => node,
+        async transformResult({ result }) {
+          statements++;
+          return result;
+        },
+      });
+      const endpoints: { id: string; accountId: string; room: number }[] = [];
+      while (endpoints.length < 65) {
+        const accountId = await newAccount(store);
+        for (let e = 0; e < 5; e++) {
+          const { id } = await addHook(store, accountId, `http://many-${e}.example/`);
+          endpoints.push({ id, accountId, room: 1 });
+        }
+        await happen(store, accountId, {}, now());
+      }
+      const sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
+      const run = async (some: typeof endpoints) => {
+        statements = 0;
+        const claims = await claim(counted, some, now());
+        assert.equal(claims.length, some.length);
+        const each = claims.map((one) => ({ claim: one, sent, nowMs: now() }));
+        const again = each.map(() => "retried");
+        const twice = [...each, ...each.map((one) => ({ ...one }))];
+        const outcomes = await finish(counted, twice, () => 0.5);
+        assert.deepEqual(outcomes, [...each.map(() => "delivered"), ...again]);
+        assert.deepEqual(await finish(counted, each, () => 0.5), again);
+        return statements;
+      };
+      assert.equal(await run(endpoints.slice(0, 1)), await run(endpoints.slice(1)));
     });
 
     const done = (replayed: number) => ({ replayed, nextMs: null });

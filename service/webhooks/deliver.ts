@@ -20,7 +20,7 @@ import {
   share,
   type UnderWay,
 } from "./lanes.ts";
-import type { Send, Sent } from "./send.ts";
+import { isTaken, type Send, type Sent } from "./send.ts";
 import { readSigningKeys, type SigningKey, signedHeaders } from "./sign.ts";
 
 type DeliverParts = {
@@ -37,8 +37,10 @@ const faultMs = 2_000;
 const pruneMs = 60_000;
 /** Endpoints that one look finds: as many as 100 accounts have. */
 const dueMax = 1_000;
-/** Deliveries that one commit claims. Other statements wait for it. */
+/** Deliveries that one commit claims: an honest one waits for two such commits at most. */
 const claimedMax = 16;
+/** Answers that one commit keeps. Other statements wait for it. */
+const keptMax = 64;
 
 /** @returns how to stop: resolves when the requests under way have been kept */
 export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
@@ -69,10 +71,11 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   const { parts, tellFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
-  // Deliveries that are answered in the same moment share a commit.
-  const keep = together((finished: Finished[]) => finish(db, finished, parts.random), {
-    sizeMax: 16,
-  });
+  // Deliveries that are answered in the same moment share a commit. Hundreds that hang end in one
+  // second, so what was taken does not wait for them.
+  const keeper = () =>
+    together((finished: Finished[]) => finish(db, finished, parts.random), { sizeMax: keptMax });
+  const keep = { taken: keeper(), failed: keeper() };
   let prunedAtMs = 0;
   while (!signal.aborted) {
     let waitMs = parts.pollMs;
@@ -95,6 +98,8 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   }
   await Promise.all(running);
 }
+
+type Keep = Record<"taken" | "failed", Together<Finished, Outcome>>;
 
 /** A claim and the service's keys that sign it. */
 type Signed = Claim & { keys: SigningKey[] };
@@ -122,7 +127,7 @@ async function occupy(
   { parts, lanes, use, tellFault }: Shared,
   lane: Lane,
   one: Signed,
-  keep: Together<Finished, Outcome>,
+  keep: Keep,
 ): Promise<void> {
   const { accountId } = one;
   const holder = { id: one.endpointId, accountId };
@@ -146,15 +151,12 @@ async function occupy(
   }
 }
 
-async function deliver(
-  parts: DeliverParts,
-  one: Signed,
-  keep: Together<Finished, Outcome>,
-): Promise<Sent> {
+async function deliver(parts: DeliverParts, one: Signed, keep: Keep): Promise<Sent> {
   const { secrets, keys, eventId, body, url } = one;
   const headers = signedHeaders(eventId, body, { secrets, keys, atMs: parts.now() });
   const sent = await parts.send(url, headers, body);
-  const outcome = await keep({ claim: one, sent, nowMs: parts.now() });
+  const keepOne = isTaken(sent) ? keep.taken : keep.failed;
+  const outcome = await keepOne({ claim: one, sent, nowMs: parts.now() });
   if (outcome === "disabled") parts.log.warn({ endpoint: one.endpointId }, "webhook disabled");
   return sent;
 }

@@ -8,7 +8,7 @@ import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
 import type { Tables } from "../store/tables.ts";
 import { outageFailures, releaseBacklog } from "./deliveries/backlog.ts";
-import { awaitTurn } from "./deliveries/lock-endpoint.ts";
+import { awaitTurn } from "./deliveries/lock-endpoints.ts";
 import { parseTarget, TargetError, type Targets } from "./guard.ts";
 import { newStanding } from "./lanes.ts";
 import { newSecret, overlapMs } from "./sign.ts";
@@ -217,5 +217,5 @@ async function releaseAll(transaction: Transaction<Tables>, id: string, nowMs: n
   const isMore = await releaseBacklog(transaction, id, nowMs);
   const streak = -outageFailures;
   if (isMore) await updateOf(transaction).set({ streak }).where("id", "=", id).execute();
-  await awaitTurn(transaction, id, nowMs);
+  await awaitTurn(transaction, [id], nowMs);
 }

@@ -2,6 +2,7 @@
 
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { within } from "../flow/within.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
 /** `status` null where there was no answer; `answer` its first kilobyte, or why there was none. */
@@ -11,6 +12,8 @@ export type Sent = {
   latencyMs: number;
   retryAfterSeconds: number | null;
 };
+
+export const isTaken = ({ status }: Sent) => status !== null && status >= 200 && status < 300;
 
 export type Send = (url: string, headers: Record<string, string>, body: string) => Promise<Sent>;
 
@@ -22,14 +25,17 @@ export const sender =
   (targets: Targets, timeoutMs = 5_000): Send =>
   async (url, headers, body) => {
     const start = performance.now();
-    const late = AbortSignal.timeout(timeoutMs);
+    const latencyMs = () => Math.round(performance.now() - start);
+    const late = () => new Error(`no answer within ${timeoutMs} ms`);
+    const stopping = new AbortController();
     try {
-      const found = await within(late, post(url, targets, headers, body, late));
-      return { ...found, latencyMs: Math.round(performance.now() - start) };
+      const answered = post(url, targets, headers, body, stopping.signal);
+      return { ...(await within(timeoutMs, answered, late)), latencyMs: latencyMs() };
     } catch (error) {
-      const answer = late.aborted ? `no answer within ${timeoutMs} ms` : sayError(error);
-      const latencyMs = Math.round(performance.now() - start);
-      return { status: null, answer, latencyMs, retryAfterSeconds: null };
+      const answer = sayError(error);
+      return { status: null, answer, latencyMs: latencyMs(), retryAfterSeconds: null };
+    } finally {
+      stopping.abort();
     }
   };
 
@@ -86,14 +92,6 @@ export function retryAfterSeconds(headers: IncomingHttpHeaders): number | null {
   const saidMs = Date.parse(headers.date ?? "");
   const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
   return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
-}
-
-/** Resolving a name cannot be aborted, so it is left behind. */
-function within<Done>(signal: AbortSignal, promise: Promise<Done>): Promise<Done> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 const sayError = (error: unknown) => {

@@ -6,11 +6,13 @@ import type { AddressInfo } from "node:net";
 import { createAccount } from "../../accounts/account.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import type { Store } from "../../store/store.ts";
-import { enqueue } from "../../webhooks/deliveries/enqueue.ts";
+import { enqueue, replay } from "../../webhooks/deliveries/enqueue.ts";
 import { addEndpoint } from "../../webhooks/endpoints.ts";
 
 export type Delivery = { path: string; headers: IncomingHttpHeaders; body: string };
-export type Reply = { status: number; headers?: Record<string, string>; body?: string } | "never";
+export type Reply =
+  | { status: number; headers?: Record<string, string>; body?: string | Buffer }
+  | "never";
 
 /** Counts what comes; `answer` says what each gets. */
 export async function startReceiver(
@@ -77,4 +79,22 @@ export async function happen(
     await enqueue(transaction, [{ accountId, id, type, address, sequence }], nowMs);
   });
   return id;
+}
+
+/** Endpoints of strangers, each of them with all the events of its account waiting. */
+export async function pileUp(
+  store: Store,
+  { accounts, endpoints, events }: { accounts: number; endpoints: number; events: number },
+  urlOf: (account: number, endpoint: number) => string,
+  now = Date.now,
+): Promise<void> {
+  for (let a = 0; a < accounts; a++) {
+    const account = await newAccount(store);
+    const fromMs = now();
+    for (let told = 0; told < events; told++) await happen(store, account, {}, now());
+    for (let e = 0; e < endpoints; e++) {
+      const { id } = await addHook(store, account, urlOf(a, e));
+      await replay(store.db, account, id, { fromMs, untilMs: now() + 1 }, now());
+    }
+  }
 }

@@ -4,7 +4,7 @@
 import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import type { Lane } from "../lanes.ts";
-import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
+import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 
 /** A claim that is not finished by then may be taken by any process. */
 const leaseMs = 60_000;
@@ -49,62 +49,73 @@ export type Claim = {
 
 /**
  * Takes up to `room` deliveries of each endpoint that are due, in one transaction: nobody else has
- * them until the lease is over.
+ * them until the lease is over. Its statements are as many for one endpoint as for all.
  */
 export async function claim(
   db: Kysely<Tables>,
   endpoints: readonly (Endpoint & { room: number })[],
   nowMs: number,
 ): Promise<Claim[]> {
-  // Endpoints are locked in the order of their ids everywhere, so that nobody waits in a circle.
-  const inOrder = endpoints.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (transaction) => {
-    const claims: Claim[] = [];
-    for (const each of inOrder) claims.push(...(await claimOne(transaction, each, nowMs)));
-    return claims;
+    const locked = await lockEndpoints(
+      transaction,
+      endpoints.map(({ id }) => id),
+    );
+    const active = new Map(
+      locked.filter(({ state }) => state === "active").map((row) => [row.id, row]),
+    );
+    const asked = endpoints.filter(({ id }) => active.has(id));
+    if (asked.length === 0) return [];
+    const rows = await findDue(transaction, asked, nowMs);
+    if (rows.length > 0)
+      await transaction
+        .updateTable("webhook_deliveries")
+        .set({ due_at: nowMs + leaseMs, is_claimed: 1 })
+        .where(
+          "id",
+          "in",
+          rows.map(({ id }) => id),
+        )
+        .execute();
+    await transaction
+      .updateTable("webhook_endpoints")
+      .set({ next_due: nextTurn(nowMs) })
+      .where("id", "in", [...active.keys()])
+      .execute();
+    return rows.map(({ id, endpoint_id, event_id, attempts, body, event_body }) => {
+      const { account_id, url, secret, old_secret, old_until } = active.get(endpoint_id)!;
+      return {
+        ...{ id, endpointId: endpoint_id, accountId: account_id, eventId: event_id, url, attempts },
+        secrets: [secret, ...(old_secret && (old_until ?? 0) > nowMs ? [old_secret] : [])],
+        body: body ?? event_body ?? "",
+      };
+    });
   });
 }
 
-async function claimOne(
+/** The deliveries due the longest, up to `room` of each endpoint. */
+function findDue(
   transaction: Transaction<Tables>,
-  { id: endpointId, accountId, room }: Endpoint & { room: number },
+  endpoints: readonly (Endpoint & { room: number })[],
   nowMs: number,
-): Promise<Claim[]> {
-  const endpoint = await lockEndpoint(transaction, endpointId);
-  if (endpoint?.state !== "active") return [];
-  const rows = await transaction
-    .selectFrom("webhook_deliveries as d")
-    .innerJoin("webhook_endpoints as e", "e.id", "d.endpoint_id")
-    .leftJoin("events as v", "v.id", "d.event_id")
-    .select(["d.id", "d.event_id", "d.attempts", "d.body", "v.body as event_body"])
-    .select(["e.url", "e.secret", "e.old_secret", "e.old_until"])
-    .where("d.endpoint_id", "=", endpointId)
-    .where("d.state", "=", "waiting")
-    .where("d.due_at", "<=", nowMs)
-    .orderBy("d.due_at")
-    .orderBy("d.created_at")
-    .limit(room)
-    .execute();
-  const ids = rows.map(({ id }) => id);
-  if (ids.length > 0) {
-    await transaction
-      .updateTable("webhook_deliveries")
-      .set({ due_at: nowMs + leaseMs, is_claimed: 1 })
-      .where("id", "in", ids)
-      .execute();
-  }
-  await endTurn(transaction, endpointId, nowMs);
-  return rows.map((row) => ({
-    id: row.id,
-    endpointId,
-    accountId,
-    eventId: row.event_id,
-    url: row.url,
-    secrets: [
-      row.secret,
-      ...(row.old_secret && (row.old_until ?? 0) > nowMs ? [row.old_secret] : []),
-    ],
-    body: row.body ?? row.event_body ?? "",
-    attempts: row.attempts,
-  }));
+) {
+  const each = endpoints.map(({ id, room }) =>
+    transaction
+      .selectFrom((from) =>
+        from
+          .selectFrom("webhook_deliveries as d")
+          .leftJoin("events as v", "v.id", "d.event_id")
+          .select(["d.id", "d.endpoint_id", "d.event_id", "d.attempts", "d.body"])
+          .select("v.body as event_body")
+          .where("d.endpoint_id", "=", id)
+          .where("d.state", "=", "waiting")
+          .where("d.due_at", "<=", nowMs)
+          .orderBy("d.due_at")
+          .orderBy("d.created_at")
+          .limit(room)
+          .as("due"),
+      )
+      .selectAll(),
+  );
+  return each.reduce((all, more) => all.unionAll(more)).execute();
 }

@@ -2,15 +2,21 @@
 // one address one after the other: the next is held until the one before is finished.
 
 import { randomBytes } from "node:crypto";
-import type { Kysely, Transaction } from "kysely";
+import type { Insertable, Kysely, Transaction } from "kysely";
 import type { NewEvent } from "../../events/watches.ts";
 import type { Tables } from "../../store/tables.ts";
-import { awaitTurn, lockEndpoint } from "./lock-endpoint.ts";
+import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
 /** Events that one replay sends again. */
 const replaysMax = 1_000;
 
-/** In the transaction that keeps the events: neither without the other. */
+/** Rows of one insert: a database takes so many values. */
+const insertRows = 500;
+
+/**
+ * In the transaction that keeps the events: neither without the other. Its statements are as many
+ * for all endpoints as for one, since deliveries wait for it.
+ */
 export async function enqueue(
   transaction: Transaction<Tables>,
   events: readonly NewEvent[],
@@ -22,33 +28,38 @@ export async function enqueue(
     .select(["id", "account_id", "types"])
     .where("account_id", "in", accounts)
     .where("state", "=", "active")
-    .orderBy("id")
     .execute();
-  for (const { id, account_id, types } of endpoints) {
-    const mine = events.filter(
-      ({ accountId, type }) =>
-        accountId === account_id && (types === "" || types.split(",").includes(type)),
-    );
-    if (mine.length === 0) continue;
-    await lockEndpoint(transaction, id);
-    for (const event of mine) {
-      const before = await transaction
-        .selectFrom("webhook_deliveries")
-        .select("id")
-        .where("endpoint_id", "=", id)
-        .where("address", "=", event.address)
-        .where("state", "in", ["waiting", "held"])
-        .limit(1)
-        .executeTakeFirst();
-      await insert(
-        transaction,
-        id,
-        { ...event, eventId: event.id, isHeld: Boolean(before) },
-        nowMs,
-      );
-    }
-    await awaitTurn(transaction, id, nowMs);
-  }
+  const wanted = endpoints.flatMap(({ id, account_id, types }) =>
+    events
+      .filter(
+        ({ accountId, type }) =>
+          accountId === account_id && (types === "" || types.split(",").includes(type)),
+      )
+      .map((event) => ({ endpointId: id, event })),
+  );
+  if (wanted.length === 0) return;
+  const ids = [...new Set(wanted.map(({ endpointId }) => endpointId))];
+  await lockEndpoints(transaction, ids);
+  const addresses = new Map(events.map(({ address }) => [address.toString("hex"), address]));
+  const before = await transaction
+    .selectFrom("webhook_deliveries")
+    .select(["endpoint_id", "address"])
+    .distinct()
+    .where("endpoint_id", "in", ids)
+    .where("address", "in", [...addresses.values()])
+    .where("state", "in", ["waiting", "held"])
+    .execute();
+  const lineOf = (endpointId: string, address: Uint8Array) =>
+    `${endpointId} ${Buffer.from(address).toString("hex")}`;
+  const lines = new Set(before.map((row) => lineOf(row.endpoint_id, row.address!)));
+  const rows = wanted.map(({ endpointId, event }) => {
+    const line = lineOf(endpointId, event.address);
+    const isHeld = lines.has(line);
+    lines.add(line);
+    return newRow(endpointId, { ...event, eventId: event.id, isHeld }, nowMs);
+  });
+  await insert(transaction, rows);
+  await awaitTurn(transaction, ids, nowMs);
 }
 
 type New = {
@@ -60,22 +71,23 @@ type New = {
   body?: string;
 };
 
-async function insert(
-  transaction: Transaction<Tables>,
-  endpointId: string,
-  { eventId, type, address, sequence, isHeld = false, body }: New,
-  nowMs: number,
-): Promise<string> {
+function newRow(endpointId: string, given: New, nowMs: number): NewRow {
+  const { eventId, type, address, sequence, isHeld = false, body } = given;
   const id = `whd_${randomBytes(12).toString("hex")}`;
-  await transaction
-    .insertInto("webhook_deliveries")
-    .values({
-      ...{ id, endpoint_id: endpointId, event_id: eventId, type, address, sequence },
-      ...{ body: body ?? null, state: isHeld ? "held" : "waiting", attempts: 0 },
-      ...{ due_at: isHeld ? null : nowMs, created_at: nowMs },
-    })
-    .execute();
-  return id;
+  return {
+    ...{ id, endpoint_id: endpointId, event_id: eventId, type, address, sequence },
+    ...{ body: body ?? null, state: isHeld ? "held" : "waiting", attempts: 0 },
+    ...{ due_at: isHeld ? null : nowMs, created_at: nowMs },
+  };
+}
+
+type NewRow = Insertable<Tables["webhook_deliveries"]>;
+
+async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += insertRows) {
+    const some = rows.slice(at, at + insertRows);
+    await transaction.insertInto("webhook_deliveries").values(some).execute();
+  }
 }
 
 /** Times in Unix milliseconds, when the events were said; from inclusive, until exclusive. */
@@ -106,12 +118,14 @@ export async function replay(
           .orderBy("position")
           .limit(replaysMax + 1)
     ).execute();
-    if (!(await lockEndpoint(transaction, endpointId))) return { replayed: 0, nextMs: null };
+    if ((await lockEndpoints(transaction, [endpointId])).length === 0)
+      return { replayed: 0, nextMs: null };
     const events = found.slice(0, replaysMax);
-    for (const { id, type, sequence } of events) {
-      await insert(transaction, endpointId, { eventId: id, type, address: null, sequence }, nowMs);
-    }
-    await awaitTurn(transaction, endpointId, nowMs);
+    const rows = events.map(({ id, type, sequence }) =>
+      newRow(endpointId, { eventId: id, type, address: null, sequence }, nowMs),
+    );
+    await insert(transaction, rows);
+    await awaitTurn(transaction, [endpointId], nowMs);
     const next = found[replaysMax];
     return { replayed: events.length, nextMs: next ? Number(next.created_at) : null };
   });
@@ -132,10 +146,11 @@ export async function sendTest(
     data: {},
   });
   return db.transaction().execute(async (transaction) => {
-    await lockEndpoint(transaction, endpointId);
+    await lockEndpoints(transaction, [endpointId]);
     const test = { eventId, type, address: null, sequence: 0, body };
-    const id = await insert(transaction, endpointId, test, nowMs);
-    await awaitTurn(transaction, endpointId, nowMs);
-    return id;
+    const row = newRow(endpointId, test, nowMs);
+    await insert(transaction, [row]);
+    await awaitTurn(transaction, [endpointId], nowMs);
+    return row.id;
   });
 }

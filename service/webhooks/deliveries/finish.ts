@@ -1,13 +1,13 @@
 // Finishes attempts: keeps how each went, and in the same transaction what follows: another
 // attempt, the address's next event, or an endpoint that is disabled.
 
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { standingAfter } from "../lanes.ts";
-import type { Sent } from "../send.ts";
+import { isTaken, type Sent } from "../send.ts";
 import { outageFailures, releaseBacklog } from "./backlog.ts";
 import type { Claim } from "./claim.ts";
-import { endTurn, lockEndpoint } from "./lock-endpoint.ts";
+import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, waitMsOf } from "./waits.ts";
 
 /** An endpoint that took nothing for so long is disabled. */
@@ -18,7 +18,9 @@ export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
  * Keeps how each went, and what follows, in one transaction. Repeating it for an attempt changes
- * nothing.
+ * nothing. Its statements are as many for all as for one, since hundreds that hang end in the same
+ * second, and an honest answer comes behind them.
+ *
  * @returns in the order given
  */
 export async function finish(
@@ -26,66 +28,109 @@ export async function finish(
   finished: readonly Finished[],
   random: () => number,
 ): Promise<Outcome[]> {
-  const inOrder = finished.toSorted((a, b) => (a.claim.endpointId < b.claim.endpointId ? -1 : 1));
+  const ids = new Set(finished.map(({ claim }) => claim.endpointId));
   return db.transaction().execute(async (transaction) => {
+    const locked = await lockEndpoints(transaction, [...ids]);
+    const endpoints = new Map(locked.map((row) => [row.id, row]));
+    const attempts = await findNew(
+      transaction,
+      finished.filter(({ claim }) => endpoints.has(claim.endpointId)),
+    );
+    if (attempts.length === 0) return finished.map(() => "retried");
+    const nowMs = Math.max(...attempts.map((each) => each.finished.nowMs));
+    await keepAttempts(transaction, attempts, random);
+    await releaseNext(transaction, attempts, nowMs);
     const outcomes = new Map<Finished, Outcome>();
-    for (const each of inOrder) outcomes.set(each, await finishOne(transaction, each, random));
-    return finished.map((each) => outcomes.get(each)!);
+    for (const each of attempts) {
+      const { endpointId } = each.finished.claim;
+      const next = await judge(transaction, endpoints.get(endpointId)!, each);
+      endpoints.set(endpointId, next);
+      outcomes.set(each.finished, next.state === "disabled" ? "disabled" : outcomeOf(each));
+    }
+    await keepStandings(transaction, [...endpoints.values()], nowMs);
+    return finished.map((each) => outcomes.get(each) ?? "retried");
   });
 }
 
-async function finishOne(
+/** `number` counts from 1; `address` of the event, whose next one may be held. */
+type Attempt = {
+  finished: Finished;
+  number: number;
+  isTaken: boolean;
+  isOver: boolean;
+  address: Uint8Array | null;
+};
+
+/** Those that were not kept before, each delivery once. */
+async function findNew(
   transaction: Transaction<Tables>,
-  { claim: { id, endpointId, attempts }, sent, nowMs }: Finished,
-  random: () => number,
-): Promise<Outcome> {
-  const isTaken = sent.status !== null && sent.status >= 200 && sent.status < 300;
-  const number = attempts + 1;
-  const endpoint = await lockEndpoint(transaction, endpointId);
-  const found = await transaction
+  finished: readonly Finished[],
+): Promise<Attempt[]> {
+  if (finished.length === 0) return [];
+  const ids = finished.map(({ claim }) => claim.id);
+  const rows = await transaction
     .selectFrom("webhook_deliveries")
-    .select(["address", "attempts", "state"])
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (!endpoint || !found || found.state !== "waiting" || found.attempts !== attempts) {
-    return "retried";
-  }
-  const { status, latencyMs, answer } = sent;
-  await transaction
-    .insertInto("webhook_attempts")
-    .values({ delivery_id: id, number, at: nowMs, status, latency_ms: latencyMs, answer })
+    .select(["id", "address", "attempts"])
+    .where("id", "in", ids)
+    .where("state", "=", "waiting")
     .execute();
-  const isOver = isTaken || number >= attemptsMax;
-  const state = isTaken ? "delivered" : isOver ? "failed" : "waiting";
-  const due_at = isOver ? null : nowMs + waitMsOf(number, sent, random);
-  await transaction
-    .updateTable("webhook_deliveries")
-    .set({ state, attempts: number, due_at, is_claimed: 0 })
-    .where("id", "=", id)
-    .execute();
-  if (isOver && found.address) {
-    await release(transaction, endpointId, Buffer.from(found.address), nowMs);
-  }
-  const sinceMs = isTaken ? null : (endpoint.failing_since ?? nowMs);
-  const reason = disabledBecause(sent, sinceMs, nowMs);
-  const { lane, barred_until: barredUntilMs } = endpoint;
-  const standing = { lane, streak: Number(endpoint.streak), barredUntilMs: Number(barredUntilMs) };
-  const next = standingAfter(standing, { isTaken, latencyMs }, nowMs);
-  const isOutageOver = isTaken && standing.streak <= -outageFailures;
-  const isMore = isOutageOver && (await releaseBacklog(transaction, endpointId, nowMs));
-  await transaction
-    .updateTable("webhook_endpoints")
-    .set({
-      ...{ failing_since: sinceMs, lane: next.lane, barred_until: next.barredUntilMs },
-      streak: isMore ? standing.streak : next.streak,
-      ...reason,
-    })
-    .where("id", "=", endpointId)
-    .execute();
-  await endTurn(transaction, endpointId, nowMs);
-  if ("state" in reason) return "disabled";
-  return isTaken ? "delivered" : isOver ? "failed" : "retried";
+  const open = new Map(rows.map((row) => [row.id, row]));
+  return finished.flatMap((each) => {
+    const { id, attempts } = each.claim;
+    const row = open.get(id);
+    if (row?.attempts !== attempts) return [];
+    open.delete(id);
+    const number = attempts + 1;
+    const wasTaken = isTaken(each.sent);
+    const isOver = wasTaken || number >= attemptsMax;
+    return [{ finished: each, number, isTaken: wasTaken, isOver, address: row.address }];
+  });
 }
+
+const outcomeOf = ({ isTaken, isOver }: Attempt): Outcome =>
+  isTaken ? "delivered" : isOver ? "failed" : "retried";
+
+async function keepAttempts(
+  transaction: Transaction<Tables>,
+  attempts: readonly Attempt[],
+  random: () => number,
+): Promise<void> {
+  const rows = attempts.map(({ finished: { claim, sent, nowMs }, number }) => {
+    const { status, latencyMs: latency_ms, answer } = sent;
+    return { delivery_id: claim.id, number, at: nowMs, status, latency_ms, answer };
+  });
+  await transaction.insertInto("webhook_attempts").values(rows).execute();
+  const ends = attempts.map((each) => {
+    const { claim, sent, nowMs } = each.finished;
+    const state = each.isOver ? outcomeOf(each) : "waiting";
+    const dueAt = each.isOver ? null : nowMs + waitMsOf(each.number, sent, random);
+    return sql`(${claim.id}, ${state}, cast(${dueAt} as bigint))`;
+  });
+  await sql`update webhook_deliveries
+    set state = ended.column2, due_at = ended.column3, attempts = attempts + 1, is_claimed = 0
+    from (values ${sql.join(ends)}) as ended where id = ended.column1`.execute(transaction);
+}
+
+/** What came of an answer to its endpoint. */
+async function judge(
+  transaction: Transaction<Tables>,
+  endpoint: Endpoint,
+  { finished: { sent, nowMs }, isTaken }: Attempt,
+): Promise<Endpoint> {
+  const { id, lane, streak, barred_until: barredUntilMs } = endpoint;
+  const failing_since = isTaken ? null : (endpoint.failing_since ?? nowMs);
+  const { latencyMs } = sent;
+  const next = standingAfter({ lane, streak, barredUntilMs }, { isTaken, latencyMs }, nowMs);
+  const isOutageOver = isTaken && streak <= -outageFailures;
+  const isMore = isOutageOver && (await releaseBacklog(transaction, id, nowMs));
+  return {
+    ...{ ...endpoint, failing_since, lane: next.lane, barred_until: next.barredUntilMs },
+    streak: isMore ? streak : next.streak,
+    ...disabledBecause(sent, failing_since, nowMs),
+  };
+}
+
+type Endpoint = Awaited<ReturnType<typeof lockEndpoints>>[number];
 
 function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs: number) {
   const disabled = (reason: string) => ({ state: "disabled" as const, reason });
@@ -96,25 +141,58 @@ function disabledBecause({ status }: Sent, failingSinceMs: number | null, nowMs:
   return {};
 }
 
-async function release(
+async function keepStandings(
   transaction: Transaction<Tables>,
-  endpointId: string,
-  address: Buffer,
+  endpoints: readonly Endpoint[],
   nowMs: number,
 ): Promise<void> {
-  const next = await transaction
-    .selectFrom("webhook_deliveries")
-    .select("id")
-    .where("endpoint_id", "=", endpointId)
-    .where("address", "=", address)
-    .where("state", "=", "held")
-    .orderBy("sequence")
-    .limit(1)
-    .executeTakeFirst();
-  if (!next) return;
+  const rows = endpoints.map(
+    ({ id, state, reason, failing_since, lane, streak, barred_until }) =>
+      sql`(${id}, ${state}, ${reason}, cast(${failing_since} as bigint), cast(${lane} as bigint),
+        cast(${streak} as bigint), cast(${barred_until} as bigint))`,
+  );
+  await sql`update webhook_endpoints
+    set state = judged.column2, reason = judged.column3, failing_since = judged.column4,
+      lane = judged.column5, streak = judged.column6, barred_until = judged.column7,
+      next_due = ${nextTurn(nowMs)}
+    from (values ${sql.join(rows)}) as judged where id = judged.column1`.execute(transaction);
+}
+
+/** Makes due the next event of each address whose delivery is over. */
+async function releaseNext(
+  transaction: Transaction<Tables>,
+  attempts: readonly Attempt[],
+  nowMs: number,
+): Promise<void> {
+  const heads = attempts.flatMap(({ finished: { claim }, isOver, address }) =>
+    isOver && address
+      ? [
+          transaction
+            .selectFrom((from) =>
+              from
+                .selectFrom("webhook_deliveries")
+                .select("id")
+                .where("endpoint_id", "=", claim.endpointId)
+                .where("address", "=", Buffer.from(address))
+                .where("state", "=", "held")
+                .orderBy("sequence")
+                .limit(1)
+                .as("next"),
+            )
+            .select("id"),
+        ]
+      : [],
+  );
+  if (heads.length === 0) return;
+  const next = await heads.reduce((all, more) => all.unionAll(more)).execute();
+  if (next.length === 0) return;
   await transaction
     .updateTable("webhook_deliveries")
     .set({ state: "waiting", due_at: nowMs })
-    .where("id", "=", next.id)
+    .where(
+      "id",
+      "in",
+      next.map(({ id }) => id),
+    )
     .execute();
 }

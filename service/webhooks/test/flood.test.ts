@@ -10,15 +10,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
 import { startPostgres } from "../../testing/postgres.ts";
-import { addHook, happen, newAccount } from "../../testing/webhooks/world.ts";
+import { addHook, happen, newAccount, pileUp } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
-import { replay } from "../deliveries/enqueue.ts";
 import { places } from "../lanes.ts";
 import type { Sent } from "../send.ts";
 
 const taken: Sent = { status: 200, answer: "", latencyMs: 1, retryAfterSeconds: null };
 const accountsCount = 24;
-const eventsEach = 20;
 
 for (const dialect of ["sqlite", "postgres"] as const) {
   describe(`endpoints of strangers that flip, on ${dialect}`, () => {
@@ -39,15 +37,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       };
       const honest = await newAccount(store);
       await addHook(store, honest, "http://honest.example/");
-      for (let a = 0; a < accountsCount; a++) {
-        const account = await newAccount(store);
-        const beganMs = nowMs;
-        for (let told = 0; told < eventsEach; told++) await happen(store, account, {}, nowMs++);
-        for (let e = 0; e < 10; e++) {
-          const { id } = await addHook(store, account, `http://flips-${a}-${e}.example/`);
-          await replay(store.db, account, id, { fromMs: beganMs, untilMs: nowMs }, nowMs++);
-        }
-      }
+      const strangers = { accounts: accountsCount, endpoints: 10, events: 20 };
+      await pileUp(
+        store,
+        strangers,
+        (a, e) => `http://flips-${a}-${e}.example/`,
+        () => nowMs++,
+      );
       const delivery = startDelivery({
         ...{ store, send, now: () => nowMs++, random: () => 0.5, pollMs: 1 },
         ...{ log: pino({ level: "silent" }) },

@@ -11,9 +11,8 @@ import { pino } from "pino";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
-import { addHook, happen, newAccount } from "../../testing/webhooks/world.ts";
+import { addHook, happen, newAccount, pileUp } from "../../testing/webhooks/world.ts";
 import { startDelivery } from "../deliver.ts";
-import { replay } from "../deliveries/enqueue.ts";
 import { listDeliveries } from "../deliveries/list.ts";
 import { setPaused } from "../endpoints.ts";
 import type { Sent } from "../send.ts";
@@ -72,16 +71,14 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       stop = end;
     };
     /** Endpoints that have taken something before, each of them with so many events to be told. */
-    const pileUp = async (accounts: number, endpoints: number, events: number) => {
-      for (let a = 0; a < accounts; a++) {
-        const account = await newAccount(store);
-        const began = nowMs;
-        for (let told = 0; told < events; told++) await happen(store, account, {}, nowMs++);
-        for (let e = 0; e < endpoints; e++) {
-          const { id } = await addHook(store, account, `http://greedy-${a}-${e}.example/`);
-          await replay(store.db, account, id, { fromMs: began, untilMs: nowMs }, nowMs++);
-        }
-      }
+    const pileUpGreedy = async (accounts: number, endpoints: number, events: number) => {
+      const sizes = { accounts, endpoints, events };
+      await pileUp(
+        store,
+        sizes,
+        (a, e) => `http://greedy-${a}-${e}.example/`,
+        () => nowMs++,
+      );
       await earnFastLane();
     };
     const earnFastLane = (id?: string) =>
@@ -96,7 +93,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     };
 
     test("one that was served comes after all that wait since before", async () => {
-      await pileUp(10, 4, 40);
+      await pileUpGreedy(10, 4, 40);
       await start();
       let answered = 0;
       const isServed = () => sendings.some(({ host }) => host === "modest.example");
@@ -118,7 +115,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("an account has a ninth of the places at most", async () => {
-      await pileUp(1, 10, 20);
+      await pileUpGreedy(1, 10, 20);
       await store.db.updateTable("webhook_endpoints").set({ lane: 2 }).execute();
       await start();
       await until(() => sendings.length === 8);

@@ -1,0 +1,43 @@
+// Locks endpoints' rows, which every transaction that changes their deliveries does first.
+
+import { PostgresAdapter, sql, type Transaction } from "kysely";
+import type { Tables } from "../../store/tables.ts";
+
+/**
+ * Locks the endpoints' rows to the commit: what is held is released exactly once. Their order is
+ * that of the ids, so that nobody waits in a circle. SQLite's transactions lock as they begin.
+ */
+export async function lockEndpoints(transaction: Transaction<Tables>, ids: readonly string[]) {
+  const rows = transaction
+    .selectFrom("webhook_endpoints")
+    .select(["id", "account_id", "url", "secret", "old_secret", "old_until", "state", "reason"])
+    .select(["failing_since", "lane", "streak", "barred_until"])
+    .where("id", "in", ids)
+    .orderBy("id");
+  const { adapter } = transaction.getExecutor();
+  return (adapter instanceof PostgresAdapter ? rows.forUpdate() : rows).execute();
+}
+
+/**
+ * When the next delivery of an endpoint may be looked for, after it had a turn: not before now,
+ * however long what waits has waited. Endpoints are served in the order of these times, so each
+ * gets its turn, however many deliveries another has waiting.
+ */
+export const nextTurn = (nowMs: number) =>
+  sql<number | null>`(select case when min(due_at) < ${nowMs} then ${nowMs} else min(due_at) end
+    from webhook_deliveries
+    where endpoint_id = webhook_endpoints.id and webhook_deliveries.state = 'waiting')`;
+
+/** Something of each is due now; where something was due already, it keeps its place. */
+export async function awaitTurn(
+  transaction: Transaction<Tables>,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  await transaction
+    .updateTable("webhook_endpoints")
+    .set({ next_due: nowMs })
+    .where("id", "in", ids)
+    .where((eb) => eb.or([eb("next_due", "is", null), eb("next_due", ">", nowMs)]))
+    .execute();
+}
