@@ -98,10 +98,11 @@ async function detect(ledger: Ledger, fence: Fence, number: number, text: string
     chain: { chainId, tokens: [token], paymentConfirmations: 0 },
     view: view as unknown as View,
     memory: freshFollowMemory(),
-    tuning: { ...defaultTuning, resweepBlocks: 0 },
+    tuning: { ...defaultTuning, resweepBlocks: 0, recipientsMax: 0 },
     report: () => found++,
     store: {
       matchAddresses: ledger.matchAddresses,
+      findCreated: ledger.findCreated,
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       keep: (anchor, payments, isGap) =>

@@ -48,8 +48,9 @@ async function add(db: Kysely<Tables>, dialect: Dialect, account: string, { from
     sql`insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
         created_at)
       select ${address}, ${terms}, 1, ${token}, '1', 1, ${account}, ${start} + i from ${numbers}`,
-    sql`insert into address_references (account_id, address, reference, created_at)
-      select account_id, address, 'order-' || created_at, created_at from records
+    sql`insert into address_references (account_id, address, reference, created_at,
+        by_client_id, is_again)
+      select account_id, address, 'order-' || created_at, created_at, 0, 0 from records
       where ${mine}`,
     sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
         version, sequence, state, settled_at)
@@ -88,6 +89,8 @@ const questions: Record<string, Question> = {
   "… by reference": addresses((size) => ({ reference: `order-${began + size / 2}` })),
   "… by settled time": addresses((size) => ({ settledFrom: began + size / 2 })),
   "… of a token none has": addresses(() => ({ token: Buffer.alloc(20, 0x11) })),
+  "… by a part that none has": addresses(() => ({ referenceContains: "none" })),
+  "… by a part of one": addresses((size) => ({ referenceContains: `r-${began + size / 2}` })),
   "events from the middle": (db, accountId, size) =>
     listEvents(db, { accountId, after: size / 2, limit: 50 }),
 };

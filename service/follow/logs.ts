@@ -1,5 +1,5 @@
-// Asks one endpoint for the transfers of listed tokens in some blocks, and for one block in other
-// ways where it refuses the ordinary one.
+// Asks one endpoint for the transfers of listed tokens in some blocks, in the form that costs fewer
+// bytes, in the other where it refuses that, and for one block in yet other ways.
 
 import type { Hex } from "executable-address";
 import {
@@ -14,11 +14,9 @@ import {
   toQuantity,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf, transferTopic } from "../chain/rpc/log.ts";
-import type { Asker, View } from "../chain/rpc/view.ts";
-import type { Anchor, Payment, Turn } from "./parts.ts";
-
-/** Blocks, both inclusive; up to infinity means up to the newest. */
-export type Range = { from: number; to: number };
+import type { Asker } from "../chain/rpc/view.ts";
+import type { Anchor, Payment, Range, Turn } from "./parts.ts";
+import { type Form, formsFor, noteLogs } from "./recipients.ts";
 
 /** `end`: the last block of the range. `isHeavy`: it was too much to be asked for as others are. */
 type Shown = { end: Anchor; transfers: Payment[]; isHeavy: boolean };
@@ -29,33 +27,47 @@ type Shown = { end: Anchor; transfers: Payment[]; isHeavy: boolean };
  */
 export type Told = Shown | { message: string; isSlow: boolean } | "absent";
 
-/**
- * The transfers of a range. The hash of its last block has to be the same before and after, since
- * an endpoint that lags answers for blocks it does not have with an empty list. At the head itself
- * neither is asked for: the endpoint has just shown it, and later turns read it again.
- */
+/** The transfers of a range. A form that is refused where the other is not is not tried again. */
 export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<Told> {
+  const { memory } = turn;
+  let refusal: { form: Form; told: Told } | undefined;
+  for (const form of formsFor(turn, asker.name, range)) {
+    const told = await askIn(form, asker, turn, range);
+    if (told === "absent") return told;
+    if ("end" in told) {
+      if (refusal?.form) memory.byTokens.add(asker.name);
+      return told;
+    }
+    noteLogs(memory, form, range, undefined);
+    if (told.isSlow) return told;
+    refusal ??= { form, told };
+  }
+  const { told } = refusal!;
+  return range.from === range.to ? askBlock(asker, turn, range.from, told) : told;
+}
+
+/**
+ * The transfers of a range in one form. The hash of its last block has to be the same before and
+ * after, since an endpoint that lags answers for blocks it does not have with an empty list. At the
+ * head itself neither is asked for: the endpoint has just shown it, and later turns read it again.
+ */
+function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Told> {
   const { head } = turn.view;
-  const { from, to } = range;
+  const { to } = range;
   const isHead = to === head.number;
-  const logs = logsCall(range, turn.chain.tokens);
+  const logs = logsCall(range, turn.chain.tokens, form);
   const isShown = isHead && asker.hasHead;
   const calls = isShown ? [logs] : [blockCall(to), logs, blockCall(to)];
-  const told = await ask(asker, calls, (answers) => {
+  return ask(asker, calls, (answers) => {
     const list = answers.splice(isShown ? 0 : 1, 1)[0];
     const hashes = new Set(answers.map((answer) => blockOf(resultOf(answer)).hash));
     const [hash = head.hash] = hashes;
     if (hashes.size > 1 || (isHead && hash !== head.hash)) return "absent";
     if (!list || "error" in list) return { message: list?.error.message ?? "", isSlow: false };
-    return {
-      end: { number: to, hash },
-      transfers: transfersIn(list.result, turn.chain.tokens, range),
-      isHeavy: false,
-    };
+    const transfers = transfersIn(list.result, turn.chain.tokens, range);
+    noteLogs(turn.memory, form, range, transfers.length);
+    return { end: { number: to, hash }, transfers, isHeavy: false };
   });
-  return from === to && told !== "absent" && "message" in told && !told.isSlow
-    ? askBlock(asker, turn, from, told)
-    : told;
 }
 
 /**
@@ -63,14 +75,15 @@ export async function askRange(asker: Asker, turn: Turn, range: Range): Promise<
  * @returns undefined where one of them does not answer, or refuses so many
  */
 export async function transfersSince(
-  view: View,
-  tokens: readonly Hex[],
+  { view, chain: { tokens }, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
   from: number,
   turn: number,
 ): Promise<Payment[] | undefined> {
   const range = { from, to: Number.POSITIVE_INFINITY };
   const some = view.askers(turn).slice(0, view.quorum);
-  const answers = await Promise.all(some.map((asker) => asker.ask([logsCall(range, tokens)])));
+  const answers = await Promise.all(
+    some.map((asker) => asker.ask([logsCall(range, tokens, formsFor(of, asker.name, range)[0])])),
+  );
   try {
     return answers.flatMap((answer) =>
       transfersIn(resultOf(Array.isArray(answer) ? answer[0] : undefined), tokens, range),
@@ -113,17 +126,19 @@ async function ask(asker: Asker, calls: Call[], read: (answers: Answer[]) => Tol
   }
 }
 
-const logsCall = ({ from, to }: Range, tokens: readonly Hex[]): Call => ({
+const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Call => ({
   method: "eth_getLogs",
   params: [
     {
       fromBlock: toQuantity(from),
       toBlock: Number.isFinite(to) ? toQuantity(to) : "latest",
       address: tokens,
-      topics: [transferTopic],
+      topics: form ? [transferTopic, null, form.map(topicOf)] : [transferTopic],
     },
   ],
 });
+
+const topicOf = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
 
 /** The logs of receipts, or the list itself where it is one of logs. */
 function logsIn(result: unknown): unknown[] {

@@ -7,6 +7,9 @@ import type { View } from "../chain/rpc/view.ts";
 /** A block by number and hash. */
 export type Anchor = { number: number; hash: Hex };
 
+/** Blocks, both inclusive; up to infinity means up to the newest. */
+export type Range = { from: number; to: number };
+
 /** Money was seen to come to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
@@ -32,12 +35,16 @@ export type FollowTuning = {
   rangesPerPass: number;
   /** Blocks below the cursor that each turn reads again, since an endpoint's index may lag. */
   resweepBlocks: number;
+  /** Records up to which logs may be asked for by recipients: nodes take 1,000 topics; 0: never. */
+  recipientsMax: number;
 };
 
 /** Each call is one statement or one commit, and fails where another process leads the chain. */
 type FollowStore = {
   /** Finds those of `addresses` that have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;
+  /** Up to `limit` records that follow `seq`; 0 is before all. */
+  findCreated(seq: number, limit: number): Promise<{ seq: number; address: Hex }[]>;
   /** When the oldest record was created, in Unix seconds. */
   findOldestCreation(): Promise<number | undefined>;
   /** The newest anchor, or the newest below `before`. */
@@ -85,6 +92,12 @@ export type FollowMemory = {
   links: Map<number, Hex>;
   /** By block hash, the logs of payments kept already: blocks are read again. */
   kept: Map<Hex, { blockNumber: number; logs: Set<number> }>;
+  /** The addresses of the store up to a record, or the first of them where they are too many. */
+  recipients: { seq: number; list: Hex[] };
+  /** Transfers of listed tokens in a block, as far as is known. */
+  logsPerBlock: number;
+  /** Endpoints that refuse logs by recipients and give them by tokens. */
+  byTokens: Set<string>;
 };
 
 const firstRangeBlocks = 2000;
@@ -99,4 +112,7 @@ export const freshFollowMemory = (): FollowMemory => ({
   shown: new Map(),
   links: new Map(),
   kept: new Map(),
+  recipients: { seq: 0, list: [] },
+  logsPerBlock: 0.25,
+  byTokens: new Set(),
 });

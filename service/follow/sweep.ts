@@ -9,8 +9,9 @@
 
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
-import { askRange, type Range } from "./logs.ts";
-import type { Anchor, Payment, Turn } from "./parts.ts";
+import { askRange } from "./logs.ts";
+import type { Anchor, Payment, Range, Turn } from "./parts.ts";
+import { noteRecipients } from "./recipients.ts";
 import { firstBlock, noteLinks, stands } from "./reorg.ts";
 
 /** Blocks that one endpoint alone showed are kept as read only this far behind the head. */
@@ -35,6 +36,7 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
   const target = view.head.number - chain.paymentConfirmations;
   if (memory.readHead === view.head.hash) return { upTo: target, isOld: false };
   await noteLinks(turn);
+  await noteRecipients(turn);
   const newest = await store.findAnchor();
   // A head below the cursor comes from an endpoint that lags or was rolled back. No anchor is kept
   // then: anchors above it may not stand any more, and the newest kept one would hide that.

@@ -8,6 +8,8 @@ export type BlockPace = {
   note(head: Omit<Seen, "atMs">, nowMs: number): void;
   /** From when on a new block may be there. */
   expectedMs(): number;
+  /** The least timestamp that the next block may have, in seconds; 0 where no block was seen. */
+  nextSeconds(): number;
 };
 
 /** Spacings by which a chain is judged, and how much the longest may exceed the shortest. */
@@ -39,6 +41,10 @@ export function openBlockPace(pollMs: number): BlockPace {
       const isKnown = spacingsMs.length === spacingsMax && isEven;
       if (!last || !isKnown || shortest < pollMs * pollsMin) return 0;
       return last.atMs + shortest - pollMs * earlier;
+    },
+    nextSeconds() {
+      const spacing = spacingsMs.length === 0 ? 0 : Math.min(...spacingsMs);
+      return last ? last.timestamp + Math.max(1, Math.floor(spacing / 1000)) : 0;
     },
   };
 }

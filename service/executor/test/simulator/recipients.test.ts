@@ -1,0 +1,162 @@
+// The loop of a chain asks for logs by tokens or by recipients: both forms under one suite, on a
+// chain on which strangers pay each other.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Hex, toHex } from "executable-address";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import type { Tuning } from "../../parts.ts";
+import { keepRunning } from "./instance.ts";
+import { answer } from "./node-model.ts";
+import { createScheduler, seededRandom } from "./scheduler.ts";
+import { faultsOf, judge } from "./verdict.ts";
+import { createWorld, endSeconds, startSeconds, tokens, type World } from "./world.ts";
+
+const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1, 2];
+const safe = { crashRate: () => 0, freezeRate: () => 0 };
+
+type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };
+/** What the endpoints were asked for logs, and said. */
+type Heard = { byRecipients: number; byTokens: number };
+/** An endpoint changes its answer about logs by it. */
+type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;
+type Given = { strangers?: number; tuning?: Partial<Tuning>; logs?: Logs; isLate?: boolean };
+
+/** Two endpoints. @param strangers transfers that are not to us, in each 12 s */
+async function historyOf(
+  seed: number,
+  { strangers = 40, tuning = {}, logs = (_, honest) => honest, isLate = false }: Given,
+) {
+  const scheduler = createScheduler();
+  // Drawn apart, so that the world is the same in both forms.
+  const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
+  const random = seededRandom(seed + 1_000_000);
+  const heard: Heard = { byRecipients: 0, byTokens: 0 };
+  const late = isLate ? await takeRecords(world) : undefined;
+  const answered = async (call: Call) => {
+    const honest = answer(world.chain, 0, call);
+    if (call.method !== "eth_getLogs") return honest;
+    const filter = call.params[0] as Filter;
+    heard[filter.topics[2] ? "byRecipients" : "byTokens"]++;
+    await late?.(filter);
+    return logs(filter, honest, world);
+  };
+  const endpoints = ["a", "b"].map(
+    (name): Endpoint => ({
+      name,
+      async ask(calls) {
+        await scheduler.sleep(5 + random() * 100);
+        return Promise.all(calls.map(answered));
+      },
+    }),
+  );
+  for (let seconds = 6; seconds < endSeconds; seconds += 12) {
+    scheduler.at(seconds * 1000, () => {
+      for (let index = 0; index < strangers; index++) {
+        const to: Hex = `0x${index.toString(16).padStart(40, "f")}`;
+        world.chain.add({ kind: "pay", token: tokens[0]!, to, amount: 1n, onlyOnce: false });
+      }
+    });
+  }
+  keepRunning("a", world, endpoints, scheduler, random, safe, () => {}, tuning);
+  await scheduler.run(endSeconds * 1000);
+  const rows = await world.db.selectFrom("payments").selectAll().execute();
+  // Payments before there was a record are read again in either form, for as long as turns allow.
+  const paid = rows
+    .filter(({ address, block_number }) => {
+      const since = startSeconds + (world.knownAt.get(toHex(address)) ?? 0);
+      return world.chain.blocks[block_number]!.timestamp >= since;
+    })
+    .map((row) => `${toHex(row.address)} ${row.block_number} ${row.log_index}`);
+  // Strangers' money is nobody's in the verdict.
+  const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
+  await world.close();
+  return { faults, heard, paid: paid.sort() };
+}
+
+/** Takes all records away; each comes back while logs of a block are read in which it is paid. */
+async function takeRecords({ db, chain }: World) {
+  const rows = await db.selectFrom("records").selectAll().execute();
+  await db.deleteFrom("records").execute();
+  const taken = new Map(rows.map((row) => [toHex(row.address), row]));
+  return async ({ fromBlock, toBlock }: Filter) => {
+    for (const { topics } of chain.blocks
+      .slice(Number(fromBlock), Number(toBlock) + 1)
+      .flatMap((block) => block.logs)) {
+      const address: Hex = `0x${topics[2]?.slice(26)}`;
+      const row = taken.get(address);
+      if (!row || !taken.delete(address)) continue;
+      const { seq: _, ...record } = row;
+      await db.insertInto("records").values(record).execute();
+    }
+  };
+}
+
+const byTokens = { recipientsMax: 0 };
+
+describe("an address that is created while logs of its payment are read is not missed", () => {
+  for (const [what, tuning] of [
+    ["by recipients", {}],
+    ["by tokens", byTokens],
+  ] as const) {
+    test(what, async () => {
+      for (const seed of seeds) {
+        const { faults } = await historyOf(seed, { tuning, isLate: true });
+        assert.deepEqual(faults, []);
+      }
+    });
+  }
+
+  test("control: by recipients, without looks and reading again, it is", async () => {
+    const tuning = { looksPerPass: 0, resweepBlocks: 0 };
+    const { faults } = await historyOf(1, { tuning, isLate: true });
+    assert.ok(faults.some((fault) => /^missing/.test(fault)));
+  });
+});
+
+describe("an endpoint that refuses one form is asked in the other", () => {
+  const error = { error: { code: -32005, message: "too much" } };
+  for (const [what, isRefused] of [
+    ["recipients refused", ({ topics }: Filter) => topics[2] !== undefined],
+    ["tokens refused", ({ topics }: Filter) => topics[2] === undefined],
+  ] as const) {
+    test(what, async () => {
+      const logs: Logs = (filter, honest) => (isRefused(filter) ? error : honest);
+      for (const seed of seeds) {
+        for (const strangers of [0, 40]) {
+          const { faults, heard } = await historyOf(seed, { logs, strangers });
+          assert.deepEqual(faults, []);
+          const refused = what === "tokens refused" ? heard.byTokens : heard.byRecipients;
+          assert.ok(refused < 20, `${refused} were refused`);
+        }
+      }
+    });
+  }
+});
+
+describe("the form is chosen by its bytes, and both mark the same payments", () => {
+  test("busy: by recipients; told to by tokens, the same is marked", async () => {
+    for (const seed of seeds) {
+      const few = await historyOf(seed, {});
+      const all = await historyOf(seed, { tuning: byTokens });
+      assert.deepEqual([few.faults, all.faults], [[], []]);
+      assert.deepEqual(few.paid, all.paid);
+      assert.ok(few.paid.length > 0);
+      assert.ok(few.heard.byRecipients > 20 * few.heard.byTokens, JSON.stringify(few.heard));
+      assert.equal(all.heard.byRecipients, 0);
+    }
+  });
+
+  test("quiet: by tokens, once it is known how quiet", async () => {
+    const { faults, heard } = await historyOf(1, { strangers: 0 });
+    assert.deepEqual(faults, []);
+    assert.ok(heard.byTokens > 0, JSON.stringify(heard));
+  });
+
+  test("more records than may be asked for: by tokens alone", async () => {
+    const { faults, heard } = await historyOf(1, { tuning: { recipientsMax: 4 } });
+    assert.deepEqual(faults, []);
+    assert.ok(heard.byRecipients < 60 && heard.byTokens > 200, JSON.stringify(heard));
+  });
+});
