@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { accountCommands } from "./accounts/admin.ts";
 import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
-import { executorCommands } from "./executor/admin.ts";
+import { dryRunCommand, executorCommands } from "./executor/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { sentenceOf } from "./sentence.ts";
 import type { Command, Given } from "./store/command.ts";
@@ -24,6 +24,7 @@ const commands: Command[] = [
   ...accountCommands,
   ...chainCommands,
   ...executorCommands,
+  dryRunCommand(() => readConfig(process.env)),
   ...recordCommands,
   ...webhookCommands(targets),
 ];

@@ -9,7 +9,7 @@ import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
 /** More than one request searches. */
-const rows = 10_000;
+const rows = 12_000;
 
 for (const kind of deployments) {
   describe(`${rows} addresses of one account, on ${kind}`, () => {
@@ -67,6 +67,15 @@ for (const kind of deployments) {
       assert.equal(next, null);
       assert.equal(read.length, Math.floor(rows / 101) + 1);
       assert.equal(Math.max(...read), 101);
+    });
+
+    test("a search for a part of a reference ends a page after 10,100 rows", async () => {
+      const find = async (more: string) =>
+        (await browser.get(`${api}/addresses?referenceContains=order${more}`)).json();
+      const { items, next } = await find("");
+      assert.deepEqual(items, []);
+      assert.equal(Number(next.split("-")[0]), 1_700_000_000_000 + rows - 10_100 + 1);
+      assert.deepEqual(await find(`&cursor=${next}`), { items: [], next: null });
     });
 
     test("429 beyond 200 requests at once, for this account alone", async () => {

@@ -6,9 +6,13 @@ import type { AddressRecord, Hex } from "executable-address";
 import { deterministicDeployer, periphery } from "executable-address-contracts";
 import { concat, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
-import { csvOf, readReport } from "../../service/executor/desk/spending.ts";
 import type { Parts } from "../../service/executor/parts.ts";
-import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
+import {
+  assertReportIsExact,
+  isAtRest,
+  startCore,
+  sumOfReport,
+} from "../../service/testing/executor/executor.ts";
 import {
   attacker,
   burnsAll,
@@ -324,13 +328,7 @@ describe("who shares a transaction with others", () => {
 });
 
 describe("the report, of all that was sent above", () => {
-  const reported = async (name: string) => {
-    const [head, ...lines] = csvOf(await readReport(store.db))
-      .trimEnd()
-      .split("\r\n");
-    const column = head!.split(",").indexOf(name);
-    return lines.reduce((sum, line) => sum + BigInt(line.split(",")[column]!), 0n);
-  };
+  const reported = (column: string) => sumOfReport(store, column);
 
   test("has the tips that came in a token with a price, to the wei", async (context) => {
     const [tips, tokens] = [await reported("tipsWei"), await world.balanceOf(executor)];
@@ -353,18 +351,6 @@ describe("the report, of all that was sent above", () => {
     assert.equal((await reported("tipsWei")) - tips, (received * weiOfUnit) / unit);
   });
 
-  test("has the gas that all receipts of the key took, to the wei", async () => {
-    const newest = Number(await world.client.getBlockNumber());
-    const blocks = await Promise.all(
-      Array.from({ length: newest + 1 }, (_, number) =>
-        world.client.getBlock({ blockNumber: BigInt(number), includeTransactions: true }),
-      ),
-    );
-    const sent = blocks
-      .flatMap(({ transactions }) => transactions)
-      .filter(({ from }) => from === executor.toLowerCase());
-    assert.ok(sent.length > 10, `${sent.length} transactions`);
-    const paid = await paidIn(sent.map(({ hash }) => ({ transaction_hash: hash })));
-    assert.equal(await reported("gasWei"), paid);
-  });
+  test("has the gas that all receipts of the key took, to the wei", () =>
+    assertReportIsExact(world, store));
 });

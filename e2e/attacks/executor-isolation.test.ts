@@ -113,20 +113,18 @@ describe("good payments come through within 10 blocks of what they take without 
   });
 
   const skip = isHardhat && "hardhat runs no call of more gas than a transaction may have";
-  test("control: without a ceiling, one takes a node seven times as long", { skip }, async () => {
+  test("control: without a ceiling, a node runs one of them to its end", { skip }, async () => {
     const target = await contract(blake2f(36_000_000));
     const record = await recordOf({ calls: [{ target, function: "go()", args: [] }] });
     await pay([record]);
     await world.mine();
     const call = { to: factoryAddress, data: toHex(encodeExecution(record.intent)) };
-    const timeOf = async (more: object) => {
-      const began = performance.now();
-      await world.ask([{ method: "eth_estimateGas", params: [{ ...call, ...more }, "latest"] }]);
-      return performance.now() - began;
+    const run = async (more: object) => {
+      const params = [{ ...call, ...more }, "latest"];
+      return (await world.ask([{ method: "eth_call", params }]))[0]!;
     };
-    const capped = await timeOf({ gas: "0x4c4b40" as Hex });
-    const free = await timeOf({});
-    assert.ok(free > 3 * capped, `${free} ms without a ceiling, ${capped} ms with it`);
+    assert.ok((await run({ gas: "0x4c4b40" as Hex })).error);
+    assert.equal((await run({})).error, undefined);
   });
 
   test("120 dust recoveries while 12 confirmations are waited for", async (context) => {
@@ -166,7 +164,7 @@ describe("good payments come through within 10 blocks of what they take without 
   describe("due addresses by the hundred, of which a pass takes five", () => {
     const slow = (core: Parts) =>
       paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 5, batchItemsMax: 5 } });
-    const many = (accountId: string) => fundedInBlock(count(100, 500), accountId);
+    const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
     test("those of another account come no later", async (context) => {
       await many(attacker);

@@ -19,8 +19,8 @@ import {
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;
 
-/** Takes coin where gas has no price, as in a simulation; else burns all it is given. */
-const burnsWhenSent = "0x3a600557005b600556";
+/** Takes coin where its sender began the transaction, as when simulated; else burns all it gets. */
+const burnsWhenSent = "0x323314600a575b6006565b00";
 
 const recoveries = async () => {
   const rows = await store.db.selectFrom("executor_purposes").selectAll().execute();

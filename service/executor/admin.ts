@@ -3,6 +3,9 @@
 
 import { writeFileSync } from "node:fs";
 import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
+import { factoryAddress } from "executable-address-contracts";
+import { pino } from "pino";
+import { Registry } from "prom-client";
 import { readChains } from "../chain/chains.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
@@ -12,6 +15,22 @@ import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
 import { isPaused, setPaused } from "./ledger/lease.ts";
 import { readLookedUntil } from "./ledger/looks.ts";
+import type { ExecutorConfig } from "./start.ts";
+
+/** @param configOf reads the executor's settings, its key's among them */
+export const dryRunCommand = (configOf: () => ExecutorConfig): Command => ({
+  words: "executor dry-run",
+  async run({ store, chainsFile }) {
+    const { coresOf } = await import("./start.ts");
+    const { dryRun } = await import("./dry-run.ts");
+    const chains = readChains(chainsFile).map((chain) => ({ ...chain, wsUrls: [] }));
+    const rest = { registry: new Registry(), log: pino({ level: "silent" }) };
+    const parts = { store, chains, factory: factoryAddress, config: configOf(), ...rest };
+    const plans = [];
+    for (const core of coresOf(parts, AbortSignal.abort())) plans.push(await dryRun(core));
+    return plans;
+  },
+});
 
 export const executorCommands: Command[] = [
   {

@@ -132,7 +132,9 @@ export const kinds: Kinds = {
     level: "debug",
     counter: {
       name: "gas_paid_wei_total",
-      help: "Wei paid for gas in settled transactions",
+      help: "Wei paid for gas in settled transactions, by key",
+      labels: ["sender"],
+      of: ({ sender }) => ({ sender }),
       by: ({ paid }) => Number(paid),
     },
   },
@@ -142,7 +144,12 @@ export const kinds: Kinds = {
   signer_failed: {
     level: "error",
     isSeldom: true,
-    counter: { name: "signer_failures_total", help: "Times that a key did not sign" },
+    counter: {
+      name: "signer_failures_total",
+      help: "Times that a key did not sign",
+      labels: ["sender"],
+      of: ({ sender }) => ({ sender }),
+    },
   },
   balance: { level: "warn", isSeldom: true },
   stopped_for_balance: {

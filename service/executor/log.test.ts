@@ -47,6 +47,7 @@ describe("what an operator reads", () => {
     const line = lineOf({
       kind: "settled",
       purpose: "execute",
+      sender: address,
       nonce: 3,
       paid: 10n ** 18n,
       tips: 0n,

@@ -31,8 +31,8 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
     else if (event.kind === "lease_lost") {
       gauges.leads.set({ chain }, 0);
       // What another process leads is shown by that one.
-      const { balance, due, inFlight, budget } = gauges;
-      for (const gauge of [due, inFlight, budget]) gauge.remove({ chain });
+      const { balance, due, waited, inFlight, budget } = gauges;
+      for (const gauge of [due, waited, inFlight, budget]) gauge.remove({ chain });
       for (const sender of senders.get(chain) ?? []) balance.remove({ chain, sender });
     } else if (event.kind === "balance") {
       const { sender } = event;
@@ -43,6 +43,7 @@ export function countEvents(registry: Registry): (chainId: number, event: Execut
       gauges.blocksBehind.set({ chain }, event.blocksBehind);
       gauges.secondsBehind.set({ chain }, event.secondsBehind);
       gauges.due.set({ chain }, event.due);
+      gauges.waited.set({ chain }, event.waitedSeconds);
       gauges.lastPass.setToCurrentTime({ chain });
       gauges.inFlight.set({ chain }, event.inFlight);
       gauges.budget.set({ chain }, event.budgetShare);
@@ -73,6 +74,7 @@ function createGauges(registry: Registry) {
     lastPass: gauge("last_pass_seconds", "Unix time of the last pass that came to its end"),
     late: gauge("late_jobs", "Addresses found due later than any backoff: a clock was wrong"),
     due: gauge("due_jobs", "Addresses that were due in the last pass"),
+    waited: gauge("waited_seconds", "Age of the oldest payment that waits for the executor itself"),
     inFlight: gauge("in_flight", "Transactions not yet final"),
     budget: gauge("budget_share", "Share of the day's budget that is spent or on its way, 0 to 1"),
     rpcScore: gauge("rpc_score", "Points against an endpoint; the worst is asked last", "rpc"),

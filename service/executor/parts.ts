@@ -113,6 +113,7 @@ export const defaultTuning: Tuning = {
   rangeBlocksMax: 5000,
   rangesPerPass: 10,
   resweepBlocks: 6,
+  recipientsMax: 1000,
   looksPerPass: 450,
 };
 
@@ -126,6 +127,8 @@ export type ExecutorEvent =
       blocksBehind: number;
       secondsBehind: number;
       due: number;
+      /** The oldest payment that waits for the executor itself waits so long. */
+      waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
       /** Of the chain's budget of the day: what is spent, or may be by what is on its way. */
@@ -140,7 +143,14 @@ export type ExecutorEvent =
   | { kind: "fee_capped"; nonce: number }
   | { kind: "send_refused"; nonce: number; rpc: string; message: string }
   | { kind: "executed" | "recovered"; address: Hex; hash: Hex }
-  | { kind: "settled"; purpose: Purpose["kind"]; nonce: number; paid: bigint; tips: bigint }
+  | {
+      kind: "settled";
+      purpose: Purpose["kind"];
+      sender: Hex;
+      nonce: number;
+      paid: bigint;
+      tips: bigint;
+    }
   | { kind: "reopened"; nonce: number }
   | { kind: "nonce_foreign"; nonce: number; hash: Hex }
   | { kind: "gap_filled"; nonce: number }
@@ -148,6 +158,8 @@ export type ExecutorEvent =
   | { kind: "signer_failed"; sender: Hex; message: string }
   | { kind: "balance"; sender: Hex; wei: bigint; isLow: boolean }
   | { kind: "stopped_for_balance" };
+
+type PlannedOrder = Pick<Purpose, "kind" | "gas" | "shares">;
 
 export type Parts = {
   /** Names this process among the holders of leases. */
@@ -173,6 +185,8 @@ export type Parts = {
   report: (event: ExecutorEvent) => void;
   /** Is told of the newest block whenever it was read, the same or another. */
   onHead?: (head: Block) => void;
+  /** Is told of each transaction, and what it costs at most, in place of signing it. */
+  onlyTell?: (order: PlannedOrder, sender: Hex, wei: bigint) => void;
   /** New blocks end its sleep: it need not expect them. */
   isTold: boolean;
   tuning: Tuning;
@@ -196,6 +210,8 @@ export type Memory = {
   examineTurn: number;
   estimateTurn: number;
   paces: Paces;
+  /** By endpoint: which form of an estimate it takes; absent: the truest. */
+  forms: Map<string, number>;
   /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
   probeMax: number;
   /** By key: its nonce as it was read, at which head, and when. */
@@ -214,6 +230,8 @@ export type Memory = {
   nativeTokens: Map<Hex, boolean>;
   looks: Looks;
   late: LateWalk;
+  /** As it was last read. */
+  waited: { seconds: number; atMs: number };
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
   /** Purposes whose transaction no block of the chain can hold. */

@@ -10,10 +10,10 @@ import { holdersMax } from "../chain/status/probe.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { holdLease } from "./hold-lease.ts";
-import { freshLateWalk, pullLateJobs } from "./jobs/late.ts";
+import { freshLateWalk, pullLateJobs, waitedSeconds } from "./jobs/late.ts";
 import { work } from "./jobs/work.ts";
 import { dayOf, type Purpose } from "./ledger/purposes.ts";
-import { type Budgets, openBudgets, shareOut } from "./money/budgets.ts";
+import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
@@ -37,6 +37,7 @@ export function freshMemory(parts: Parts): Memory {
     examineTurn: 0,
     estimateTurn: 0,
     paces: new Map(),
+    forms: new Map(),
     probeMax: holdersMax,
     nonces: new Map(),
     restingMs: new Map(),
@@ -47,6 +48,7 @@ export function freshMemory(parts: Parts): Memory {
     nativeTokens: new Map(),
     looks: freshLooks(),
     late: freshLateWalk(),
+    waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
     sentMs: new Map(),
     underpriced: new Set(),
     hopeless: new Set(),
@@ -89,6 +91,7 @@ export async function runPass(parts: Parts, memory: Memory): Promise<void> {
     blocksBehind,
     secondsBehind,
     due,
+    waitedSeconds: isPaused ? 0 : await waitedSeconds(pass),
     inFlight: hands.reduce((sum, hand) => sum + hand.unmined.length, 0),
     scores,
     budgetShare: budgetShareAt(memory, view.head.timestamp),
@@ -119,7 +122,7 @@ async function openView(parts: Parts, memory: Memory): Promise<View | undefined>
 }
 
 /** The budgets of the chain's day, read when first asked for: settled, and in flight at its cap. */
-function budgetsOf(
+export function budgetsOf(
   { parts, memory, view }: Pass,
   pending: readonly Purpose[],
   openPurse: () => Promise<Purse>,
@@ -132,14 +135,7 @@ function budgetsOf(
     const accounts = await ledger.readAccountSpending(chain.chainId, day);
     const budgets = openBudgets(chain.budgets, { total, accounts });
     const { perByte } = await openPurse();
-    for (const purpose of pending) {
-      const cap = costMax(purpose, perByte);
-      if (purpose.shares.length === 0) budgets.reserveForChain(cap);
-      for (const [address, part] of shareOut(cap, purpose.shares)) {
-        const payer = purpose.shares.find((share) => share.address === address)!;
-        budgets.reserve(payer, part);
-      }
-    }
+    for (const purpose of pending) reserveFor(budgets, purpose.shares, costMax(purpose, perByte));
     const { perDayMax } = chain.budgets;
     memory.budget = { day, share: 1 - Number(budgets.left()) / Number(perDayMax) };
     return budgets;

@@ -7,6 +7,7 @@
 // at the next poll: a create, a job that a status made due, an event that waits for a block.
 
 import { transfersSince } from "../follow/logs.ts";
+import { noteRecipients } from "../follow/recipients.ts";
 import { dayOf } from "./ledger/purposes.ts";
 import type { Memory, Parts, Rest } from "./parts.ts";
 
@@ -73,11 +74,14 @@ async function isClosed({ ledger, chain }: Parts, rest: Rest, nowSeconds: number
 
 /** Whether a record's address was paid since the cursor, or that cannot be told in one call. */
 async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
-  const { ledger, chain, clock } = parts;
-  const { rest, view } = memory;
+  const { ledger, chain, clock, tuning } = parts;
+  const { rest, view, follow } = memory;
   const anchor = await ledger.findAnchor(chain.chainId);
   if (!view || !anchor) return true;
-  const transfers = await transfersSince(view, chain.tokens, anchor.number + 1, rest.looks);
+  // A record that was over when it was made does not wake the chain, and is paid all the same.
+  await noteRecipients({ store: ledger, memory: follow, tuning });
+  const asked = { view, chain, memory: follow, tuning };
+  const transfers = await transfersSince(asked, anchor.number + 1, rest.looks);
   rest.lookedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));
@@ -93,7 +97,7 @@ async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
 /** Alerts ask when the chain was last read, and how much of the day's budget is taken. */
 export function reportRest({ report }: Parts, memory: Memory): void {
   const { view, head } = memory;
-  const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, inFlight: 0 };
+  const nothing = { blocksBehind: 0, secondsBehind: 0, due: 0, waitedSeconds: 0, inFlight: 0 };
   const budgetShare = budgetShareAt(memory, head?.timestamp ?? 0);
   report({ kind: "pass", ...nothing, scores: view?.scores ?? [], budgetShare });
 }

@@ -19,7 +19,7 @@ import { type ChainSettings, defaultTuning, type ExecutorEvent, type Parts } fro
 import { run } from "./run.ts";
 import { type KeySources, openSigners } from "./transactions/keys.ts";
 
-type ExecutorConfig = KeySources & {
+export type ExecutorConfig = KeySources & {
   executorPollMs: number;
   executorLeaseSeconds: number;
   executorLooksPerPass: number;
@@ -80,7 +80,7 @@ export function startExecutor(parts: ExecutorParts): Executor {
 export function coresOf(
   parts: ExecutorParts,
   stopping: AbortSignal,
-  signers = openSigners(parts.config),
+  signers: Parts["signers"] = openSigners(parts.config),
 ): Parts[] {
   const { store, config, log } = parts;
   const ledger = openLedger(store.db, store.dialect);

@@ -20,13 +20,15 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { freePort } from "executable-address-contracts/anvil";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 
 /** `url` is of an empty database; `stop` ends the server and removes its files. */
 export type TestPostgres = {
   url: string;
   /** A further empty database on the same server. */
   newDatabase(): Promise<string>;
+  /** A pool as an application has, ended with the server. */
+  newPool(url: string): Pool;
   /** False where it has ended by itself. */
   isRunning(): Promise<boolean>;
   /** Every connection breaks; what was committed is there again when this resolves. */
@@ -51,7 +53,9 @@ export async function startPostgres(
   const password = randomBytes(16).toString("hex");
   const port = await freePort();
   let server: ChildProcess | undefined;
+  const pools: Pool[] = [];
   const stop = async () => {
+    for (const pool of pools) await pool.end();
     if (server) await end(server);
     rmSync(parent, { recursive: true, force: true });
   };
@@ -77,6 +81,13 @@ export async function startPostgres(
     return {
       url: await newDatabase(),
       newDatabase,
+      newPool(url) {
+        const pool = new Pool({ connectionString: url, max: 3 });
+        pools.push(pool);
+        // A connection that is on its way out when the server ends says so.
+        pool.on("error", () => {}).on("connect", (client) => client.on("error", () => {}));
+        return pool;
+      },
       isRunning: () => isListening(port),
       async restart(whileAway) {
         await end(server!);

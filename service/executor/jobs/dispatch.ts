@@ -2,6 +2,7 @@
 
 import { batchCalldata, executeCalldata, recoverCalldata, toHex } from "executable-address";
 import type { JobUpdate } from "../ledger/jobs.ts";
+import { costOf } from "../money/data-fee.ts";
 import type { Pass } from "../parts.ts";
 import type { Hand } from "../transactions/hand.ts";
 import {
@@ -23,6 +24,9 @@ const recoverySlots = 2;
 
 /** How soon a job is tried again that some key may send later. */
 const waitSeconds = 5;
+
+/** How soon a job is tried again where a node gave no estimate, or nodes disagree. */
+export const soonSeconds = 15;
 
 /** How many transactions more the key may have on their way. */
 const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax - unmined.length;
@@ -82,7 +86,7 @@ async function senderOf(hand: Hand): Promise<Sender> {
 const obstacleSeconds = {
   no_free_slot: 0,
   signer_unavailable: waitSeconds,
-  endpoints_disagree_on_nonce: 15,
+  endpoints_disagree_on_nonce: soonSeconds,
 };
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
@@ -105,7 +109,24 @@ async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obst
   const isRecovery = order.kind === "recover";
   if (sender.slots === 0 || (isRecovery && sender.recoveries === 0)) return "no_free_slot";
   if (isResting(pass)) return "signer_unavailable";
-  if (!canAfford(purse, sizeOf(order))) return "no_money";
+  const size = sizeOf(order);
+  if (!canAfford(purse, size)) return "no_money";
+  const { onlyTell } = pass.parts;
+  if (onlyTell) {
+    const wei = costOf(size, purse.suggested.maxFee, purse.perByte);
+    purse.reserved += wei;
+    onlyTell(order, pass.signer.address, wei);
+  } else {
+    const obstacle = await sendNow(sender, order);
+    if (obstacle) return obstacle;
+  }
+  sender.slots--;
+  if (isRecovery) sender.recoveries--;
+  return undefined;
+}
+
+async function sendNow(sender: Sender, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
+  const { pass, purse } = sender;
   const nonce: number | undefined = sender.isNonceKnown ? await nextNonce(pass) : undefined;
   sender.isNonceKnown = nonce !== undefined;
   if (nonce === undefined) return "endpoints_disagree_on_nonce";
@@ -115,8 +136,6 @@ async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obst
     if (error instanceof SignerFailed) return "signer_unavailable";
     throw error;
   }
-  sender.slots--;
-  if (isRecovery) sender.recoveries--;
   return undefined;
 }
 

@@ -14,10 +14,10 @@ import {
 } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
-import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
+import { formsFor } from "./forms.ts";
 import { type Asked, askInLanes, lateReason } from "./lanes.ts";
 
 const method = "eth_estimateGas";
@@ -29,33 +29,24 @@ export type Estimate =
   | { result: "unknown" };
 
 /**
- * Each execution by itself, at the newest block, with the price of gas that it will have: else its
- * calls could tell that they are simulated. Not at the pending block: there some nodes run their
- * whole pool for each of these calls. A price goes only with what the sender's balance covers,
- * since a node refuses more.
+ * Each execution by itself.
  * @returns undefined for those that this pass had no time for
  */
 export async function estimateExecutions(
   pass: Pass,
   items: readonly Examined[],
-  { balance, neededPerGas }: Pick<Purse, "balance" | "neededPerGas">,
+  purse: Purse,
 ): Promise<(Estimate | undefined)[]> {
   const { parts } = pass;
   const gas = toQuantity(parts.tuning.intentGasMax);
-  const isCovered = balance >= BigInt(parts.tuning.intentGasMax) * neededPerGas;
-  const price = isCovered ? { gasPrice: toQuantity(neededPerGas) } : {};
+  const formsOf = formsFor(pass, purse);
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
-    const call = { from: pass.signer.address, to: parts.factory, data, gas, ...price };
-    return estimateOfCall(job, call);
+    const call = { from: pass.signer.address, to: parts.factory, data, gas };
+    return { accountId: job.accountId, forms: formsOf({ call, balance: purse.balance }) };
   });
   return estimateAll(pass, calls);
 }
-
-const estimateOfCall = ({ accountId }: Job, call: object): Asked => ({
-  accountId,
-  call: { method, params: [call, "latest"] },
-});
 
 type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
 
@@ -69,16 +60,20 @@ type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
 export async function estimateRecoveries(
   pass: Pass,
   items: readonly { item: Examined; tokens: readonly Hex[] }[],
+  purse: Purse,
 ): Promise<(RecoveryEstimate | undefined)[]> {
   const gas = toQuantity(pass.parts.tuning.recoveryGasMax);
+  const formsOf = formsFor(pass, purse);
   const calls = items.flatMap(({ item: { recovery, job, vault }, tokens }) =>
     tokens.map((token) => {
       const amount = vault.balances.get(token) ?? 0n;
+      const from = job.address;
       const call =
         token === zeroAddress
-          ? { from: job.address, to: recovery, value: toQuantity(amount) }
-          : { from: job.address, to: token, data: encodeTransfer(recovery, amount) };
-      return estimateOfCall(job, { ...call, gas, gasPrice: "0x0" });
+          ? { from, gas, to: recovery, value: toQuantity(amount) }
+          : { from, gas, to: token, data: encodeTransfer(recovery, amount) };
+      const balance = vault.balances.get(zeroAddress) ?? 0n;
+      return { accountId: job.accountId, forms: formsOf({ call, balance }) };
     }),
   );
   const found = await estimateAll(pass, calls);
@@ -120,7 +115,7 @@ async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estima
     const some = askers.splice(0, Math.max(1, view.quorum - heard));
     const asked = open.map((index) => calls[index]!);
     const lists = await Promise.all(
-      some.map((each) => askInLanes(parts, memory.paces, each, asked, untilMs)),
+      some.map((each) => askInLanes(parts, memory, each, asked, untilMs)),
     );
     lists.forEach((list, at) => {
       if (list) heard++;

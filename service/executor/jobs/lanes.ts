@@ -5,7 +5,8 @@
 
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-import type { Paces } from "../parts.ts";
+import type { Memory, Paces } from "../parts.ts";
+import { isFormRefused } from "./forms.ts";
 
 /** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
 const accountsMax = 1000;
@@ -21,7 +22,8 @@ const slowShare = 1 / 4;
 
 type Limits = { clock(): number; tuning: { estimateMsMax: number } };
 
-export type Asked = { call: Call; accountId: string };
+/** `forms`: the same question, the truest first, for nodes that do not take it. */
+export type Asked = { forms: readonly Call[]; accountId: string };
 /** "late": not answered in the time that one call may take at most. Undefined: not asked. */
 export type Heard = Answer | "late" | undefined;
 export const lateReason = `not simulated within ${aloneMs} ms`;
@@ -31,6 +33,7 @@ type Asking = {
   asker: Asker;
   asked: readonly Asked[];
   pace: Map<string, number>;
+  forms: Memory["forms"];
   heard: Heard[];
   isGone: boolean;
 };
@@ -48,7 +51,7 @@ export function slownessOf(paces: Paces, accountId: string): number {
  */
 export async function askInLanes(
   { clock, tuning }: Limits,
-  paces: Paces,
+  { paces, forms }: Pick<Memory, "paces" | "forms">,
   asker: Asker,
   asked: readonly Asked[],
   untilMs: number,
@@ -56,7 +59,7 @@ export async function askInLanes(
   const pace = paces.get(asker.name) ?? new Map<string, number>();
   paces.set(asker.name, pace);
   const heard = new Array<Heard>(asked.length).fill(undefined);
-  const asking: Asking = { clock, asker, asked, pace, heard, isGone: false };
+  const asking: Asking = { clock, asker, asked, pace, forms, heard, isGone: false };
   const slowMsMax = tuning.estimateMsMax * slowShare;
   const quickUntilMs = untilMs - slowMsMax;
   await askQuick(asking, quickUntilMs);
@@ -126,18 +129,30 @@ async function ask(
   group: readonly number[],
   timeoutMs: number,
 ): Promise<number | undefined> {
-  const { clock, asker, asked, heard } = asking;
+  const { clock, asker, heard } = asking;
   const beganMs = clock();
-  const answers = await asker.ask(
-    group.map((index) => asked[index]!.call),
-    timeoutMs,
-  );
+  const answers = await askInForm(asking, group, timeoutMs);
   if (answers === "gone") asking.isGone = true;
   if (answers === "gone" || answers === "slow") return undefined;
   group.forEach((index, place) => {
     heard[index] = answers[place]!;
   });
   return Math.max(0, clock() - beganMs - asker.paceMs);
+}
+
+/** Asks in the truest form that the endpoint takes, as far as it is known. */
+async function askInForm(
+  { asker, asked, forms }: Asking,
+  group: readonly number[],
+  timeoutMs: number,
+): ReturnType<Asker["ask"]> {
+  for (let form = forms.get(asker.name) ?? 0; ; form++) {
+    const calls = group.map((index) => asked[index]!.forms[form]!);
+    const answers = await asker.ask(calls, timeoutMs);
+    const isLast = form === asked[group[0]!]!.forms.length - 1;
+    if (typeof answers === "string" || isLast || !answers.some(isFormRefused)) return answers;
+    forms.set(asker.name, form + 1);
+  }
 }
 
 function note({ asked, pace, isGone }: Asking, index: number, ms: number): void {

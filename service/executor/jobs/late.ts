@@ -27,3 +27,15 @@ export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promis
   walk.place = next;
   if (!next) parts.report({ kind: "late_jobs", count: walk.found });
 }
+
+const readEveryMs = 60_000;
+
+/** Tells how long the oldest payment waits for the executor itself; read once a minute. */
+export async function waitedSeconds({ parts, memory, nowSeconds }: Pass): Promise<number> {
+  const nowMs = parts.clock();
+  if (nowMs - memory.waited.atMs >= readEveryMs) {
+    const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
+    memory.waited = { seconds, atMs: nowMs };
+  }
+  return memory.waited.seconds;
+}

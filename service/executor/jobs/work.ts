@@ -13,15 +13,12 @@ import { gasMax, type Purse } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
 import { gasOf, type Ready } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
-import { dispatch, isAble } from "./dispatch.ts";
+import { dispatch, isAble, soonSeconds } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { slownessOf } from "./lanes.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
 import { withoutWaiting } from "./shortage.ts";
-
-/** How soon to try again where a node gave no estimate, or nodes disagree. */
-const soonSeconds = 15;
 
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
@@ -51,7 +48,7 @@ export async function work(
     updates.push(...corrupt.map((each) => setAside(pass, each)));
     const ready = [
       ...(await readyToExecute(pass, purse, decided, updates)),
-      ...(await readyToRecover(pass, decided, updates)),
+      ...(await readyToRecover(pass, purse, decided, updates)),
     ];
     const batches = admit(pass, ready, purse, await openBudgets(), updates);
     updates.push(...(await dispatch(pass, purse, batches, hands)));
@@ -154,13 +151,14 @@ async function readyToExecute(
 /** A recovery that takes too much gas is left to its owner, who reads the reason. */
 async function readyToRecover(
   pass: Pass,
+  purse: Purse,
   decided: readonly Decided[],
   updates: JobUpdate[],
 ): Promise<Ready[]> {
   const items = decided.flatMap(({ item, decision }) =>
     decision.action === "recover" ? [{ item, tokens: decision.tokens }] : [],
   );
-  const found = await estimateRecoveries(pass, items);
+  const found = await estimateRecoveries(pass, items, purse);
   return items.flatMap(({ item }, index) => {
     const estimate = found[index];
     if (!estimate) return [];

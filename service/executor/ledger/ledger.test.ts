@@ -205,6 +205,23 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await dueAtSeconds(80), [address(3), address(2), address(1)]);
     });
 
+    test("what waits for the executor itself is told by age; holds of others are not", async () => {
+      const put = (n: number, reason: string | null, dueAtSeconds: number | null) =>
+        ledger.updateJobs(fence, [{ address: address(n), state: "waiting", reason, dueAtSeconds }]);
+      const waited = (nowSeconds: number) => ledger.readWaitedSeconds(chainId, nowSeconds);
+      assert.equal(await waited(2000), 1950, "due since it was seen, and never tried");
+      await put(1, "budget_spent", 9000);
+      await put(2, "CallFailed", 9000);
+      await put(3, "underfunded", null);
+      assert.equal(await waited(2000), 0);
+      await put(1, "signer_unavailable", 2005);
+      assert.equal(await waited(2000), 1950, "put off again and again, and seen long ago");
+      await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
+      assert.equal(await waited(2000), 0, "on its way");
+      await put(2, "CallFailed", 1700);
+      assert.equal(await waited(2000), 300, "its turn came and nobody took it");
+    });
+
     test("a slow account's jobs get a tenth of a pass, though others would fill it", async () => {
       const more = [4, 5, 9].map((n) => paymentTo(address(n), 8));
       await ledger.savePayments(fence, found(8, more), 60);

@@ -9,7 +9,7 @@ import * as created from "../../store/created.ts";
 import { findHeld, matchAddresses } from "../../store/held.ts";
 import type { Dialect, Tables } from "../../store/tables.ts";
 import * as jobs from "./jobs.ts";
-import { pullLate } from "./late.ts";
+import { pullLate, readWaitedSeconds } from "./late.ts";
 import * as lease from "./lease.ts";
 import * as looks from "./looks.ts";
 import * as purposes from "./purposes.ts";
@@ -40,6 +40,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     isBlockAwaited: isBlockAwaited.bind(null, db),
     findDueJobs: jobs.findDueJobs.bind(null, db),
     pullLate: pullLate.bind(null, db),
+    readWaitedSeconds: readWaitedSeconds.bind(null, db),
     readFailures: jobs.readFailures.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),

@@ -84,6 +84,17 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   };
 }
 
+/** Counts what a purpose may take for each of its payers; without any it is the chain's own. */
+export function reserveFor(
+  budgets: Budgets,
+  shares: readonly (Payer & { address: Hex; gas: number })[],
+  cost: bigint,
+): void {
+  if (shares.length === 0) budgets.reserveForChain(cost);
+  const parts = shareOut(cost, shares);
+  for (const share of shares) budgets.reserve(share, parts.get(share.address)!);
+}
+
 /** Divides what a purpose took among its addresses: the parts sum to the whole, to the wei. */
 export function shareOut(
   whole: bigint,

@@ -23,6 +23,16 @@ export function priorityAsked(history: unknown): bigint | undefined {
   return middle(offered);
 }
 
+/** The base fee of the block after the newest. @returns undefined where the node leaves it out */
+export function baseFeeAfter(history: unknown): bigint | undefined {
+  const { baseFeePerGas } = history as { baseFeePerGas?: unknown[] };
+  return baseFeePerGas?.length ? quantity(baseFeePerGas.at(-1)) : undefined;
+}
+
+/** A block's base fee differs from its parent's by an eighth at most: no endpoint makes it more. */
+export const nextBaseFeeOf = (baseFee: bigint, said: bigint | undefined): bigint =>
+  max(baseFee - baseFee / 8n, min(baseFee + baseFee / 8n + 1n, said ?? baseFee));
+
 /** No more priority fee is offered than so many times the base fee, or the policy's most. */
 const priorityFactor = 2n;
 

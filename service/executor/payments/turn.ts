@@ -18,6 +18,7 @@ export function turnOf(pass: Pass): Turn {
     memory: memory.follow,
     store: {
       matchAddresses: ledger.matchAddresses,
+      findCreated: ledger.findCreated,
       findOldestCreation: ledger.findOldestCreation,
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       async keep(anchor, payments, isGap) {

@@ -18,7 +18,15 @@ import type { Told } from "../../chain/rpc/relays.ts";
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import { costOf, dataFeeCall, dataFeeOf, type Size } from "../money/data-fee.ts";
-import { bumpFee, type Fee, feeHistoryCall, priorityAsked, suggestFee } from "../money/fees.ts";
+import {
+  baseFeeAfter,
+  bumpFee,
+  type Fee,
+  feeHistoryCall,
+  nextBaseFeeOf,
+  priorityAsked,
+  suggestFee,
+} from "../money/fees.ts";
 import type { Pass } from "../parts.ts";
 
 /**
@@ -44,6 +52,8 @@ export function gasMax({ view, parts }: Pass): number {
 export type Purse = {
   suggested: Fee;
   neededPerGas: bigint;
+  /** Per gas, of the block that comes next. */
+  nextBaseFee: bigint;
   perByte: bigint;
   balance: bigint;
   reserved: bigint;
@@ -71,6 +81,7 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const wei = balances.reduce((most, each) => (each > most ? each : most));
   const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
+  const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(saidBy(lists, 1, baseFeeAfter)));
   const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
   const perByte = middle(bounds) ?? 0n;
   if (bounds.length >= view.quorum) memory.takesDataFee = perByte > 0n;
@@ -79,6 +90,7 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   return {
     suggested: fee,
     neededPerGas,
+    nextBaseFee,
     perByte,
     balance: wei,
     reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte), 0n),
@@ -142,6 +154,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
  * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
  * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
  * @param left wei that the day's budget has left: what would take more gives its nonce back
+ * @returns wei that it may take more than before
  */
 export async function replace(
   pass: Pass,
@@ -149,24 +162,30 @@ export async function replace(
   purpose: Purpose,
   isMoot: boolean,
   left: bigint,
-): Promise<void> {
+): Promise<bigint> {
   const { parts, memory, fence } = pass;
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
   const isNew = memory.hopeless.delete(purpose.id);
   const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
-  if (!fee) return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
   const spoken = costMax(purpose, purse.perByte);
-  const isIdle = isMoot || costOf(sizeOf(purpose), fee.maxFee, purse.perByte) - spoken > left;
+  const raiseOf = (order: Sized) =>
+    fee ? costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
+  const isIdle = isMoot || raiseOf(purpose) > left;
   const order: Order = isIdle ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
-  if (costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken > left) {
-    return parts.report({ kind: "fee_capped", nonce: purpose.nonce });
+  const raise = raiseOf(order);
+  if (!fee || raise > left) {
+    parts.report({ kind: "fee_capped", nonce: purpose.nonce });
+    return 0n;
   }
   const signed = await sign(pass, order, fee);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
   memory.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
+  const more = raise > 0n ? raise : 0n;
+  purse.reserved += more;
+  return more;
 }
 
 /** The key did not sign, or did not a moment ago: it rests. */

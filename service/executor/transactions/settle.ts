@@ -143,9 +143,9 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
   });
   if (!isNew) return;
   for (const transaction of purpose.transactions) pass.memory.sentMs.delete(transaction.hash);
-  const { kind, nonce } = purpose;
+  const { kind, sender, nonce } = purpose;
   const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
-  parts.report({ kind: "settled", purpose: kind, nonce, paid: receipt.paid, tips: earned });
+  parts.report({ kind: "settled", purpose: kind, sender, nonce, paid: receipt.paid, tips: earned });
   for (const outcome of outcomes) reportOutcome(pass, outcome, receipt.transactionHash);
 }
 

@@ -3,7 +3,8 @@
 
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Purpose } from "../ledger/purposes.ts";
-import type { Budgets } from "../money/budgets.ts";
+import { type Budgets, reserveFor } from "../money/budgets.ts";
+import { costOf } from "../money/data-fee.ts";
 import type { Pass } from "../parts.ts";
 import {
   broadcast,
@@ -32,12 +33,14 @@ export async function upkeep(
 ): Promise<void> {
   const unmined = pending.filter((purpose) => purpose.nonce >= nonce);
   await reopenUndone(pass, nonce);
-  await fillGaps(pass, openPurse, pending, nonce);
+  await fillGaps(pass, openPurse, pending, nonce, budgets);
   await resend(pass, unmined);
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
     const isMoot = pass.memory.hopeless.has(purpose.id) || (await isOver(pass, purpose));
-    await replace(pass, await openPurse(), purpose, isMoot, (await budgets()).left());
+    const day = await budgets();
+    const raise = await replace(pass, await openPurse(), purpose, isMoot, day.left());
+    reserveFor(day, purpose.shares, raise);
   }
 }
 
@@ -65,6 +68,7 @@ async function fillGaps(
   openPurse: () => Promise<Purse>,
   pending: readonly Purpose[],
   nonce: number,
+  budgets: () => Promise<Budgets>,
 ): Promise<void> {
   const { parts, view, signer } = pass;
   const { chainId } = parts.chain;
@@ -76,8 +80,10 @@ async function fillGaps(
     if (known.has(gap)) continue;
     const purse = await openPurse();
     const order = { kind: "fill", nonce: gap, data: "0x", gas: idleGas, shares: [] } as const;
-    if (!canAfford(purse, sizeOf(order))) continue;
+    const size = sizeOf(order);
+    if (!canAfford(purse, size)) continue;
     await send(pass, purse, order);
+    (await budgets()).reserveForChain(costOf(size, purse.suggested.maxFee, purse.perByte));
     parts.report({ kind: "gap_filled", nonce: gap });
   }
 }

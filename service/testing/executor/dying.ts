@@ -1,5 +1,6 @@
 // A real executor process that kills itself with SIGKILL at the step named on its command line,
-// the n-th time it comes there: node dying.ts DATA_DIR CHAINS_FILE STEP
+// the n-th time it comes there: node dying.ts STORE CHAINS_FILE STEP, where STORE is what
+// openStore takes, as JSON.
 
 import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/parts.ts";
@@ -8,7 +9,7 @@ import { coresOf } from "../../executor/start.ts";
 import { openStore } from "../../store/open.ts";
 import { mapSigners, partsFor, twoKeys } from "./executor.ts";
 
-const [dataDirectory, chainsFile, step] = process.argv.slice(2) as [string, string, string];
+const [place, chainsFile, step] = process.argv.slice(2) as [string, string, string];
 
 const die = (here: string) => {
   if (here === step) process.kill(process.pid, "SIGKILL");
@@ -48,7 +49,7 @@ function mortal(core: Parts): Parts {
   };
 }
 
-// The test that watches it die is the server of this directory.
-const store = await openStore({ dataDirectory }, false);
+// The test that watches it die is the server of this store.
+const store = await openStore(JSON.parse(place), false);
 const [core] = coresOf(partsFor(store, readChains(chainsFile)), new AbortController().signal);
 await run(mortal(core as Parts), () => false);

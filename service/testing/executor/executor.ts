@@ -1,6 +1,7 @@
 // An executor within the test's own process, with whatever store and endpoints the test gives it;
 // and the chain and the store that most tests of faults give it.
 
+import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
+import { csvOf, readReport } from "../../executor/desk/spending.ts";
 import type { ExecutorEvent, Parts, Signer } from "../../executor/parts.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf, type ExecutorParts } from "../../executor/start.ts";
@@ -19,7 +21,7 @@ import { openSigner } from "../../executor/transactions/signer.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
-import { startWorld, testConfig } from "./anvil-world.ts";
+import { type AnvilWorld, startWorld, testConfig } from "./anvil-world.ts";
 
 /** Long form: npm run test:faults -w service sets it. */
 const isLong = process.env.FAULTS === "long";
@@ -89,11 +91,11 @@ export function startCore(
 }
 
 /** PostgreSQL with EXECUTOR_DATABASE=postgres, which npm run test:attacks sets for a second run. */
-async function openTestStore(dataDirectory: string): Promise<Store> {
-  if (process.env.EXECUTOR_DATABASE !== "postgres") return openStore({ dataDirectory });
+async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
+  if (process.env.EXECUTOR_DATABASE !== "postgres") return { dataDirectory };
   const postgres = await startPostgres();
   after(postgres.stop);
-  return openStore({ databaseUrl: postgres.url, dataDirectory });
+  return { databaseUrl: postgres.url, dataDirectory };
 }
 
 /**
@@ -103,7 +105,8 @@ async function openTestStore(dataDirectory: string): Promise<Store> {
  */
 export async function prepare(options: { startSeconds?: number; tickMs?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "executor-"));
-  const store = await openTestStore(directory);
+  const place = await placeStore(directory);
+  const store = await openStore(place);
   after(async () => {
     await store.close();
     rmSync(directory, { recursive: true, force: true });
@@ -111,7 +114,7 @@ export async function prepare(options: { startSeconds?: number; tickMs?: number 
   const world = await startWorld(options);
   after(world.stop);
   if (options.tickMs) world.startTicking(options.tickMs);
-  return { world, store, directory };
+  return { world, store, directory, place };
 }
 
 /** Nothing on its way, and no nonce given out that the chain has not used. */
@@ -122,4 +125,33 @@ export async function isAtRest(store: Store): Promise<boolean> {
     .where("state", "=", "pending")
     .execute();
   return pending.length === 0;
+}
+
+/** The sum of a column of the report, in wei. */
+export async function sumOfReport(store: Store, column: string): Promise<bigint> {
+  const [head, ...lines] = csvOf(await readReport(store.db))
+    .trimEnd()
+    .split("\r\n");
+  const at = head!.split(",").indexOf(column);
+  return lines.reduce((sum, line) => sum + BigInt(line.split(",")[at]!), 0n);
+}
+
+/** What was sent by the keys of the tests and is on the chain took the report's gas, to the wei. */
+export async function assertReportIsExact({ client }: AnvilWorld, store: Store): Promise<void> {
+  const newest = Number(await client.getBlockNumber());
+  const blocks = await Promise.all(
+    Array.from({ length: newest + 1 }, (_, number) =>
+      client.getBlock({ blockNumber: BigInt(number), includeTransactions: true }),
+    ),
+  );
+  const senders: string[] = twoKeys.map(({ address }) => address.toLowerCase());
+  const sent = blocks
+    .flatMap(({ transactions }) => transactions)
+    .filter(({ from }) => senders.includes(from.toLowerCase()));
+  const receipts = await Promise.all(
+    sent.map(({ hash }) => client.getTransactionReceipt({ hash })),
+  );
+  const paid = receipts.reduce((sum, each) => sum + each.gasUsed * each.effectiveGasPrice, 0n);
+  assert.ok(paid > 0n);
+  assert.equal(await sumOfReport(store, "gasWei"), paid);
 }

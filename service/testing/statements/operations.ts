@@ -116,6 +116,7 @@ function lists({ store, size, nowMs, crowd }: World): Operations {
     "list: unfunded, which none is": listed({ state: "unfunded", cursor }),
     "list: by reference": listed({ reference: "same", cursor }),
     "list: a reference with a token none has": listed({ reference: "same", token: none }),
+    "list: a part that no reference has": listed({ referenceContains: "none" }),
     "list: a token none has": listed({ token: none }),
     "list: a token none has, largest": listed({ token: none, accountId: accounts.large }),
     "list: a token none has, created by another before": listed({ token: none, ...later }),

@@ -39,7 +39,7 @@ const few = new RegExp(
 
 /** Results of steps before, bounded where they are made. */
 const isDerived = (name: string) =>
-  /^(CONSTANT|page|walk|asked|json_each|new|o|n|primary|[0-9]+)$/.test(name);
+  /^(CONSTANT|page|walk|asked|due|next|ended|judged|json_each|new|o|n|primary|[0-9]+)$/.test(name);
 
 type Node = {
   "Node Type": string;

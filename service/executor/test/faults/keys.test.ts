@@ -14,6 +14,7 @@ import {
   startCore,
   twoKeys,
 } from "../../../testing/executor/executor.ts";
+import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../parts.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
@@ -99,6 +100,23 @@ describe("two keys", () => {
       await until("these are executed", () => allExecuted(more));
       return (await sentBy()).first > sentBefore.first;
     });
+  });
+
+  test("none that signs: told by key, and how long payments wait for it", async () => {
+    const silent = () => () => Promise.reject(new Error("no session"));
+    start(() => ({ signers: mapSigners(twoKeys, silent) }));
+    const told = (wanted: string) => running.events.filter(({ kind }) => kind === wanted);
+    const records = await pay(1);
+    await until("both are told of", async () => {
+      const senders = told("signer_failed").map((event) => "sender" in event && event.sender);
+      return new Set(senders).size === 2;
+    });
+    const { timestamp } = await world.client.getBlock();
+    const later = Number(timestamp) + 3600;
+    assert.ok((await openLedger(store.db, store.dialect).readWaitedSeconds(31_337, later)) > 3000);
+    await running.stop();
+    start();
+    await until("it is executed", () => allExecuted(records));
   });
 
   test("one whose transactions are not mined delays those alone", async () => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
+  assertReportIsExact,
   isAtRest,
   prepare,
   rounds,
@@ -24,7 +25,7 @@ const steps = [
   "after_settle",
 ];
 
-const { world, store, directory } = await prepare({ tickMs: 100 });
+const { world, store, directory, place } = await prepare({ tickMs: 100 });
 const chainsFile = join(directory, "chains.json");
 writeFileSync(chainsFile, JSON.stringify(world.chains()));
 
@@ -32,7 +33,7 @@ describe("kill -9", () => {
   const records: AddressRecord[] = [];
 
   const dieAt = async (step: string) => {
-    const child = spawn(process.execPath, [program, directory, chainsFile, step], {
+    const child = spawn(process.execPath, [program, JSON.stringify(place), chainsFile, step], {
       stdio: ["ignore", "ignore", "inherit"],
     });
     const limit = setTimeout(() => child.kill("SIGTERM"), 60_000);
@@ -75,5 +76,6 @@ describe("kill -9", () => {
     const executed = outcomes.filter((row) => row.kind === "executed");
     assert.equal(executed.length, good.length);
     assert.equal(outcomes.filter((row) => row.kind === "recovered").length, bad.length);
+    await assertReportIsExact(world, store);
   });
 });

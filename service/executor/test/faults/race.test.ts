@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
+  assertReportIsExact,
   isAtRest,
   mapSigners,
   prepare,
@@ -53,5 +54,6 @@ describe("two executors", () => {
     assert.equal(new Set(sent.map(({ sender }) => sender)).size, 2, "both keys sent");
     const taken = both.map((each) => each.events.filter((e) => e.kind === "lease_taken").length);
     assert.ok(taken[0]! + taken[1]! > 1, "the lease changed hands");
+    await assertReportIsExact(world, store);
   });
 });

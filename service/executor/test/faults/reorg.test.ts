@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, rounds, startCore } from "../../../testing/executor/executor.ts";
+import {
+  assertReportIsExact,
+  isAtRest,
+  prepare,
+  rounds,
+  startCore,
+} from "../../../testing/executor/executor.ts";
 
 const confirmations = 4;
 
@@ -46,6 +52,34 @@ describe("reorgs", () => {
       await settled();
       assert.equal((await fatesOf(world, [record]))[0]?.executed, 1);
       await running.stop();
+    });
+
+    test(`one undone after it was final is done again, paid once (${round})`, async (context) => {
+      const record = await world.newRecord();
+      await saveRecords(store, [record]);
+      const running = start();
+      context.after(running.stop);
+      await world.pay([{ to: record.address, amount: record.intent.amount }]);
+      const isExecuted = async () => (await fatesOf(world, [record]))[0]?.executed === 1;
+      await until("it is executed", async () => {
+        await mineSlowly(1);
+        return isExecuted();
+      });
+      const executedAt = await world.client.getBlockNumber();
+      await until("it is settled", async () => {
+        await mineSlowly(1);
+        return isAtRest(store);
+      });
+      const depth = Number((await world.client.getBlockNumber()) - executedAt) + 1;
+      assert.ok(depth > confirmations);
+      await rollBack(depth);
+      assert.equal(await isExecuted(), false);
+      world.startTicking(150);
+      await until("it is executed again", isExecuted);
+      world.stopTicking();
+      await settled();
+      await running.stop();
+      await assertReportIsExact(world, store);
     });
 
     test(`a payment undone is never taken for executed (${round})`, async (context) => {

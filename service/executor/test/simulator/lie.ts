@@ -1,12 +1,13 @@
 // One endpoint of three that lies in one way for a whole history, about any method and any field;
 // and what it then cost, in wei and in blocks, beside the same world without it.
 
+import type { Hex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts";
 import { parseCalldata } from "./factory-model.ts";
 import { keepRunning } from "./instance.ts";
-import { longestWait } from "./liveness.ts";
+import { waitsOf } from "./liveness.ts";
 import { answer, simulationMs } from "./node-model.ts";
 import { createScheduler, type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
@@ -137,8 +138,11 @@ function endpointOf(
   };
 }
 
-/** `wastedWei`: what was paid for nothing, and above what honest endpoints ask. */
-type Price = { wastedWei: bigint; waitBlocksMax: number; faults: string[] };
+/**
+ * `wastedWei`: what was paid for nothing, and above what honest endpoints ask.
+ * `waits`: the blocks for which each address waited.
+ */
+type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
 /** Gives what an execution or a recovery costs at the price that honest endpoints ask. */
 const fairWei = BigInt(itemGas) * 12n;
@@ -160,18 +164,20 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
   return paid - BigInt(done.length + late.length) * fairWei;
 }
 
+type Asked = { lie?: Lie; isControl?: boolean; draw?: number };
+
 /**
  * What a history cost. One seed gives one world, whoever is asked about it.
  * @param lie of one endpoint of three; the control asks that one alone
+ * @param draw of the times that endpoints take and the executor rests
  */
 async function priceOfHistory(
   seed: number,
-  lie: Lie | undefined,
-  isControl = false,
+  { lie, isControl = false, draw = 0 }: Asked,
 ): Promise<Price> {
   const scheduler = createScheduler();
   const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
-  const random = seededRandom(seed + 1_000_000);
+  const random = seededRandom(seed + 1_000_000 * (1 + draw));
   const endpoints = Array.from({ length: isControl ? 1 : 3 }, (_, index) =>
     endpointOf(`rpc${index}`, world, scheduler, random, index === 0 ? lie : undefined),
   );
@@ -182,24 +188,38 @@ async function priceOfHistory(
     (sum, block) => sum + wastedIn(block, world.chain),
     0n,
   );
-  const waitBlocksMax = longestWait(world, 0);
+  const waits = waitsOf(world, 0);
   const faults = faultsOf(await judge(world));
   await world.close();
-  return { wastedWei, waitBlocksMax, faults };
+  return { wastedWei, waits, faults };
 }
 
 /** Until an endpoint that is silent, or says no to all, is asked last. */
-const lieBlocksMax = 4;
+const lieBlocksMax = 2;
+
+/**
+ * So many honest histories of a world are looked at. They differ in when the executor looks, which
+ * decides for one whether it is sent before it expires, or is returned blocks later.
+ */
+const drawsMax = 12;
 
 /** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
-  const honest = await priceOfHistory(seed, undefined);
-  const lied = await priceOfHistory(seed, lie, isControl);
-  const waitedMore = lied.waitBlocksMax - honest.waitBlocksMax;
+  const lied = await priceOfHistory(seed, { lie, isControl });
+  const honest = await priceOfHistory(seed, {});
+  const waits = new Map(honest.waits);
+  const waitedMore = () =>
+    Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
+  for (let draw = 1; draw < drawsMax && waitedMore() > lieBlocksMax; draw++) {
+    const other = await priceOfHistory(seed, { draw });
+    for (const [address, blocks] of other.waits) {
+      waits.set(address, Math.max(blocks, waits.get(address)!));
+    }
+  }
   const faults = [...lied.faults];
   if (lied.wastedWei > 0n && lied.wastedWei > honest.wastedWei)
     faults.push(`wasted ${lied.wastedWei} wei`);
-  if (waitedMore > lieBlocksMax) faults.push(`waited ${waitedMore} blocks more`);
-  return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore };
+  if (waitedMore() > lieBlocksMax) faults.push(`waited ${waitedMore()} blocks more`);
+  return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore: waitedMore() };
 }

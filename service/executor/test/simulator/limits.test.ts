@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
-import type { ExecutorEvent } from "../../parts.ts";
+import type { ExecutorEvent, Tuning } from "../../parts.ts";
 import { keepRunning } from "./instance.ts";
 import { longestWait } from "./liveness.ts";
 import { answer } from "./node-model.ts";
@@ -59,6 +59,7 @@ async function historyOf(
   seed: number,
   limits: readonly Limit[],
   { flood, startSeconds = 0 }: { flood?: Flood; startSeconds?: number } = {},
+  tuning: Partial<Tuning> = {},
 ) {
   const scheduler = createScheduler();
   const random = seededRandom(seed);
@@ -84,7 +85,7 @@ async function historyOf(
   }
   scheduler.at(startSeconds * 1000, () => {
     const report = (_: string, event: ExecutorEvent) => events.push(event);
-    keepRunning("a", world, endpoints, scheduler, random, safe, report, {});
+    keepRunning("a", world, endpoints, scheduler, random, safe, report, tuning);
   });
   await scheduler.run(endSeconds * 1000);
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
@@ -101,6 +102,9 @@ const moreBlocksMax = 8;
 const quiet = new Map<number, number>();
 for (const seed of seeds) quiet.set(seed, (await historyOf(seed, [free])).waitBlocksMax);
 
+/** By recipients a flood to strangers is not even seen. */
+const byTokens = { recipientsMax: 0 };
+
 describe("a block with more logs than a provider returns stops nothing", () => {
   for (const [what, limits] of [
     ["the only endpoint, which gives receipts", [atMostLogs]],
@@ -111,7 +115,7 @@ describe("a block with more logs than a provider returns stops nothing", () => {
   ] as const) {
     test(what, async () => {
       for (const seed of seeds) {
-        const { faults, waitBlocksMax } = await historyOf(seed, limits, { flood });
+        const { faults, waitBlocksMax } = await historyOf(seed, limits, { flood }, byTokens);
         assert.deepEqual(faults, []);
         const more = waitBlocksMax - quiet.get(seed)!;
         assert.ok(more <= moreBlocksMax, `seed ${seed}: ${more} blocks more`);
@@ -120,7 +124,7 @@ describe("a block with more logs than a provider returns stops nothing", () => {
   }
 
   test("what nobody shows is a gap, which is told of", async () => {
-    const { events } = await historyOf(1, [withoutReceipts], { flood });
+    const { events } = await historyOf(1, [withoutReceipts], { flood }, byTokens);
     const gaps = events.filter(({ kind }) => kind === "gap");
     const blocks = new Set(gaps.map((gap) => JSON.stringify(gap)));
     assert.equal(blocks.size, flood.atSeconds.length);

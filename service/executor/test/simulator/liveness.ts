@@ -10,13 +10,15 @@ export const longestWait = (world: World, afterSeconds: number): number =>
   Math.max(...waitsOf(world, afterSeconds).values());
 
 /**
- * Does the same as {@link longestWait} for each address. Each token waits by itself: one that comes
- * in the block in which another leaves has not waited for as long as that one.
+ * Does the same as {@link longestWait} for each address, from when it has a record. Each token
+ * waits by itself: one that comes in the block in which another leaves has not waited for as long.
  */
-export function waitsOf({ chain, vaults }: World, afterSeconds: number): Map<Hex, number> {
-  const calm = chain.blocks.filter(({ timestamp }) => timestamp > startSeconds + afterSeconds);
-  const longest = (vault: VaultModel) =>
-    Math.max(...tokens.map((token) => longestOf(calm, vault, token)));
+export function waitsOf({ chain, vaults, knownAt }: World, after: number): Map<Hex, number> {
+  const longest = (vault: VaultModel) => {
+    const since = startSeconds + Math.max(after, knownAt.get(vault.address) ?? 0);
+    const calm = chain.blocks.filter(({ timestamp }) => timestamp > since);
+    return Math.max(...tokens.map((token) => longestOf(calm, vault, token)));
+  };
   return new Map(vaults.map((vault) => [vault.address, longest(vault)]));
 }
 

@@ -35,7 +35,7 @@ export function answer(chain: ChainModel, lag: number, call: Call): Answer {
 }
 
 function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unknown {
-  const [first, second] = call.params;
+  const [first, second, , fields] = call.params;
   switch (call.method) {
     case "eth_chainId":
       return hex(chain.setting.chainId);
@@ -44,7 +44,7 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
       return block ? showBlock(block, second === true) : null;
     }
     case "eth_getLogs":
-      return logsOf(chain, blocks, first as { fromBlock: Hex; toBlock: Hex });
+      return logsOf(chain, blocks, first as Filter);
     case "eth_getBlockReceipts": {
       const range = { fromBlock: first as Hex, toBlock: first as Hex };
       return [{ logs: logsOf(chain, blocks, range) }];
@@ -65,7 +65,7 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
       return to ? balanceCall(block, to, data) : probe(block, data, chain.setting.chainId);
     }
     case "eth_estimateGas":
-      return estimate(chain, blocks.at(-1)!, first as { to: Hex; data?: Hex });
+      return estimate(chain, blocks.at(-1)!, first as { to: Hex; data?: Hex }, fields as Fields);
     case "eth_sendRawTransaction": {
       const refusal = chain.submit(first as Hex);
       if (refusal) throw new Error(refusal);
@@ -106,11 +106,14 @@ function showBlock(block: Block, isFull: boolean) {
   };
 }
 
+type Filter = { fromBlock: Hex; toBlock: Hex | "latest"; topics?: [Hex, null?, Hex[]?] };
+
 function logsOf(
   { setting }: ChainModel,
   blocks: readonly Block[],
-  { fromBlock, toBlock }: { fromBlock: Hex; toBlock: Hex | "latest" },
+  { fromBlock, toBlock, topics }: Filter,
 ) {
+  const recipients = topics?.[2];
   const from = Number(fromBlock);
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
   const { rangeBlocksMax = rangeBlocksMaxDefault } = setting;
@@ -124,7 +127,8 @@ function logsOf(
         blockHash: block.hash,
         transactionHash: block.hash,
         logIndex: hex(index),
-      })),
+      }))
+      .filter(({ topics }) => !recipients || recipients.includes(topics[2]!)),
   );
 }
 
@@ -147,11 +151,18 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   return `0x${head}${holdings.join("")}`;
 }
 
-/** On a copy of the newest state, a second later. */
-function estimate(chain: ChainModel, head: Block, { to, data }: { to: Hex; data?: Hex }): Hex {
+type Fields = { time: Hex } | undefined;
+
+/** On a copy of the newest state, in a block of that time. */
+function estimate(
+  chain: ChainModel,
+  head: Block,
+  { to, data }: { to: Hex; data?: Hex },
+  fields: Fields,
+): Hex {
   if (to !== chain.setting.factory) return hex(50_000);
   const { name, terms, tokens } = parseCalldata(data ?? "0x").items[0]!;
-  const env = chain.envAt(head.timestamp + 1, true);
+  const env = chain.envAt(Number(fields?.time ?? head.timestamp + 1), true);
   const state = cloneState(head.state);
   const vault = chain.byTerms.get(terms)!;
   if (name === "execute") execute(state, vault, env);

@@ -29,6 +29,8 @@ export type World = {
   db: Kysely<Tables>;
   chain: ChainModel;
   vaults: VaultModel[];
+  /** When an address got its record, in seconds; none for those that had one from the start. */
+  knownAt: ReadonlyMap<Hex, number>;
   close(): Promise<void>;
 };
 
@@ -77,6 +79,7 @@ export async function createWorld(
   );
   const db = openMemory();
   await migrate(db, "sqlite");
+  const knownAt = new Map<Hex, number>();
   for (const vault of vaults) {
     const paidAt =
       vault.behaviour === "heavy"
@@ -85,12 +88,12 @@ export async function createWorld(
             rivalRate: isPlain ? 0 : 0.1,
             times,
           });
-    await scheduleCreate(db, scheduler, random, vault, paidAt);
+    knownAt.set(vault.address, await scheduleCreate(db, scheduler, random, vault, paidAt));
   }
   if (crowd) await scheduleCrowd({ db, chain }, scheduler, crowded, crowd);
   if (isOver) scheduleObserver({ db, chain }, scheduler);
   scheduleBlocks(chain, scheduler, random, isStormy, { isPlain, untilSeconds: endSeconds * times });
-  return { db, chain, vaults: [...vaults, ...crowded], close: () => db.destroy() };
+  return { db, chain, vaults: [...vaults, ...crowded], knownAt, close: () => db.destroy() };
 }
 
 /** Statements are kept: preparing each anew was a third of the time of a whole history. */
@@ -196,6 +199,7 @@ const recordOf = (vault: VaultModel, accountId: string, createdAtMs: number) => 
 /**
  * Created before the world begins, or not long before or after it was paid: by one of four
  * accounts, at a server whose clock is up to half a minute off.
+ * @returns when, in seconds
  */
 async function scheduleCreate(
   db: Kysely<Tables>,
@@ -203,7 +207,7 @@ async function scheduleCreate(
   random: Random,
   vault: VaultModel,
   paidAt: number,
-): Promise<void> {
+): Promise<number> {
   const isEarly = vault.chainId !== chainId || random() < 0.5;
   const seconds = isEarly ? 0 : Math.max(0, paidAt - 60 + random() * 300);
   const clockError = isEarly ? 0 : random() * 60 - 30;
@@ -212,6 +216,7 @@ async function scheduleCreate(
   const create = () => db.insertInto("records").values(row).execute();
   if (isEarly) await create();
   else scheduler.at(seconds * 1000, create);
+  return seconds;
 }
 
 /** In full, early or late: when storms have ended, hostile work is still new. */

@@ -1,0 +1,68 @@
+// Decides as a pass does over what is due now, and tells what it would send in place of sending:
+// nothing is signed, and nothing is stored.
+
+import type { Hex } from "executable-address";
+import { work } from "./jobs/work.ts";
+import type { JobUpdate } from "./ledger/jobs.ts";
+import { shareOut } from "./money/budgets.ts";
+import type { Parts, Pass } from "./parts.ts";
+import { budgetsOf, freshMemory } from "./pass.ts";
+import { openPurse } from "./transactions/send.ts";
+
+/** `weiMax`: what a transaction, or an address's part of it, may cost at most, decimal. */
+type Planned = {
+  kind: string;
+  sender: Hex;
+  gas: number;
+  weiMax: string;
+  addresses: { address: Hex; accountId: string; weiMax: string }[];
+};
+
+/** `waiting`: what would not be sent now, by the reason. */
+type Plan = {
+  chainId: number;
+  block: number;
+  weiMax: string;
+  transactions: Planned[];
+  waiting: { address: Hex; reason: string | null }[];
+};
+
+/** @throws {ChainUnavailable} where no endpoint answers */
+export async function dryRun(core: Parts): Promise<Plan> {
+  const updates: JobUpdate[] = [];
+  const transactions: Planned[] = [];
+  let sum = 0n;
+  const parts: Parts = {
+    ...core,
+    report: () => {},
+    ledger: {
+      ...core.ledger,
+      updateJobs: async (_, more) => void updates.push(...more),
+    },
+    onlyTell({ kind, gas, shares }, sender, wei) {
+      sum += wei;
+      const costs = shareOut(wei, shares);
+      const addresses = shares.map(({ address, accountId }) => {
+        return { address, accountId, weiMax: `${costs.get(address)}` };
+      });
+      transactions.push({ kind, sender, gas, weiMax: `${wei}`, addresses });
+    },
+  };
+  const memory = freshMemory(parts);
+  const view = await memory.network.openView();
+  const { chainId } = parts.chain;
+  const base = { parts, memory, view, fence: { chainId, epoch: 0 } };
+  const pass: Pass = { ...base, nowSeconds: view.head.timestamp, signer: parts.signers[0] };
+  const hands = await Promise.all(
+    parts.signers.map(async (signer) => {
+      const own = { ...pass, signer };
+      const pending = await parts.ledger.findPending(chainId, signer.address);
+      const purse = openPurse(own, pending);
+      return { pass: own, nonce: 0, isFresh: false, pending, unmined: pending, purse };
+    }),
+  );
+  const pending = hands.flatMap((hand) => hand.pending);
+  await work(hands, budgetsOf(pass, pending, hands[0]!.purse));
+  const waiting = updates.map(({ address, reason }) => ({ address, reason }));
+  return { chainId, block: view.head.number, weiMax: `${sum}`, transactions, waiting };
+}

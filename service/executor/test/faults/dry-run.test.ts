@@ -1,0 +1,85 @@
+// A dry run tells what it would spend, spends nothing and leaves everything as it was.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Hex } from "executable-address";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import {
+  isAtRest,
+  mapSigners,
+  partsFor,
+  prepare,
+  startCore,
+  twoKeys,
+} from "../../../testing/executor/executor.ts";
+import { dryRun } from "../../dry-run.ts";
+import { setPaused } from "../../ledger/lease.ts";
+import { coresOf } from "../../start.ts";
+
+const { world, store } = await prepare({ tickMs: 100 });
+const keys = twoKeys.slice(0, 1) as unknown as typeof twoKeys;
+
+test("tells of what is due and signs nothing; the real run costs no more", async (context) => {
+  await setPaused(store.db, 31_337, true);
+  const records = await Promise.all([
+    world.newRecord(),
+    world.newRecord(),
+    world.newRecord({ reverts: true }),
+  ]);
+  await saveRecords(store, records);
+  const running = startCore(store, world.chains());
+  context.after(running.stop);
+  await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
+  await until("they are noted", async () => {
+    const jobs = await store.db.selectFrom("executor_jobs").select("address").execute();
+    return jobs.length === 3;
+  });
+  await running.stop();
+
+  const tables = ["executor_jobs", "executor_purposes", "executor_leases", "anchors"] as const;
+  const stored = async () =>
+    JSON.stringify(
+      await Promise.all(tables.map((table) => store.db.selectFrom(table).selectAll().execute())),
+    );
+  const [before, sender] = [await stored(), keys[0].address];
+  const nonce = await world.client.getTransactionCount({ address: sender });
+  let signed = 0;
+  const signers = mapSigners(keys, () => () => {
+    signed++;
+    return Promise.reject(new Error("a dry run signs nothing"));
+  });
+  const [core] = coresOf(partsFor(store, world.chains()), AbortSignal.abort(), signers);
+  const plan = await dryRun(core!);
+  assert.equal(signed, 0);
+  assert.equal(await stored(), before);
+  assert.equal(await world.client.getTransactionCount({ address: sender }), nonce);
+  const told = plan.transactions.flatMap(({ addresses }) => addresses.map((each) => each.address));
+  const good = records.slice(0, 2).map(({ address }) => address.toLowerCase());
+  assert.deepEqual(told.toSorted(), good.toSorted());
+  const parts = plan.transactions.flatMap(({ addresses }) => addresses);
+  assert.equal(
+    parts.reduce((sum, { weiMax }) => sum + BigInt(weiMax), 0n),
+    BigInt(plan.weiMax),
+  );
+  const [waits] = plan.waiting;
+  assert.equal(waits?.address, records[2]!.address.toLowerCase());
+  assert.match(waits!.reason!, /CallFailed/);
+
+  await setPaused(store.db, 31_337, false);
+  const real = startCore(store, world.chains());
+  context.after(real.stop);
+  await until("they are executed", async () =>
+    (await fatesOf(world, records.slice(0, 2))).every(({ executed }) => executed === 1),
+  );
+  await until("nothing is on its way", () => isAtRest(store));
+  await real.stop();
+  const purposes = await store.db.selectFrom("executor_purposes").selectAll().execute();
+  let paid = 0n;
+  for (const { transaction_hash } of purposes) {
+    const hash = transaction_hash as Hex;
+    const receipt = await world.client.getTransactionReceipt({ hash });
+    paid += receipt.gasUsed * receipt.effectiveGasPrice;
+  }
+  const most = BigInt(plan.weiMax);
+  assert.ok(paid > 0n && paid <= most && most <= paid * 8n, `${paid} of ${most} wei`);
+});
