@@ -135,6 +135,22 @@ describe("a stranger gets a credential", () => {
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByText("Start here").waitFor();
+    const primary = page.locator("main .button-primary");
+    assert.deepEqual(await primary.allTextContents(), ["Make this address"]);
+    await page.evaluate(`document.querySelectorAll("header a").forEach((link) => {
+      const { height } = link.getBoundingClientRect();
+      if (height > 0 && height < 24) throw new Error(link.textContent + " is too low to press");
+    })`);
+  });
+
+  test("an address made here, without a credential, ends the first steps", async () => {
+    await page.getByLabel("Your wallet").fill(shopAddress);
+    await page.getByRole("button", { name: "Make this address" }).click();
+    await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
+    await page.getByText("Terms match this address").waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Ways to create addresses" }).waitFor();
+    assert.equal(await page.getByText("Start here").count(), 0);
   });
 
   test("the API key is shown once and works", async () => {
@@ -203,9 +219,8 @@ describe("a page creates addresses with the client ID", () => {
   test("the examples of the overview work as they are pasted", async () => {
     await openPage(page, site);
     const example = page.getByRole("tabpanel");
-    // Open on an account that was never used, closed once its first use was counted.
-    const examples = page.locator("details");
-    if ((await examples.getAttribute("open")) === null) await examples.locator("summary").click();
+    // Closed on an account that has an address.
+    await page.locator("details summary").click();
     await page.getByLabel("Your wallet").fill(shopAddress);
     const curl = (await example.textContent()) ?? "";
     const env = { ...process.env, API_KEY: apiKey };
@@ -219,10 +234,6 @@ describe("a page creates addresses with the client ID", () => {
     const address = await shopping.evaluate(`(async () => { ${script}; return address; })()`);
     assert.match(String(address), /^0x[0-9a-fA-F]{40}$/);
     await shopping.close();
-
-    await page.getByRole("button", { name: "Make this address" }).click();
-    await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
-    await page.getByText("Terms match this address").waitFor();
   });
 
   test("403 origin_not_allowed from a page of another origin", async () => {
@@ -382,6 +393,10 @@ describe("lists", () => {
     await page.getByLabel("Address or reference").fill(reference);
     await page.getByRole("row").getByText(reference).first().waitFor();
     assert.equal(await page.getByRole("row").count(), 2, "the head and the one");
+    await page.getByLabel("Address or reference").fill("42, THE");
+    await page.waitForURL(/text=42/);
+    await page.getByRole("row").getByText(reference).first().waitFor();
+    assert.equal(await page.getByRole("row").count(), 2, "found by a part of it");
     await page.getByLabel("State").selectOption("executed");
     await page.getByText("Nothing matches").waitFor();
     await page.getByLabel("State").selectOption("unfunded");
@@ -401,6 +416,27 @@ describe("lists", () => {
     assert.match(file, /^address,reference,created/);
     assert.match(file, /,"order 42, the =first",/);
     assert.match(file, new RegExp(`^${createdAddress},`, "m"));
+  });
+
+  test("a filter is kept by its name, and no longer once it is removed", async () => {
+    await page.goto(`${site}/addresses`);
+    const name = page.getByLabel("Name of this filter");
+    assert.equal(await name.count(), 0, "there is nothing to keep");
+    await page.getByLabel("Address or reference").fill("42, the");
+    await page.getByLabel("State").selectOption("unfunded");
+    await name.fill("Open ones");
+    await page.getByRole("button", { name: "Save this filter" }).click();
+    await name.waitFor({ state: "hidden" });
+    await page.goto(`${site}/addresses`);
+    await page.getByRole("link", { name: "Open ones" }).click();
+    await page.getByRole("row").getByText("order 42, the =first").first().waitFor();
+    await page.locator("tbody tr").nth(1).waitFor({ state: "hidden" });
+    assert.equal(await page.getByLabel("State").inputValue(), "unfunded");
+    await assertSound(page, "a list with a kept filter");
+    await page.getByRole("button", { name: "Remove the filter “Open ones”" }).click();
+    await page.reload();
+    await name.waitFor();
+    assert.equal(await page.getByRole("link", { name: "Open ones" }).count(), 0);
   });
 
   test("a form makes an address for a simple payment, and the code for the next", async () => {
@@ -461,8 +497,8 @@ describe("lists", () => {
     await go(createdAddress, new RegExp(`/addresses/${createdAddress}$`));
     await page.getByText("Terms match this address").waitFor();
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").press("ArrowDown");
-    const chosen = page.getByRole("option", { selected: true });
+    await page.getByRole("combobox", { name: "A page" }).press("ArrowDown");
+    const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
     assert.equal(await chosen.textContent(), "Addresses");
     await assertSound(page, "the palette");
     await page.keyboard.press("Escape");

@@ -99,6 +99,23 @@ describe("everything to pay by stands on one screen", () => {
   }
 });
 
+test("what comes late moves nothing: the flow has its place before it is simulated", async () => {
+  const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
+  const held = Promise.withResolvers<void>();
+  await page.route("**/simulation*", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.goto(urlOf(order));
+  const below = page.getByRole("heading", { name: "What paying does" });
+  const early = await below.boundingBox();
+  assert.ok(early && (await page.locator("figure.flow").count()) === 0);
+  held.resolve();
+  await page.locator("figure.flow").waitFor();
+  assert.equal((await below.boundingBox())?.y, early.y);
+  await page.context().close();
+});
+
 describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details", { hasText: "What paying does" }).first();
   const narrow = { viewport: { width: 360, height: 740 } };
@@ -225,13 +242,13 @@ describe("the language", () => {
 
 describe("the receipt", () => {
   test("has amount, receiver, time and zone, transaction, proof, and no countdown", async () => {
-    const page = await openFresh(browser, { timezoneId: "UTC" });
+    const page = await openFresh(browser, { timezoneId: "America/New_York" });
     await page.goto(urlOf(executed));
     await page.getByText("The calls have run: all of them, once.").waitFor();
     const text = await page.locator(".pay-card").first().innerText();
     assert.ok(text.includes(hash) && text.includes(executed.address));
     assert.match(text, /Paid\s+25 DUSD/);
-    assert.match(text, /\d{4} at \d+:\d\d:\d\d [AP]M UTC, block \d+/);
+    assert.match(text, /\d{4}, \d+:\d\d\s[AP]M E[DS]T, block \d+/);
     assert.doesNotMatch(text, /Expires|would/);
     const proof = page.getByRole("link", { name: "A receipt, checked in your browser, to keep" });
     assert.equal(await proof.getAttribute("href"), `/receipt/${executed.address}`);
@@ -239,10 +256,12 @@ describe("the receipt", () => {
   });
 
   test("is printed alone, without buttons", async () => {
-    const page = await openFresh(browser);
+    const page = await openFresh(browser, { colorScheme: "dark" });
     await page.goto(urlOf(executed));
     await page.getByText("The calls have run").waitFor();
     await page.emulateMedia({ media: "print" });
+    const ink = await page.evaluate("getComputedStyle(document.body).color");
+    assert.equal(ink, "rgb(26, 28, 30)", "dark on white paper, whatever the screen shows");
     assert.equal(await page.getByRole("button", { name: "Print" }).isVisible(), false);
     assert.equal(await page.getByText("How this was checked").isVisible(), false);
     assert.equal(await page.locator(".pay-card").first().isVisible(), true);

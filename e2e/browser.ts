@@ -97,10 +97,13 @@ export async function openPage(page: Page, url: string): Promise<void> {
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
+/** The size of what is pressed is no part of what axe asks by itself. */
+const axeRun = 'axe.run(document, { rules: { "target-size": { enabled: true } } })';
+
 /** No serious or critical finding of axe, and nothing that makes the page scroll sideways. */
 export async function assertSound(page: Page, name: string): Promise<void> {
   await page.evaluate(`${axeSource};0`);
-  const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults;
+  const { violations } = (await page.evaluate(axeRun)) as AxeResults;
   const grave = violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
@@ -109,4 +112,63 @@ export async function assertSound(page: Page, name: string): Promise<void> {
     "document.documentElement.scrollWidth - document.documentElement.clientWidth",
   );
   assert.equal(overflow, 0, `${name} scrolls sideways by ${overflow} px`);
+}
+
+/** What a page says by its title, texts and labels; code is data in every language. */
+const said = `(() => {
+  const code = "code, pre, kbd, .font-mono, dt:has(code), script, style, noscript";
+  const isData = (element) => element?.closest(code + ", select.language") !== null;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = [document.title];
+  while (walker.nextNode()) {
+    if (!isData(walker.currentNode.parentElement)) texts.push(walker.currentNode.nodeValue);
+  }
+  for (const name of ["aria-label", "placeholder", "title", "data-label"]) {
+    for (const element of document.querySelectorAll("[" + name + "]")) {
+      if (!isData(element)) texts.push(element.getAttribute(name));
+    }
+  }
+  return texts.map((text) => text.trim()).filter(Boolean);
+})()`;
+
+const catalogues = (tag: string): string[] =>
+  ["address/element", "web/ui", "web/shown", "web/dashboard"].flatMap((folder) => {
+    const path = join(import.meta.dirname, `../${folder}/words/${tag}.json`);
+    return Object.values<string>(JSON.parse(readFileSync(path, "utf8")));
+  });
+const patternOf = (sentence: string) =>
+  new RegExp(`^${sentence.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, ".+")}$`);
+/** Sentences, and the pieces around what stands in them where that is more than a text. */
+const patternsOf = (sentences: readonly string[]) =>
+  sentences
+    .flatMap((text) => [
+      text,
+      ...text
+        .split(/\{\w+\}/)
+        .map((piece) => piece.trim())
+        .filter((piece) => piece.includes(" ")),
+    ])
+    .filter((text) => /[^\W\d]{2}|[^\0-\x7f]/.test(text.replaceAll(/\{\w+\}/g, "")))
+    .map(patternOf);
+
+/** Names of things, which every language has in Latin letters. */
+const names =
+  /\b(API|UTC|CSV|URL|DUSD|DEMO|Local|OpenAPI|curl|fetch|hash|gas|Chrome|Linux|server|https)\b/g;
+const data = new RegExp(
+  [
+    ...["^Mozilla.*", "https?://\\S+", "0x[0-9a-f…]*", "\\S+@\\S+", "order-42"],
+    ...["\\(webhooks?\\)", "\\(origins?\\)", "\\(salt\\)", "\\bwebhook\\b"],
+  ].join("|"),
+  "gi",
+);
+
+/** What a page says in English, though its language is another. */
+export async function findEnglish(page: Page, tag: "ar" | "de"): Promise<string[]> {
+  const texts: string[] = await page.evaluate(said);
+  if (tag === "ar") {
+    return texts.filter((text) => /[a-z]{3}/i.test(text.replace(data, "").replace(names, "")));
+  }
+  const [english, own] = [patternsOf(catalogues("en")), patternsOf(catalogues(tag))];
+  const matches = (patterns: RegExp[], text: string) => patterns.some((each) => each.test(text));
+  return texts.filter((text) => matches(english, text) && !matches(own, text));
 }

@@ -1,6 +1,7 @@
 // Lists the addresses of an account by filters. Each statement walks one index and reads a bounded
 // number of its rows, since on SQLite all statements but creates and look-ups wait for each other;
-// where few rows fit, a page takes many statements. A page that is not full is the last.
+// where few rows fit, a page takes many statements. A page that is not full is the last, but where
+// a part of a reference is searched for: no index helps that.
 
 import { type Kysely, sql } from "kysely";
 import type { Tables } from "../store/tables.ts";
@@ -14,6 +15,8 @@ type AddressFilter = {
   /** Both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
   reference?: string | undefined;
+  /** In lower case; it is compared here, since the databases fold letters each in its own way. */
+  referenceContains?: string | undefined;
   /** Unix milliseconds, from inclusive, until exclusive. */
   createdFrom?: number | undefined;
   createdUntil?: number | undefined;
@@ -53,6 +56,12 @@ export type ListedAddress = {
 
 /** 100 rows and the one that tells of more. Each may lie on pages of its own. */
 const stepRows = 101;
+
+/**
+ * So many rows are searched for a part of a reference before a page ends, full or not: some 0.3 s
+ * of the 29 s that a million take on SQLite.
+ */
+const searchedRowsMax = 100 * stepRows;
 
 /** The last search of each account: they take turns, so that others wait for one statement. */
 const searches = new Map<string, Promise<unknown>>();
@@ -95,6 +104,7 @@ async function readPage(db: Kysely<Tables>, query: AddressQuery, walk: Walk): Pr
   const step = isWhole ? Math.min(query.limit + 1, stepRows) : stepRows;
   const items: ListedAddress[] = [];
   let last = query.cursor;
+  let searched = 0;
   for (let cursor = last, isMore = true; isMore; ) {
     if (query.isGone?.()) break;
     const rows = await readRows(db, { ...query, cursor }, walk, step);
@@ -108,6 +118,10 @@ async function readPage(db: Kysely<Tables>, query: AddressQuery, walk: Walk): Pr
     isMore = rows.length === step;
     // Oldest first, what is added later comes behind what was read, so one can always go on.
     if (!isMore && query.order === "oldest") return { items, next: cursor };
+    searched += rows.length;
+    if (isMore && query.referenceContains !== undefined && searched >= searchedRowsMax) {
+      return { items, next: cursor };
+    }
   }
   return { items, next: undefined };
 }
@@ -118,8 +132,10 @@ const cursorOf = ({ walk_at, address }: Row): Cursor => ({
 });
 
 /** The filters that are set, but for the bounds of the walk itself. */
-const filtersOf = ({ state, token, chainId, reference, addresses }: AddressFilter) =>
-  [state, token, chainId, reference, addresses].filter((each) => each !== undefined);
+const filtersOf = (asked: AddressFilter) =>
+  (["state", "token", "chainId", "reference", "referenceContains", "addresses"] as const).filter(
+    (name) => asked[name] !== undefined,
+  );
 
 /** `answers` of the filters are met by every row of the walk. */
 type Walk = { at: string; from: ReturnType<typeof sql>; answers: number };
@@ -233,12 +249,14 @@ function stateOf({ state, expires_at }: Row, nowMs: number): string {
 
 function fits(row: Row, query: AddressQuery): boolean {
   const { state, token, chainId, addresses, reference, createdFrom, createdUntil } = query;
+  const { referenceContains: part } = query;
   if (state !== undefined && stateOf(row, query.nowMs) !== state) return false;
   if (token !== undefined && !token.equals(row.token)) return false;
   if (chainId !== undefined && chainId !== Number(row.chain_id)) return false;
   if (addresses && Buffer.compare(row.address, addresses.from) < 0) return false;
   if (addresses && Buffer.compare(row.address, addresses.to) > 0) return false;
   if (reference !== undefined && row.reference !== reference) return false;
+  if (part !== undefined && !row.reference?.toLowerCase().includes(part)) return false;
   if (createdFrom !== undefined && Number(row.created_at) < createdFrom) return false;
   return createdUntil === undefined || Number(row.created_at) < createdUntil;
 }

@@ -1,40 +1,41 @@
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
-import { Time } from "../ui/time.tsx";
 import { Heading } from "./heading.tsx";
+import { Table } from "./parts/table.tsx";
+import { Time } from "./parts/time.tsx";
 import { useActivity } from "./queries.ts";
 import { QueryState } from "./query-state.tsx";
+import { useSpeech } from "./words/speech.ts";
+import { en, type Key, type Say } from "./words/words.ts";
 
 export function ActivityPage() {
+  const { say } = useSpeech();
   const activity = useActivity();
   const rows = activity.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <>
-      <Heading title="Activity">
-        Who did what to this account, newest first. Nothing here can be changed or removed.
-      </Heading>
+      <Heading title={say("activity")}>{say("activityText")}</Heading>
       <QueryState query={activity} lines={6} inCard />
       {activity.data && (
         <div className="card">
           {rows.length === 0 ? (
-            <Empty icon="clock" title="Nothing yet">
-              Sign-ins, rotations and changes of origins show here.
+            <Empty icon="clock" title={say("noActivity")}>
+              {say("noActivityText")}
             </Empty>
           ) : (
             <Table
-              caption="Activity"
+              caption={say("activity")}
               rows={rows.map((row, index) => ({ ...row, index }))}
               keyOf={({ index }) => String(index)}
               columns={[
-                { head: "What", cell: ({ event }) => sayEvent(event) },
+                { head: say("what"), cell: ({ event }) => sayEvent(event, say) },
                 {
-                  head: "Detail",
+                  head: say("detail"),
                   cell: ({ detail }) =>
                     detail ? <code className="break-all">{detail}</code> : <Nothing />,
                 },
-                { head: "From", cell: ({ ip }) => ip ?? <Nothing /> },
-                { head: "When", cell: ({ at }) => <Time at={at} /> },
+                { head: say("fromWhere"), cell: ({ ip }) => ip ?? <Nothing /> },
+                { head: say("when"), cell: ({ at }) => <Time at={at} /> },
               ]}
             />
           )}
@@ -44,7 +45,7 @@ export function ActivityPage() {
                 busy={activity.isFetchingNextPage}
                 onClick={() => void activity.fetchNextPage()}
               >
-                Show older
+                {say("showOlder")}
               </Button>
             </div>
           )}
@@ -56,10 +57,8 @@ export function ActivityPage() {
 
 const Nothing = () => <span className="text-soft">–</span>;
 
-/** `api_key_rotated` is "Api key rotated": event names are written to be read. */
-const sayEvent = (event: string) => {
-  const words = event.replaceAll(/[._-]/g, " ");
-  return (words.charAt(0).toUpperCase() + words.slice(1))
-    .replace(/^Api/, "API")
-    .replace(/^Client id/, "Client ID");
+/** An event that this page has no sentence for is shown by its name. */
+const sayEvent = (event: string, say: Say) => {
+  const key = `event_${event}`;
+  return key in en ? say(key as Key) : event;
 };

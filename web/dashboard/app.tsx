@@ -1,6 +1,6 @@
 import { lazy, Suspense } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
-import { Failed, Loading } from "../ui/states.tsx";
+import { Loading } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { AccountPage } from "./account/account.tsx";
 import { ActivityPage } from "./activity.tsx";
@@ -10,8 +10,8 @@ import { NotFound } from "./heading.tsx";
 import { NewAddressPage } from "./new-address/page.tsx";
 import { OriginsPage } from "./origins/origins.tsx";
 import { Overview } from "./overview/overview.tsx";
-import { sayProblem } from "./problems.ts";
 import { useSession } from "./queries.ts";
+import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
 import { Reset } from "./sign-in/reset.tsx";
 import { SignIn, SignUp } from "./sign-in/sign-in.tsx";
@@ -48,7 +48,7 @@ function Pages() {
   if (session.isError) {
     return (
       <main className="mx-auto max-w-xl pt-16">
-        <Failed message={sayProblem(session.error)} onRetry={() => session.refetch()} />
+        <Failed query={session} />
       </main>
     );
   }

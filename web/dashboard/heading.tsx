@@ -1,23 +1,26 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link } from "wouter";
+import type { Language } from "../ui/words/languages.ts";
+import { useSpeech } from "./words/speech.ts";
 
 type HeadingProps = { title: string; children?: ReactNode };
 
-/** The title of the page the reader is on, once there is one. */
-let presentTitle: string | undefined;
+/** The title of the page the reader is on, once there is one, and its language. */
+let present: { title: string; language: Language } | undefined;
 
 /**
  * A page that takes another's place takes the focus, so that a reader starts at its heading. The
  * first one leaves it where it is: there the skip link comes first.
  */
 export function Heading({ title, children }: HeadingProps) {
+  const { say, language } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Executable addresses`;
-    const takesAnothersPlace = presentTitle !== undefined && presentTitle !== title;
-    presentTitle = title;
+    document.title = `${title} · ${say("brand")}`;
+    const takesAnothersPlace = present?.title !== title && present?.language === language;
+    present = { title, language };
     if (takesAnothersPlace) heading.current?.focus({ preventScroll: true });
-  }, [title]);
+  }, [title, say, language]);
   return (
     <div className="mb-6">
       <h1 ref={heading} tabIndex={-1} className="outline-none">
@@ -29,11 +32,12 @@ export function Heading({ title, children }: HeadingProps) {
 }
 
 export function NotFound() {
+  const { say } = useSpeech();
   return (
     <>
-      <Heading title="There is no such page">The address in the bar may be mistyped.</Heading>
+      <Heading title={say("noPage")}>{say("noPageText")}</Heading>
       <Link href="/" className="link">
-        Go to the overview
+        {say("toOverview")}
       </Link>
     </>
   );

@@ -5,13 +5,16 @@ import { Boundary } from "../ui/boundary.tsx";
 import "../ui/style.css";
 import { App } from "./app.tsx";
 import { queryClient } from "./queries.ts";
+import { Speaking } from "./words/speech.ts";
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <Boundary>
-        <App />
-      </Boundary>
+      <Speaking>
+        <Boundary>
+          <App />
+        </Boundary>
+      </Speaking>
     </QueryClientProvider>
   </StrictMode>,
 );

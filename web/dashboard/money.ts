@@ -3,12 +3,15 @@
 import type { Intent } from "executable-address";
 import { formatUnits } from "executable-address/page";
 import type { Chain, Token } from "./api.ts";
+import type { Say } from "./words/words.ts";
 
 /** The chain and token of an amount: an intent has both, and so has a sum. */
 export type Place = Pick<Intent, "chainId" | "token">;
 
-export const chainOf = ({ chainId }: Place, chains: readonly Chain[]): Chain | undefined =>
-  chains.find((chain) => chain.chainId === chainId);
+export const chainOf = (
+  { chainId }: Pick<Place, "chainId">,
+  chains: readonly Chain[],
+): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
 export const tokenOf = (place: Place, chains: readonly Chain[]): Token | undefined =>
   chainOf(place, chains)?.tokens.find(
@@ -16,14 +19,21 @@ export const tokenOf = (place: Place, chains: readonly Chain[]): Token | undefin
   );
 
 /** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
-export function sayAmount(units: string, place: Place, chains: readonly Chain[]): string {
+export function sayAmount(units: string, place: Place, chains: readonly Chain[], say: Say): string {
   const token = tokenOf(place, chains);
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
-  return `${formatUnits(units, 0)} base units`;
+  return say("baseUnits", { amount: sayCount(units) });
 }
 
 /** "USDC on Base", or what is known of it. */
-export const sayToken = (place: Place, chains: readonly Chain[]): string =>
-  `${tokenOf(place, chains)?.symbol ?? place.token} on ${
-    chainOf(place, chains)?.name ?? `chain ${place.chainId}`
-  }`;
+export const sayToken = (place: Place, chains: readonly Chain[], say: Say): string =>
+  say("tokenOn", {
+    token: tokenOf(place, chains)?.symbol ?? place.token,
+    chain: sayChain(place, chains, say),
+  });
+
+export const sayChain = (place: Pick<Place, "chainId">, chains: readonly Chain[], say: Say) =>
+  chainOf(place, chains)?.name ?? say("chainNumber", { id: place.chainId });
+
+/** A number as amounts are written. */
+export const sayCount = (count: number | string): string => formatUnits(`${count}`, 0);

@@ -4,11 +4,14 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { isWhole } from "./addresses/filter-query.ts";
 import { search } from "./api.ts";
+import { useSpeech } from "./words/speech.ts";
+import type { Say } from "./words/words.ts";
 
 type Target = { path: string; name: string };
 
 /** Ctrl-K, on a Mac Command-K: every page, and every address by its digits or its reference. */
 export function Palette({ pages }: { pages: readonly Target[] }) {
+  const { say } = useSpeech();
   const [open, setOpen] = useState(false);
   const [, navigate] = useLocation();
   useEffect(() => {
@@ -27,22 +30,24 @@ export function Palette({ pages }: { pages: readonly Target[] }) {
   return (
     <>
       <Button look="bare" small aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        Go to… <kbd className="font-sans text-xs">Ctrl K</kbd>
+        {say("goTo")}… <kbd className="font-sans text-xs">Ctrl K</kbd>
       </Button>
-      <Dialog title="Go to" open={open} onClose={() => setOpen(false)}>
+      <Dialog title={say("goTo")} open={open} onClose={() => setOpen(false)}>
         <Choice pages={pages} onGo={go} />
       </Dialog>
     </>
   );
 }
 
-function targetsOf(text: string, pages: readonly Target[]): Target[] {
+function targetsOf(text: string, pages: readonly Target[], say: Say): Target[] {
   const found = pages.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
   if (text === "") return found;
   return [
-    ...(isWhole(text) ? [{ path: `/addresses/${text}`, name: `Open ${text}` }] : []),
+    ...(isWhole(text)
+      ? [{ path: `/addresses/${text}`, name: say("openWhat", { what: text }) }]
+      : []),
     ...found,
-    { path: `/addresses?${search({ text })}`, name: `Addresses by “${text}”` },
+    { path: `/addresses?${search({ text })}`, name: say("addressesBy", { text }) },
   ];
 }
 
@@ -50,10 +55,11 @@ type ChoiceProps = { pages: readonly Target[]; onGo: (path: string) => void };
 
 /** A combobox of WAI-ARIA: the focus stays in the field, and the arrow keys choose below it. */
 function Choice({ pages, onGo }: ChoiceProps) {
+  const { say } = useSpeech();
   const id = useId();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const targets = targetsOf(text.trim(), pages);
+  const targets = targetsOf(text.trim(), pages, say);
   const press = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Enter") onGo(targets[at]!.path);
@@ -68,11 +74,11 @@ function Choice({ pages, onGo }: ChoiceProps) {
         autoFocus
         className="input"
         role="combobox"
-        aria-label="A page, an address or a reference"
+        aria-label={say("paletteLabel")}
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={`${id}-${at}`}
-        placeholder="Page, 0x… or order-42"
+        placeholder={say("palettePlaceholder")}
         autoComplete="off"
         spellCheck={false}
         value={text}
@@ -82,7 +88,7 @@ function Choice({ pages, onGo }: ChoiceProps) {
         }}
         onKeyDown={press}
       />
-      <div id={id} role="listbox" aria-label="Places" className="mt-3">
+      <div id={id} role="listbox" aria-label={say("places")} className="mt-3">
         {targets.map(({ path, name }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the focus and the keys
           <div

@@ -1,5 +1,8 @@
-import { Failed, Loading } from "../ui/states.tsx";
-import { sayProblem } from "./problems.ts";
+import { Button } from "../ui/button.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { Loading } from "../ui/states.tsx";
+import { sayProblem } from "./words/problems.ts";
+import { useSpeech } from "./words/speech.ts";
 
 type Query = {
   isPending: boolean;
@@ -17,11 +20,28 @@ export function QueryState({ query, lines, inCard = false }: QueryStateProps) {
   return (
     <>
       {query.isPending && (inCard ? <div className="card">{loading}</div> : loading)}
-      {query.isError && (
-        <Failed message={sayProblem(query.error)} onRetry={() => void query.refetch()} />
-      )}
+      {query.isError && <Failed query={query} />}
     </>
   );
 }
 
 type QueryStateProps = { query: Query; lines: number; inCard?: boolean };
+
+export function Failed({ query }: { query: Pick<Query, "error" | "refetch"> }) {
+  const { say } = useSpeech();
+  return (
+    <div className="p-4">
+      <Notice
+        tone="bad"
+        title={say("didNotLoad")}
+        action={
+          <Button small onClick={() => void query.refetch()}>
+            {say("tryAgain")}
+          </Button>
+        }
+      >
+        <p>{sayProblem(query.error, say)}</p>
+      </Notice>
+    </div>
+  );
+}

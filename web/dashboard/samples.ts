@@ -1,7 +1,7 @@
 // The examples people paste: complete, for this server, this chain and this account.
 
 import type { Hex } from "executable-address";
-import type { Sample } from "../ui/snippet.tsx";
+import type { Sample } from "./parts/snippet.tsx";
 
 /** An amount of a token, passed on to a receiver. */
 export type SimplePayment = {

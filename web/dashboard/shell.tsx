@@ -4,46 +4,53 @@ import { Link, useLocation } from "wouter";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
+import { LanguageSelect } from "../ui/words/speech.tsx";
 import { type Account, api } from "./api.ts";
 import { Palette } from "./palette.tsx";
 import { endSession, useConfig } from "./queries.ts";
+import { useSpeech } from "./words/speech.ts";
+import type { Key } from "./words/words.ts";
 
-const pages: { path: string; name: string; icon: IconName }[] = [
-  { path: "/", name: "Overview", icon: "overview" },
-  { path: "/addresses", name: "Addresses", icon: "list" },
-  { path: "/webhooks", name: "Webhooks", icon: "out" },
-  { path: "/credentials", name: "Credentials", icon: "key" },
-  { path: "/origins", name: "Origins", icon: "globe" },
-  { path: "/activity", name: "Activity", icon: "clock" },
-  { path: "/account", name: "Account", icon: "person" },
+const pages: { path: string; name: Key; icon: IconName }[] = [
+  { path: "/", name: "overview", icon: "overview" },
+  { path: "/addresses", name: "addresses", icon: "list" },
+  { path: "/webhooks", name: "webhooks", icon: "out" },
+  { path: "/credentials", name: "credentials", icon: "key" },
+  { path: "/origins", name: "origins", icon: "globe" },
+  { path: "/activity", name: "activity", icon: "clock" },
+  { path: "/account", name: "account", icon: "person" },
 ];
 
 /** Stands around every page of a signed-in account. */
 export function Shell({ account, children }: { account: Account; children: ReactNode }) {
   const [path] = useLocation();
+  const { say } = useSpeech();
   const [menuOpen, setMenuOpen] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
   useEffect(() => setMenuOpen(false), [path]);
 
+  const added = { path: "/addresses/new", name: "newAddress" } as const;
+  const named = [...pages, added].map(({ path, name }) => ({ path, name: say(name) }));
   return (
-    <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_1fr]">
+    <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_1fr] print:block">
       <a href="#content" className="button button-primary sr-only focus:not-sr-only focus:fixed">
-        Skip to the content
+        {say("skip")}
       </a>
       <header
         className="border-b border-line bg-surface px-4 py-3 lg:sticky lg:top-0 lg:flex lg:h-dvh
-          lg:flex-col lg:border-r lg:border-b-0 lg:py-5"
+          lg:flex-col lg:border-e lg:border-b-0 lg:py-5 print:hidden"
       >
         <div className="flex items-center justify-between">
           <Brand />
           <div className="flex items-center lg:hidden">
+            <LanguageSelect />
             <ThemeButton />
             <Button
               look="bare"
               small
               aria-expanded={menuOpen}
               aria-controls="menu"
-              aria-label="Menu"
+              aria-label={say("menu")}
               onClick={() => setMenuOpen(!menuOpen)}
             >
               <Icon name={menuOpen ? "cross" : "menu"} size={22} />
@@ -54,17 +61,18 @@ export function Shell({ account, children }: { account: Account; children: React
           id="menu"
           className={`${menuOpen ? "flex" : "hidden"} mt-3 flex-1 flex-col lg:mt-6 lg:flex`}
         >
-          <nav aria-label="Pages" className="flex flex-col gap-0.5">
+          <nav aria-label={say("pages")} className="flex flex-col gap-0.5">
             {pages.map((page) => (
               <PageLink
                 key={page.path}
                 {...page}
+                name={say(page.name)}
                 present={path === page.path || path.startsWith(`${page.path}/`)}
               />
             ))}
           </nav>
           <p className="mt-2">
-            <Palette pages={[...pages, { path: "/addresses/new", name: "New address" }]} />
+            <Palette pages={named} />
           </p>
           <Docs />
           <Foot email={account.email} />
@@ -79,10 +87,11 @@ export function Shell({ account, children }: { account: Account; children: React
 }
 
 export function Brand() {
+  const { say } = useSpeech();
   return (
     <Link href="/" className="flex items-center gap-2.5 rounded-md font-semibold">
       <img src="/mark.svg" alt="" width="26" height="26" />
-      <span className="leading-tight">Executable addresses</span>
+      <span className="leading-tight">{say("brand")}</span>
     </Link>
   );
 }
@@ -105,13 +114,14 @@ function PageLink(props: { path: string; name: string; icon: IconName; present: 
 
 /** For the developer of the program: the operator's documentation, and the API for machines. */
 function Docs() {
+  const { say } = useSpeech();
   const docsUrl = useConfig().data?.docsUrl ?? "/docs";
   return (
-    <p className="mt-4 flex flex-wrap gap-x-4 px-3 text-sm">
-      <a className="link" href={docsUrl} target="_blank" rel="noreferrer">
-        Documentation
+    <p className="mt-3 flex flex-wrap gap-x-4 px-3 text-sm">
+      <a className="link py-1" href={docsUrl} target="_blank" rel="noreferrer">
+        {say("documentation")}
       </a>
-      <a className="link" href="/v1/openapi.json" target="_blank" rel="noreferrer">
+      <a className="link py-1" href="/v1/openapi.json" target="_blank" rel="noreferrer">
         OpenAPI
       </a>
     </p>
@@ -119,6 +129,7 @@ function Docs() {
 }
 
 function Foot({ email }: { email: string }) {
+  const { say } = useSpeech();
   const signOut = () =>
     api.signOut().then(
       () => endSession("left"),
@@ -129,12 +140,13 @@ function Foot({ email }: { email: string }) {
       <p className="truncate px-3 text-sm text-soft" title={email}>
         {email}
       </p>
-      <div className="mt-1 flex items-center justify-between">
+      <div className="mt-1 flex flex-wrap items-center justify-between">
         <Button look="bare" small onClick={signOut}>
           <Icon name="out" size={16} />
-          Sign out
+          {say("signOut")}
         </Button>
-        <span className="hidden lg:block">
+        <span className="hidden items-center lg:flex">
+          <LanguageSelect />
           <ThemeButton />
         </span>
       </div>
@@ -144,17 +156,14 @@ function Foot({ email }: { email: string }) {
 
 /** Queries wait while the browser is offline; what stands on the page may be old. */
 function Offline() {
+  const { say } = useSpeech();
   const online = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),
     () => onlineManager.isOnline(),
   );
   return (
     <div role="status">
-      {!online && (
-        <p className="notice notice-warn mb-6">
-          You are offline. What you see may be old, and changes wait for the connection.
-        </p>
-      )}
+      {!online && <p className="notice notice-warn mb-6">{say("offline")}</p>}
     </div>
   );
 }

@@ -80,7 +80,7 @@ export function Ask({ owed, wallets }: AskProps) {
             </a>
           </p>
         )}
-        <div className="flex items-start justify-between gap-1">
+        <div className="flex items-start gap-1">
           <Identicon address={address} />
           <GroupedAddress address={address} />
           <CopyButton look="bare" text={address} what={say("address")} />

@@ -42,6 +42,7 @@ export function Details(props: DetailsProps) {
         <MoneyFlow
           status={news.status}
           simulation={simulation}
+          isSimulating={simulated.kind === "loading"}
           nowSeconds={Math.floor(news.chainSeconds() ?? Date.now() / 1000)}
         />
       </Section>

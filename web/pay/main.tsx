@@ -8,10 +8,10 @@ import { Page } from "./page.tsx";
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
-    <Boundary>
-      <Speaking>
+    <Speaking>
+      <Boundary>
         <Page />
-      </Speaking>
-    </Boundary>
+      </Boundary>
+    </Speaking>
   </StrictMode>,
 );

@@ -4,11 +4,12 @@ import { type Chain, findChains } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { AboutContext } from "../shown/about.tsx";
 import { readFacts } from "../shown/facts.ts";
-import { LanguageSelect, Said, useSpeech } from "../shown/words/say.tsx";
+import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
+import { LanguageSelect } from "../ui/words/speech.tsx";
 import { Payment } from "./payment.tsx";
 import { type Found, findRecord, sourceOf } from "./record.ts";
 

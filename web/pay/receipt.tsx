@@ -10,7 +10,7 @@ import { findToken } from "../shown/reading.ts";
 import { nativeCoin } from "../shown/simulation.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
-import { sayMomentInFull } from "../shown/words/say-when.ts";
+import { sayMoment } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
@@ -53,7 +53,7 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
                     {status?.settledAt && (
                       <>
                         <time dateTime={new Date(status.settledAt * 1000).toISOString()}>
-                          {sayMomentInFull(status.settledAt, language)}
+                          {sayMoment(status.settledAt, language)}
                         </time>
                         {", "}
                       </>

@@ -2,7 +2,7 @@
 
 import { useAbout } from "../shown/about.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
-import { sayMomentInFull } from "../shown/words/say-when.ts";
+import { sayMoment } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
 
@@ -21,7 +21,7 @@ export function Otherwise() {
       <Definitions
         items={[
           [say("recoveryAddress"), <Code key="to">{intent.recovery}</Code>],
-          [say("expires"), sayMomentInFull(intent.expirationTimestamp, language)],
+          [say("expires"), sayMoment(intent.expirationTimestamp, language)],
         ]}
       />
     </>

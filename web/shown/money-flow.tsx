@@ -16,13 +16,16 @@ import { sayMoment } from "./words/say-when.ts";
 type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
+  /** A simulation is on its way: its place is kept, so that nothing below it moves. */
+  isSimulating?: boolean;
   /** Unix; given where the reader may know it. */
   createdAt?: number;
   /** Unix, by the chain's clock where it is known. */
   nowSeconds: number;
 };
 
-export function MoneyFlow({ status, simulation, createdAt, nowSeconds }: MoneyProps) {
+export function MoneyFlow(props: MoneyProps) {
+  const { status, simulation, isSimulating, createdAt, nowSeconds } = props;
   const { intent, sayAmount } = useAbout();
   const { say, language } = useSpeech();
   const before = useChanges(simulation);
@@ -44,6 +47,7 @@ export function MoneyFlow({ status, simulation, createdAt, nowSeconds }: MoneyPr
   ].map((moment) => ({ ...moment, said: sayMoment(moment.seconds, language) }));
   return (
     <>
+      {to.length === 0 && isSimulating && <div className="h-14" />}
       {to.length > 0 && (
         <Flow
           label={say("flowTitle")}

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Notice } from "./notice.tsx";
+import { useUiSpeech } from "./words/speech.tsx";
 
 /** Our own faults end here, in words, instead of in an empty page. React has no other way. */
 export class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
@@ -12,20 +13,25 @@ export class Boundary extends Component<{ children: ReactNode }, { failed: boole
 
   override render() {
     if (!this.state.failed) return this.props.children;
-    return (
-      <main className="mx-auto max-w-xl px-4 pt-16">
-        <h1 className="mb-4">Something went wrong</h1>
-        <Notice
-          tone="bad"
-          action={
-            <Button small onClick={() => window.location.reload()}>
-              Reload
-            </Button>
-          }
-        >
-          <p>This is a fault of the page. Nothing was sent or changed by it.</p>
-        </Notice>
-      </main>
-    );
+    return <Broken />;
   }
+}
+
+function Broken() {
+  const { say } = useUiSpeech();
+  return (
+    <main className="mx-auto max-w-xl px-4 pt-16">
+      <h1 className="mb-4">{say("brokenTitle")}</h1>
+      <Notice
+        tone="bad"
+        action={
+          <Button small onClick={() => window.location.reload()}>
+            {say("reload")}
+          </Button>
+        }
+      >
+        <p>{say("brokenText")}</p>
+      </Notice>
+    </main>
+  );
 }

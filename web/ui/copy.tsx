@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { Button, type ButtonProps } from "./button.tsx";
 import { Icon } from "./icon.tsx";
-import { useUiWords } from "./words/ui-words.ts";
+import { useUiSpeech } from "./words/speech.tsx";
 
 type CopyProps = ButtonProps & { text: string; what: string };
 type Outcome = "copied" | "refused";
@@ -12,7 +12,7 @@ const shownMs = 2500;
  * what lies outside an open dialog is not read out.
  */
 export function CopyButton({ text, what, children, ...button }: CopyProps) {
-  const words = useUiWords();
+  const { say } = useUiSpeech();
   const [outcome, setOutcome] = useState<Outcome>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
@@ -31,7 +31,7 @@ export function CopyButton({ text, what, children, ...button }: CopyProps) {
 
   return (
     <>
-      <Button small {...button} aria-label={words.copyWhat(what)} onClick={copy}>
+      <Button small {...button} aria-label={say("copyWhat", { what })} onClick={copy}>
         <Icon
           name={outcome === "copied" ? "check" : outcome === "refused" ? "cross" : "copy"}
           size={16}
@@ -39,8 +39,8 @@ export function CopyButton({ text, what, children, ...button }: CopyProps) {
         {children}
       </Button>
       <span role="status" className={outcome === "refused" ? "text-sm text-danger" : "sr-only"}>
-        {outcome === "copied" && words.whatCopied(what)}
-        {outcome === "refused" && words.copyRefused}
+        {outcome === "copied" && say("whatCopied", { what })}
+        {outcome === "refused" && say("copyRefused")}
       </span>
     </>
   );

@@ -1,8 +1,6 @@
 import type { ReactNode } from "react";
-import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
-import { Notice } from "./notice.tsx";
-import { useUiWords } from "./words/ui-words.ts";
+import { useUiSpeech } from "./words/speech.tsx";
 
 /** Nothing here yet, why, and what to do about it. */
 export function Empty(props: {
@@ -27,31 +25,13 @@ const widths = ["w-2/3", "w-1/2", "w-3/5", "w-2/5"];
 
 /** The shape of what is on its way. */
 export function Loading({ lines = 3 }: { lines?: number }) {
-  const words = useUiWords();
+  const { say } = useUiSpeech();
   return (
     <div role="status" className="space-y-4 p-5">
-      <span className="sr-only">{words.loading}</span>
+      <span className="sr-only">{say("loading")}</span>
       {Array.from({ length: lines }, (_, at) => (
         <div key={at.toString()} className={`skeleton h-4 ${widths[at % widths.length]}`} />
       ))}
-    </div>
-  );
-}
-
-export function Failed({ message, onRetry }: { message: string; onRetry: () => void }) {
-  return (
-    <div className="p-4">
-      <Notice
-        tone="bad"
-        title="This did not load"
-        action={
-          <Button small onClick={onRetry}>
-            Try again
-          </Button>
-        }
-      >
-        <p>{message}</p>
-      </Notice>
     </div>
   );
 }

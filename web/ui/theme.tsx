@@ -1,10 +1,11 @@
 import { forget, remember } from "executable-address/page";
 import { useState } from "react";
 import { Icon } from "./icon.tsx";
-import { useUiWords } from "./words/ui-words.ts";
+import { useUiSpeech } from "./words/speech.tsx";
 
 const themes = ["device", "light", "dark"] as const;
 type Theme = (typeof themes)[number];
+const names = { device: "coloursDevice", light: "coloursLight", dark: "coloursDark" } as const;
 const icons = { device: "device", light: "sun", dark: "moon" } as const;
 
 const chosen = (): Theme =>
@@ -12,9 +13,10 @@ const chosen = (): Theme =>
 
 /** Goes round: as the device, light, dark. public/theme.js reads the choice before first paint. */
 export function ThemeButton() {
-  const words = useUiWords();
+  const { say } = useUiSpeech();
   const [theme, setTheme] = useState<Theme>(chosen);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
+  const says = say("colours", { now: say(names[theme]), next: say(names[next]) });
   const change = () => {
     if (next === "device") {
       delete document.documentElement.dataset.theme;
@@ -29,8 +31,8 @@ export function ThemeButton() {
     <button
       type="button"
       onClick={change}
-      aria-label={words.colours(theme, next)}
-      title={words.colours(theme, next)}
+      aria-label={says}
+      title={says}
       className="button button-bare button-small"
     >
       <Icon name={icons[theme]} />

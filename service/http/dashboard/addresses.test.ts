@@ -112,6 +112,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await page(`token=${token}&limit=2`), [[third, second], false]);
       assert.deepEqual(await page(`token=${token}&limit=3`), [[third, second, first], true]);
       assert.deepEqual(await page(`token=0x${"11".repeat(20)}`), [[], true]);
+      assert.deepEqual(await page("referenceContains=R"), [[second, first], true]);
+      assert.deepEqual(await page("referenceContains=er%201&state=executed"), [[first], true]);
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 

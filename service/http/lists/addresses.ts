@@ -18,6 +18,11 @@ import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
 
+const referenceInput = z
+  .string()
+  .max(300)
+  .transform((text) => text.trim().normalize("NFC"));
+
 export const listInput = z.strictObject({
   order: z.enum(["newest", "oldest"]).default("newest"),
   limit: integerInput(1, 100).default(20),
@@ -26,11 +31,9 @@ export const listInput = z.strictObject({
   state: z.enum(addressStates).optional(),
   token: z.string().max(100).transform(parseToken).optional(),
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
-  reference: z
-    .string()
-    .max(300)
-    .transform((text) => text.trim().normalize("NFC"))
-    .optional(),
+  reference: referenceInput.optional(),
+  /** Any part of a reference, in any letter case. */
+  referenceContains: referenceInput.transform((text) => text.toLowerCase()).optional(),
   createdFrom: timeInput.optional(),
   createdUntil: timeInput.optional(),
   settledFrom: timeInput.optional(),

@@ -133,6 +133,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { address } = plain.json();
       assert.equal((await service.app.inject(`/v1/address/${address}`)).body, plain.body);
       assert.deepEqual((await list(a.apiKey, "reference=order-42")).items, []);
+      const foundBy = async (apiKey: string, part: string) =>
+        (await list(apiKey, `referenceContains=${encodeURIComponent(part)}`)).items.length;
+      for (const part of ["order-42", "order%", "o_der", "order-433"]) {
+        assert.equal(await foundBy(a.apiKey, part), 0, part);
+      }
+      assert.equal(await foundBy(b.apiKey, "order-4"), 0, "another account's");
+      for (const part of ["order-43", "ORDER", "-4", " der-43 "]) {
+        assert.equal(await foundBy(a.apiKey, part), 1, part);
+      }
+      assert.equal(await foundBy(b.apiKey, "NR. 7 – ä"), 1, "letters beyond ASCII");
+      assert.equal(await foundBy(b.apiKey, "A\u0308"), 1, "one spelling of a letter");
       assert.equal((await list(a.apiKey, "reference=order-43")).items[0]?.address, address);
       assert.deepEqual((await list(b.apiKey, "reference=order-43")).items, []);
     });

@@ -2,32 +2,33 @@ import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Definitions } from "../../ui/definition.tsx";
-import { PasswordField } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { api } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
+import { PasswordField } from "../parts/field.tsx";
+import { Time } from "../parts/time.tsx";
 import { endSession, queryClient, useSession } from "../queries.ts";
-import { passwordCharactersMin } from "../sign-in/sign-in.tsx";
+import { passwordCharactersMin, sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 import { GasSpent } from "./gas.tsx";
 import { Sessions } from "./sessions.tsx";
 
 export function AccountPage() {
+  const { say } = useSpeech();
   const account = useSession().data;
   const leaving = useMutation({ mutationFn: api.signOut, onSuccess: () => endSession("left") });
   if (!account) return null;
   return (
     <>
-      <Heading title="Account" />
+      <Heading title={say("account")} />
       <div className="space-y-6">
-        <section className="card p-5" aria-label="About this account">
+        <section className="card p-5" aria-label={say("aboutAccount")}>
           <Definitions
             items={[
-              ["Email", account.email],
-              ["Account", <code key="id">{account.accountId}</code>],
-              ["Created", <Time key="created" at={account.createdAt} />],
+              [say("email"), account.email],
+              [say("account"), <code key="id">{account.accountId}</code>],
+              [say("created"), <Time key="created" at={account.createdAt} />],
             ]}
           />
         </section>
@@ -35,11 +36,11 @@ export function AccountPage() {
         <Sessions />
         <GasSpent rows={account.gasSpent} />
         <section aria-labelledby="leave" className="card p-5">
-          <h2 id="leave">Sign out</h2>
-          <p className="mt-1 mb-4 text-soft">Ends the session in this browser.</p>
-          {leaving.isError && <Notice tone="bad">{sayProblem(leaving.error)}</Notice>}
+          <h2 id="leave">{say("signOut")}</h2>
+          <p className="mt-1 mb-4 text-soft">{say("signOutText")}</p>
+          {leaving.isError && <Notice tone="bad">{sayProblem(leaving.error, say)}</Notice>}
           <Button busy={leaving.isPending} onClick={() => leaving.mutate()}>
-            Sign out
+            {say("signOut")}
           </Button>
         </section>
       </div>
@@ -48,6 +49,7 @@ export function AccountPage() {
 }
 
 function ChangePassword() {
+  const { say } = useSpeech();
   const change = useMutation({
     mutationFn: (form: FormData) =>
       api.changePassword(String(form.get("present")), String(form.get("next"))),
@@ -58,33 +60,33 @@ function ChangePassword() {
     change.mutate(new FormData(form), {
       onSuccess: () => {
         form.reset();
-        toast("Password changed");
+        toast(say("event_password_changed"));
         void queryClient.invalidateQueries({ queryKey: ["activity"] });
       },
     });
   };
   return (
     <section aria-labelledby="password" className="card p-5">
-      <h2 id="password">Change password</h2>
-      <p className="mt-1 mb-4 text-soft">Ends every other session of this account.</p>
+      <h2 id="password">{say("changePassword")}</h2>
+      <p className="mt-1 mb-4 text-soft">{say("changePasswordText")}</p>
       <form onSubmit={submit} className="max-w-sm space-y-4">
-        {change.isError && <Notice tone="bad">{sayProblem(change.error)}</Notice>}
+        {change.isError && <Notice tone="bad">{sayProblem(change.error, say)}</Notice>}
         <PasswordField
-          label="Present password"
+          label={say("presentPassword")}
           name="present"
           autoComplete="current-password"
           required
         />
         <PasswordField
-          label="New password"
+          label={say("newPassword")}
           name="next"
           autoComplete="new-password"
           minLength={passwordCharactersMin}
           required
-          hint={`At least ${passwordCharactersMin} characters.`}
+          hint={say("atLeastCharacters", { n: passwordCharactersMin })}
         />
         <Button type="submit" look="primary" busy={change.isPending}>
-          Change password
+          {say("changePassword")}
         </Button>
       </form>
     </section>

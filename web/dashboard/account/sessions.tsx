@@ -1,12 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { Badge } from "../../ui/notice.tsx";
-import { Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { sayProblem } from "../problems.ts";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
 import { QueryState } from "../query-state.tsx";
 import { request } from "../request.ts";
+import { sayProblem } from "../words/problems.ts";
+import { sayMany } from "../words/say-many.ts";
+import { Said, useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 
 type Session = {
   id: string;
@@ -22,6 +25,8 @@ const queryKey = ["sessions"];
 
 /** Lists where the account is signed in. Ending one takes effect with its next request. */
 export function Sessions() {
+  const speech = useSpeech();
+  const { say } = speech;
   const client = useQueryClient();
   const found = useQuery({
     queryKey,
@@ -30,19 +35,16 @@ export function Sessions() {
   const ending = useMutation({
     mutationFn: (ids: string[]) =>
       Promise.all(ids.map((id) => request<{ id: string }>("DELETE", path, { id }))),
-    onSuccess: ({ length }) => toast(length === 1 ? "Session ended" : `${length} sessions ended`),
-    onError: (error) => toast(sayProblem(error)),
+    onSuccess: ({ length }) => toast(sayMany(speech, "sessionsEnded", length)),
+    onError: (error) => toast(sayProblem(error, say)),
     onSettled: () => client.invalidateQueries({ queryKey }),
   });
   const others = (found.data?.items ?? []).filter(({ isThis }) => !isThis).map(({ id }) => id);
   return (
     <section aria-labelledby="sessions" className="card">
       <div className="border-b border-line p-5">
-        <h2 id="sessions">Sessions</h2>
-        <p className="mt-1 text-soft">
-          Where this account is signed in. One you do not know is somebody else: end it, then change
-          the password.
-        </p>
+        <h2 id="sessions">{say("sessions")}</h2>
+        <p className="mt-1 text-soft">{say("sessionsText")}</p>
         {others.length > 1 && (
           <Button
             small
@@ -50,30 +52,34 @@ export function Sessions() {
             busy={ending.isPending}
             onClick={() => ending.mutate(others)}
           >
-            Sign out everywhere else
+            {say("signOutElsewhere")}
           </Button>
         )}
       </div>
       <QueryState query={found} lines={3} />
       {found.data && (
         <Table
-          caption="Sessions"
+          caption={say("sessions")}
           rows={found.data.items}
           keyOf={({ id }) => id}
           columns={[
             {
-              head: "Browser",
+              head: say("browser"),
               cell: ({ userAgent }) => (
-                <bdi title={userAgent ?? undefined}>{sayBrowser(userAgent)}</bdi>
+                <bdi title={userAgent ?? undefined}>{sayBrowser(userAgent, say)}</bdi>
               ),
             },
-            { head: "Signed in", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { head: say("signedIn"), cell: ({ createdAt }) => <Time at={createdAt} /> },
             {
-              head: "Ends",
+              head: say("ends"),
               cell: ({ expiresAt }) => (
                 <>
-                  <span className="sm:hidden">ends </span>
-                  <Time at={expiresAt} />
+                  <span className="max-sm:hidden">
+                    <Time at={expiresAt} />
+                  </span>
+                  <span className="sm:hidden">
+                    <Said as="endsWhen" when={<Time at={expiresAt} />} />
+                  </span>
                 </>
               ),
             },
@@ -81,16 +87,16 @@ export function Sessions() {
               head: "",
               cell: ({ id, isThis, userAgent }) =>
                 isThis ? (
-                  <Badge>this one</Badge>
+                  <Badge>{say("thisOne")}</Badge>
                 ) : (
                   <Button
                     look="bare"
                     small
-                    aria-label={`End the session of ${sayBrowser(userAgent)}`}
+                    aria-label={say("endSessionOf", { browser: sayBrowser(userAgent, say) })}
                     busy={ending.isPending && ending.variables.includes(id)}
                     onClick={() => ending.mutate([id])}
                   >
-                    End
+                    {say("end")}
                   </Button>
                 ),
             },
@@ -107,11 +113,12 @@ const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 
 /** "Firefox on Windows", as far as what it calls itself tells; else its own words, shortened. */
-function sayBrowser(userAgent: string | null): string {
-  if (!userAgent) return "Unknown";
+function sayBrowser(userAgent: string | null, say: Say): string {
+  if (!userAgent) return say("unknown");
   const find = (among: string[]) => among.find((name) => userAgent.includes(name));
   const [browser, system] = [find(browsers), find(systems)];
   if (!browser && !system) return userAgent.slice(0, 40);
-  const say = (name: string | undefined) => (name ? (names[name] ?? name) : "Unknown");
-  return system ? `${say(browser)} on ${say(system)}` : say(browser);
+  const nameOf = (name: string | undefined) => (name ? (names[name] ?? name) : say("unknown"));
+  if (!system) return nameOf(browser);
+  return say("browserOn", { browser: nameOf(browser), system: nameOf(system) });
 }

@@ -21,7 +21,10 @@ export type OwnedAddress = {
 /** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
 export type AddressFilter = {
   address: string;
-  reference: string;
+  /** Any part of it, in any letter case. */
+  referenceContains: string;
+  /** The whole of it. */
+  reference?: string;
   token: string;
   state: string;
   /** ISO 8601, from inclusive, until exclusive. */
@@ -37,10 +40,12 @@ const pageRows = 20;
 const exportRows = 100;
 
 export const addresses = {
-  list: (filter: AddressFilter, cursor: string | null, limit = pageRows) =>
+  list: (filter: AddressFilter, cursor: string | null, limit = pageRows, signal?: AbortSignal) =>
     request<Page<OwnedAddress>>(
       "GET",
       `/dashboard/api/addresses?${search({ ...filter, cursor, limit: `${limit}` })}`,
+      undefined,
+      signal,
     ),
   create: (intent: object, reference = "") => {
     const query = reference && `?reference=${encodeURIComponent(reference)}`;

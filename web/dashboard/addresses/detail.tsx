@@ -12,17 +12,21 @@ import { MoneyFlow } from "../../shown/money-flow.tsx";
 import { useNews } from "../../shown/news.ts";
 import { useSimulation } from "../../shown/simulation.ts";
 import { Transaction } from "../../shown/transaction.tsx";
+import { Speaking as ShownSpeaking, useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Identicon } from "../../ui/identicon.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
-import { Snippet } from "../../ui/snippet.tsx";
-import { Time } from "../../ui/time.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { chainOf, sayAmount } from "../money.ts";
+import { sayAmount, sayChain } from "../money.ts";
+import { Snippet } from "../parts/snippet.tsx";
+import { Time } from "../parts/time.tsx";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { sayMany } from "../words/say-many.ts";
+import { Said, useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 import { addresses, type OwnedAddress } from "./api.ts";
 import { isWhole, toFilter, untyped } from "./filter-query.ts";
 import { State } from "./state.tsx";
@@ -32,6 +36,7 @@ const localChainId = 31_337;
 
 /** All of one address, live, under a URL of its own. */
 export function AddressPage({ params: { address } }: { params: { address: string } }) {
+  const { say } = useSpeech();
   const chains = useConfig().data?.chains;
   const found = useQuery({
     queryKey: ["addresses", "one", address],
@@ -43,13 +48,13 @@ export function AddressPage({ params: { address } }: { params: { address: string
     <>
       <p className="mb-3">
         <Link href="/addresses" className="link">
-          All addresses
+          {say("allAddresses")}
         </Link>
       </p>
       {isWhole(address) && <QueryState query={found} lines={8} inCard />}
       {row && chains && <Address key={row.address} row={row} chains={chains} />}
       {(!isWhole(address) || (found.isSuccess && !row)) && (
-        <Heading title="Not found">This account created no such address.</Heading>
+        <Heading title={say("notFound")}>{say("noSuchAddress")}</Heading>
       )}
     </>
   );
@@ -60,27 +65,35 @@ const facts = readFacts(undefined);
 
 /** The intent is shown once it was hashed here to the address that the row is of. */
 function Address({ row, chains }: AddressProps) {
+  const { say } = useSpeech();
   const { address, reference, intent } = row;
   const record = useMemo(() => makeRecord(intent), [intent]);
   if (!isSame(record.address, address)) {
     return (
-      <Notice tone="bad" title="Do not use it">
-        <p>What the server answered does not belong to its own address.</p>
+      <Notice tone="bad" title={say("doNotUse")}>
+        <p>{say("notItsOwn")}</p>
       </Notice>
     );
   }
   return (
-    <AboutContext value={{ record, chains, facts }}>
-      <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
-        {sayAmount(intent.amount, intent, chains)} on{" "}
-        {chainOf(intent, chains)?.name ?? `chain ${intent.chainId}`}
-      </Heading>
-      <Sections row={row} chains={chains} record={record} />
-    </AboutContext>
+    <ShownSpeaking>
+      <AboutContext value={{ record, chains, facts }}>
+        <Heading title={reference ?? `${address.slice(0, 8)}…${address.slice(-6)}`}>
+          {say("amountOn", {
+            amount: sayAmount(intent.amount, intent, chains, say),
+            chain: sayChain(intent, chains, say),
+          })}
+        </Heading>
+        <Sections row={row} chains={chains} record={record} />
+      </AboutContext>
+    </ShownSpeaking>
   );
 }
 
 function Sections({ row, chains, record }: AddressProps & { record: AddressRecord }) {
+  const speech = useSpeech();
+  const { say } = speech;
+  const { say: sayShown } = useShownSpeech();
   const { address, createdAt, intent } = row;
   const { status, isSilent, chainSeconds } = useNews(address);
   const { simulated } = useSimulation(address, status);
@@ -88,30 +101,32 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
   return (
     <div className="space-y-6">
-      <section aria-label="The address" className="card space-y-4 p-5">
+      <section aria-label={say("onThisPage")} className="card space-y-4 p-5">
         <div className="flex flex-wrap items-center gap-3">
           <State of={row} now={now} />
-          <Badge>Terms match this address</Badge>
+          <Badge>{sayShown("termsMatch")}</Badge>
         </div>
         <p className="flex items-start gap-2">
           <Identicon address={address} />
           <GroupedAddress address={address} />
-          <CopyButton look="bare" text={address} what="address" />
+          <CopyButton look="bare" text={address} what={say("theAddress")} />
         </p>
         <p>
-          <PublicPage href={`/a/${address}`}>The payer's page</PublicPage>
-          {status?.execution && <PublicPage href={`/receipt/${address}`}>Receipt</PublicPage>}
+          <PublicPage href={`/a/${address}`}>{say("payersPage")}</PublicPage>
+          {status?.execution && (
+            <PublicPage href={`/receipt/${address}`}>{say("receipt")}</PublicPage>
+          )}
         </p>
         {intent.chainId === localChainId && status?.state === "unfunded" && (
           <Snippet
-            samples={[{ name: "Terminal", text: `npm run --silent pay -- ${address}` }]}
-            label="Pay it on the local chain"
+            samples={[{ name: say("terminal"), text: `npm run --silent pay -- ${address}` }]}
+            label={say("payLocal")}
           />
         )}
       </section>
       <section aria-labelledby="flow" className="card p-5">
         <h2 id="flow" className="mb-4">
-          Where the money goes
+          {sayShown("flowTitle")}
         </h2>
         <MoneyFlow
           status={status}
@@ -122,23 +137,23 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
       </section>
       <section aria-labelledby="facts" className="card p-5">
         <h2 id="facts" className="mb-4">
-          Payments and terms
+          {say("paymentsAndTerms")}
         </h2>
         <Definitions
           items={[
-            ...(status ? moneyOf(status, chains) : []),
-            ["Created", <Time key="created" at={createdAt} />],
-            ["Expires", <Time key="expires" at={intent.expirationTimestamp * 1000} />],
-            ["Recovery", <Account key="recovery" address={intent.recovery} />],
-            ["Token", <Account key="token" address={intent.token} />],
-            ["Chain id", intent.chainId],
-            ["Salt", <Code key="salt">{record.intent.salt}</Code>],
+            ...(status ? moneyOf(status, chains, say) : []),
+            [say("created"), <Time key="created" at={createdAt} />],
+            [say("expires"), <Time key="expires" at={intent.expirationTimestamp * 1000} />],
+            [sayShown("recoveryAddress"), <Account key="recovery" address={intent.recovery} />],
+            [say("token"), <Account key="token" address={intent.token} />],
+            [say("chainId"), intent.chainId],
+            [sayShown("salt"), <Code key="salt">{record.intent.salt}</Code>],
           ]}
         />
       </section>
       <section aria-labelledby="calls" className="card p-5">
         <h2 id="calls" className="mb-4">
-          {intent.calls.length === 1 ? "One call runs" : `${intent.calls.length} calls run`}
+          {sayMany(speech, "callsRun", intent.calls.length)}
         </h2>
         <Calls />
       </section>
@@ -147,7 +162,7 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
 }
 
 const PublicPage = ({ href, children }: { href: string; children: ReactNode }) => (
-  <a className="link mr-4" href={href} target="_blank" rel="noreferrer">
+  <a className="link me-4" href={href} target="_blank" rel="noreferrer">
     {children}
   </a>
 );
@@ -164,31 +179,36 @@ const Account = ({ address }: { address: Hex }) => (
 );
 
 /** Shows what came and where it went, as far as there is any. */
-function moneyOf(status: ServiceStatus, chains: readonly Chain[]): [string, ReactNode][] {
+function moneyOf(
+  status: ServiceStatus,
+  chains: readonly Chain[],
+  say: Say,
+): (readonly [string, ReactNode])[] {
   const { execution, recoveries, recoverable, chainId, explorer } = status;
-  const amountOf = (token: Hex, amount: string) => sayAmount(amount, { chainId, token }, chains);
-  const settled = (hash: Hex, text: string) => (
-    <span key={hash}>
-      {text}, transaction <Transaction hash={hash} explorer={explorer} />
-    </span>
+  const amountOf = (token: Hex, amount: string) => (
+    <bdi>{sayAmount(amount, { chainId, token }, chains, say)}</bdi>
   );
+  const settled = (as: "withAmount" | "inTransaction", hash: Hex, amount: ReactNode) => (
+    <Said
+      key={hash}
+      as={as}
+      amount={amount}
+      transaction={<Transaction hash={hash} explorer={explorer} />}
+    />
+  );
+  const held = execution && amountOf(status.token, execution.held);
   const numbered = (name: string, at: number) => (at === 0 ? name : `${name}, ${at + 1}`);
   return [
-    ["Holds", amountOf(status.token, status.balance)],
-    ...(execution
-      ? ([
-          [
-            "Executed",
-            settled(execution.transactionHash, `with ${amountOf(status.token, execution.held)}`),
-          ],
-        ] as [string, ReactNode][])
+    [say("holds"), amountOf(status.token, status.balance)],
+    ...(execution && held
+      ? [[say("executed"), settled("withAmount", execution.transactionHash, held)] as const]
       : []),
     ...recoveries.map(({ token, amount, transactionHash }, at): [string, ReactNode] => [
-      numbered("Returned", at),
-      settled(transactionHash, amountOf(token, amount)),
+      numbered(say("returned"), at),
+      settled("inTransaction", transactionHash, amountOf(token, amount)),
     ]),
     ...recoverable.map(({ token, amount }, at): [string, ReactNode] => [
-      numbered("To be returned", at),
+      numbered(say("toBeReturned"), at),
       amountOf(token, amount),
     ]),
   ];

@@ -22,10 +22,10 @@ export const isBeginning = (text: string) => beginningPattern.test(text);
 /** Asks for an address alone with a token, or for anything else together. */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
-  const none = { address: "", reference: "", state: "", createdFrom: "", createdUntil: "" };
+  const none = { address: "", referenceContains: "", state: "", createdFrom: "", createdUntil: "" };
   if (isAddress(typed)) return { ...none, token, address: isBeginning(typed) ? typed : "" };
   return {
-    ...{ ...none, token, state, reference: typed },
+    ...{ ...none, token, state, referenceContains: typed },
     createdFrom: startOf(from, 0),
     createdUntil: startOf(until, 1),
   };

@@ -1,6 +1,7 @@
-import { Field, Select } from "../../ui/field.tsx";
 import type { Chain } from "../api.ts";
+import { Field, Select } from "../parts/field.tsx";
 import { useSettled } from "../queries.ts";
+import { useSpeech } from "../words/speech.ts";
 import { isAddress, isBeginning, type Typed } from "./filter-query.ts";
 import { states } from "./state.tsx";
 
@@ -11,6 +12,7 @@ type FilterFormProps = {
 };
 
 export function FilterForm({ typed, onType, chains }: FilterFormProps) {
+  const { say } = useSpeech();
   const settled = useSettled(typed.text.trim());
   const isWrong = isAddress(settled) && !isBeginning(settled);
   const byAddress = isAddress(typed.text.trim());
@@ -20,48 +22,48 @@ export function FilterForm({ typed, onType, chains }: FilterFormProps) {
     <search className="mb-5 grid grid-cols-2 gap-3 lg:grid-cols-[1fr_11rem_9rem_9.5rem_9.5rem]">
       <div className="max-lg:col-span-2">
         <Field
-          label="Address or reference"
+          label={say("addressOrReference")}
           type="search"
           value={typed.text}
           onChange={change("text")}
-          placeholder="0x… or order-42"
+          placeholder={say("searchPlaceholder")}
           autoComplete="off"
           spellCheck={false}
-          error={isWrong ? "An address begins with 0x, hex characters follow." : undefined}
+          error={isWrong ? say("beginningFault") : undefined}
         />
       </div>
-      <Select label="Token" value={typed.token} onChange={change("token")}>
-        <option value="">Any token</option>
+      <Select label={say("token")} value={typed.token} onChange={change("token")}>
+        <option value="">{say("anyToken")}</option>
         {chains.flatMap((chain) =>
           chain.tokens.map((token) => (
             <option key={`${chain.chainId}-${token.address}`} value={token.address}>
-              {token.symbol} on {chain.name}
+              {say("tokenOn", { token: token.symbol, chain: chain.name })}
             </option>
           )),
         )}
       </Select>
       <Select
-        label="State"
+        label={say("state")}
         value={byAddress ? "" : typed.state}
         onChange={change("state")}
         disabled={byAddress}
       >
-        <option value="">Any state</option>
+        <option value="">{say("anyState")}</option>
         {Object.entries(states).map(([state, [, name]]) => (
           <option key={state} value={state}>
-            {name}
+            {say(name)}
           </option>
         ))}
       </Select>
       <Field
-        label="Created from"
+        label={say("createdFrom")}
         type="date"
         value={byAddress ? "" : typed.from}
         onChange={change("from")}
         disabled={byAddress}
       />
       <Field
-        label="Until"
+        label={say("until")}
         type="date"
         value={byAddress ? "" : typed.until}
         onChange={change("until")}

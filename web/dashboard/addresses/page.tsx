@@ -5,17 +5,21 @@ import { Empty } from "../../ui/states.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { type Chain, search } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
+import { sayCount } from "../money.ts";
 import { useConfig, useSettled } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 import type { AddressFilter } from "./api.ts";
 import { csvRowsMax, exportCsv } from "./csv.ts";
 import { FilterForm } from "./filter.tsx";
 import { type Typed, toFilter, typedOf, untyped } from "./filter-query.ts";
-import { useAddresses, useStatuses } from "./queries.ts";
+import { useAddresses, useStatuses, useWhole } from "./queries.ts";
+import { SavedFilters } from "./saved.tsx";
 import { AddressTable } from "./table.tsx";
 
 export function AddressesPage() {
+  const { say } = useSpeech();
   const [query, setQuery] = useSearchParams();
   const typed = typedOf(query);
   const setTyped = (typed: Typed) => setQuery(search({ ...typed }), { replace: true });
@@ -24,12 +28,13 @@ export function AddressesPage() {
   return (
     <>
       <div className="flex flex-wrap items-start justify-between gap-x-4">
-        <Heading title="Addresses">What this account created, newest first.</Heading>
+        <Heading title={say("addresses")}>{say("addressesText")}</Heading>
         <Link href="/addresses/new" className="button button-primary mb-6">
-          New address
+          {say("newAddress")}
         </Link>
       </div>
       <FilterForm typed={typed} onType={setTyped} chains={chains} />
+      <SavedFilters query={`${search({ ...typed })}`} />
       <Found filter={toFilter(asked)} chains={chains} onClear={() => setTyped(untyped)} />
     </>
   );
@@ -38,10 +43,13 @@ export function AddressesPage() {
 type FoundProps = { filter: AddressFilter; chains: readonly Chain[]; onClear: () => void };
 
 function Found({ filter, chains, onClear }: FoundProps) {
+  const { say } = useSpeech();
   const found = useAddresses(filter);
-  const pages = found.data?.pages ?? [];
+  const whole = useWhole(filter);
+  const pages = [...whole, ...(found.data?.pages ?? [])];
   const statusOf = useStatuses(pages);
-  const rows = pages.flatMap((page) => page.items);
+  const items = pages.flatMap((page) => page.items);
+  const rows = [...new Map(items.map((row) => [row.address, row])).values()];
 
   if (!found.isSuccess) return <QueryState query={found} lines={6} inCard />;
   if (rows.length === 0 && !found.hasNextPage) {
@@ -54,11 +62,9 @@ function Found({ filter, chains, onClear }: FoundProps) {
         <AddressTable rows={rows} statusOf={statusOf} chains={chains} />
         {found.hasNextPage && (
           <div className="border-t border-line p-4 text-center">
-            {rows.length === 0 && (
-              <p className="mb-3 text-soft">Nothing among the newest. There are older ones.</p>
-            )}
+            {rows.length === 0 && <p className="mb-3 text-soft">{say("nothingNewest")}</p>}
             <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-              Show older
+              {say("showOlder")}
             </Button>
           </div>
         )}
@@ -69,6 +75,7 @@ function Found({ filter, chains, onClear }: FoundProps) {
 }
 
 function Download({ filter, chains }: Omit<FoundProps, "onClear">) {
+  const { say } = useSpeech();
   const making = useMutation({ mutationFn: () => exportCsv(filter, chains) });
   const download = () =>
     making.mutate(undefined, {
@@ -79,35 +86,39 @@ function Download({ filter, chains }: Omit<FoundProps, "onClear">) {
           download: "addresses.csv",
         }).click();
         URL.revokeObjectURL(url);
-        if (isCut) toast(`The newest ${csvRowsMax.toLocaleString("en")} are in the file`);
+        if (isCut) toast(say("csvCut", { n: sayCount(csvRowsMax) }));
       },
-      onError: (error) => toast(sayProblem(error)),
+      onError: (error) => toast(sayProblem(error, say)),
     });
   return (
-    <p className="mt-4 text-right">
+    <p className="mt-4 text-end">
       <Button small busy={making.isPending} onClick={download}>
-        Download as CSV
+        {say("downloadCsv")}
       </Button>
     </p>
   );
 }
 
-const NoMatch = ({ onClear }: { onClear: () => void }) => (
-  <Empty icon="search" title="Nothing matches" action={<Button onClick={onClear}>Show all</Button>}>
-    This account created no such address.
-  </Empty>
-);
+function NoMatch({ onClear }: { onClear: () => void }) {
+  const { say } = useSpeech();
+  const clear = <Button onClick={onClear}>{say("showAll")}</Button>;
+  return (
+    <Empty icon="search" title={say("nothingMatches")} action={clear}>
+      {say("noSuchAddress")}
+    </Empty>
+  );
+}
 
-const None = () => (
-  <Empty
-    icon="list"
-    title="No addresses yet"
-    action={
-      <Link href="/addresses/new" className="button button-primary">
-        Make the first
-      </Link>
-    }
-  >
-    Each address you create shows here with what it is for and what became of it.
-  </Empty>
-);
+function None() {
+  const { say } = useSpeech();
+  const make = (
+    <Link href="/addresses/new" className="button button-primary">
+      {say("makeFirst")}
+    </Link>
+  );
+  return (
+    <Empty icon="list" title={say("noAddresses")} action={make}>
+      {say("noAddressesText")}
+    </Empty>
+  );
+}

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQueries } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import type { Hex } from "executable-address";
 import type { Page } from "../api.ts";
 import { type AddressFilter, addresses, type FoundStatus, type OwnedAddress } from "./api.ts";
@@ -9,11 +9,24 @@ const statusesEveryMs = 15_000;
 export const useAddresses = (filter: AddressFilter) =>
   useInfiniteQuery({
     queryKey: ["addresses", filter],
-    queryFn: ({ pageParam }) => addresses.list(filter, pageParam),
+    // The server ends a search whose asker has left: what was typed before need not be found.
+    queryFn: ({ pageParam, signal }) => addresses.list(filter, pageParam, undefined, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
   });
+
+/** A whole reference is found at once by its index, however old the address is. */
+export function useWhole(filter: AddressFilter): Page<OwnedAddress>[] {
+  const { referenceContains: reference } = filter;
+  const { data } = useQuery({
+    queryKey: ["addresses", "whole", filter],
+    queryFn: ({ signal }) =>
+      addresses.list({ ...filter, referenceContains: "", reference }, null, undefined, signal),
+    enabled: reference !== "",
+  });
+  return data ? [data] : [];
+}
 
 export type StatusOf = (address: Hex) => FoundStatus | undefined;
 

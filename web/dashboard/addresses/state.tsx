@@ -1,37 +1,39 @@
 import type { AddressState } from "executable-address/status";
 import { Badge } from "../../ui/notice.tsx";
+import { useSpeech } from "../words/speech.ts";
+import type { Key } from "../words/words.ts";
 import type { FoundStatus, OwnedAddress } from "./api.ts";
 
-export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | "warn", string]>> =
-  {
-    unfunded: ["plain", "Unfunded"],
-    partially_funded: ["warn", "Partly funded"],
-    funded: ["good", "Funded"],
-    executed: ["good", "Executed"],
-    expired: ["warn", "Expired"],
-    recovered: ["plain", "Recovered"],
-  };
+export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | "warn", Key]>> = {
+  unfunded: ["plain", "isUnfunded"],
+  partially_funded: ["warn", "isPartlyFunded"],
+  funded: ["good", "isFunded"],
+  executed: ["good", "isExecuted"],
+  expired: ["warn", "isExpired"],
+  recovered: ["plain", "isRecovered"],
+};
 
 type StateProps = { of: OwnedAddress; now: FoundStatus | undefined };
 
 /** Shows the state that its chain has now, or, where that cannot be read, the last one seen. */
 export function State({ of: seen, now }: StateProps) {
+  const { say } = useSpeech();
   if (!now) return <span className="skeleton inline-block h-4 w-16" />;
   const state = "status" in now ? now.status.state : seen.block && seen.state;
   if (!state) {
     return (
-      <span className="text-soft" title="Its chain cannot be read just now">
-        Unknown
+      <span className="text-soft" title={say("chainAway")}>
+        {say("unknown")}
       </span>
     );
   }
-  const [tone, name] = states[state] ?? ["plain", state];
+  const [tone, name] = states[state];
   return (
     <span className="inline-flex items-center gap-2">
-      <Badge tone={tone}>{name}</Badge>
+      <Badge tone={tone}>{say(name)}</Badge>
       {"error" in now && (
-        <span className="text-sm text-soft" title="Its chain cannot be read just now">
-          last seen
+        <span className="text-sm text-soft" title={say("chainAway")}>
+          {say("lastSeen")}
         </span>
       )}
     </span>

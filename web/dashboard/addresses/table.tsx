@@ -3,10 +3,11 @@ import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
 import { ShortHex } from "../../ui/hex.tsx";
 import { Identicon } from "../../ui/identicon.tsx";
-import { Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 import type { Chain } from "../api.ts";
-import { chainOf, sayAmount } from "../money.ts";
+import { sayAmount, sayChain } from "../money.ts";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { useSpeech } from "../words/speech.ts";
 import type { OwnedAddress } from "./api.ts";
 import type { StatusOf } from "./queries.ts";
 import { State } from "./state.tsx";
@@ -18,14 +19,15 @@ type AddressTableProps = {
 };
 
 export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
+  const { say } = useSpeech();
   return (
     <Table
-      caption="Addresses"
+      caption={say("addresses")}
       rows={rows}
       keyOf={({ address }) => address}
       columns={[
         {
-          head: "Address",
+          head: say("address"),
           cell: ({ address, reference }) => (
             <span className="flex min-w-0 flex-wrap items-center gap-1">
               <Identicon address={address} />
@@ -33,7 +35,7 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
                 <ShortHex hex={address} />
               </Link>
               <span className="max-sm:hidden">
-                <CopyButton look="bare" text={address} what="address" />
+                <CopyButton look="bare" text={address} what={say("theAddress")} />
               </span>
               {reference && (
                 <bdi className="w-full max-w-56 truncate text-sm text-soft max-sm:hidden">
@@ -43,9 +45,9 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
             </span>
           ),
         },
-        { head: "Amount", cell: ({ intent }) => <Amount intent={intent} chains={chains} /> },
+        { head: say("amount"), cell: ({ intent }) => <Amount intent={intent} chains={chains} /> },
         {
-          head: "State",
+          head: say("state"),
           cell: (row) => (
             <span className="flex min-w-0 items-center gap-2">
               <State of={row} now={statusOf(row.address)} />
@@ -56,22 +58,23 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
           ),
         },
         {
-          head: "Expires",
+          head: say("expires"),
           isWide: true,
           cell: ({ intent }) => <Time at={intent.expirationTimestamp * 1000} />,
         },
-        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: say("created"), cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   );
 }
 
 function Amount({ intent, chains }: { intent: Intent; chains: readonly Chain[] }) {
+  const { say } = useSpeech();
   return (
     <span>
-      <span className="tabular-nums">{sayAmount(intent.amount, intent, chains)}</span>
-      <span className="text-sm text-soft max-sm:ml-1.5 sm:block">
-        {chainOf(intent, chains)?.name ?? `chain ${intent.chainId}`}
+      <bdi className="tabular-nums">{sayAmount(intent.amount, intent, chains, say)}</bdi>
+      <span className="text-sm text-soft max-sm:ms-1.5 sm:block">
+        {sayChain(intent, chains, say)}
       </span>
     </span>
   );

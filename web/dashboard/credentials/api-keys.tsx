@@ -4,11 +4,12 @@ import { Definitions } from "../../ui/definition.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { Time } from "../../ui/time.tsx";
 import { type ApiKey, api, type Credentials, type NewApiKey } from "../api.ts";
-import { Confirm } from "../confirm.tsx";
-import { sayProblem } from "../problems.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Time } from "../parts/time.tsx";
 import { useRotation } from "../queries.ts";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 import { NewKey } from "./new-key.tsx";
 import { NewKeyForm } from "./new-key-form.tsx";
 
@@ -17,6 +18,7 @@ type Asked = { to: "rotate" | "revoke"; prefix: string } | { to: "add" } | undef
 
 /** The API keys: made, shown once, rotated, revoked. A key lives only in the open dialog. */
 export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
+  const { say } = useSpeech();
   const { apiKeys, apiKeysMax, clientId } = credentials;
   const [asked, setAsked] = useState<Asked>();
   const [shown, setShown] = useState<string>();
@@ -44,19 +46,19 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
     <section aria-labelledby="api-keys" className="card">
       <div className="flex items-start justify-between gap-4 p-5">
         <div>
-          <h2 id="api-keys">API keys</h2>
-          <p className="text-soft">Secret. For your servers only, never for a web page.</p>
+          <h2 id="api-keys">{say("apiKeys")}</h2>
+          <p className="text-soft">{say("apiKeysText")}</p>
         </div>
         {apiKeys.length > 0 && apiKeys.length < apiKeysMax && (
           <Button small onClick={() => begin({ to: "add" })}>
-            Add a key
+            {say("addKey")}
           </Button>
         )}
       </div>
       <div className="divide-y divide-line border-t border-line px-5">
         {failed && asked?.to !== "add" && (
           <div className="py-5">
-            <Notice tone="bad">{sayProblem(failed.error)}</Notice>
+            <Notice tone="bad">{sayProblem(failed.error, say)}</Notice>
           </div>
         )}
         {apiKeys.length === 0 && <NoKey busy={addition.isPending} onCreate={() => add({})} />}
@@ -78,7 +80,7 @@ export function ApiKeysCard({ credentials }: { credentials: Credentials }) {
         onClose={() => setAsked(undefined)}
         onConfirm={() => removal.mutate(held, { onSettled: () => setAsked(undefined) })}
       />
-      <Dialog title="Add an API key" open={asked?.to === "add"} onClose={() => begin(undefined)}>
+      <Dialog title={say("addApiKey")} open={asked?.to === "add"} onClose={() => begin(undefined)}>
         <NewKeyForm busy={addition.isPending} onAdd={add} />
       </Dialog>
       <NewKey apiKey={shown} clientId={clientId} onDone={forget} />
@@ -95,46 +97,47 @@ type AskProps = {
 };
 
 function ConfirmRotation({ prefix, ...props }: AskProps) {
+  const { say } = useSpeech();
   return (
-    <Confirm action="Rotate now" title="Rotate the API key?" {...props}>
+    <Confirm action={say("rotateNow")} title={say("rotateKeyAsk")} {...props}>
       <p>
-        The key <code>{prefix}…</code> stops working at once, on every server. Whatever still sends
-        it is refused with <code>unauthorized</code> until it has the new one. To change it without
-        a gap, add a second key first and revoke this one afterwards.
+        <Said as="rotateKeyText" prefix={<code>{prefix}…</code>} code={<code>unauthorized</code>} />
       </p>
-      <p>The new key is shown once, right after this.</p>
+      <p>{say("keyShownOnce")}</p>
     </Confirm>
   );
 }
 
 function ConfirmRevocation({ prefix, ...props }: AskProps) {
+  const { say } = useSpeech();
   return (
-    <Confirm action="Revoke now" title="Revoke the API key?" {...props}>
+    <Confirm action={say("revokeNow")} title={say("revokeKeyAsk")} {...props}>
       <p>
-        The key <code>{prefix}…</code> stops working at once, on every server, for good. Addresses
-        that it made are not touched.
+        <Said as="revokeKeyText" prefix={<code>{prefix}…</code>} />
       </p>
     </Confirm>
   );
 }
 
 function NoKey({ busy, onCreate }: { busy: boolean; onCreate: () => void }) {
+  const { say } = useSpeech();
   return (
     <Empty
       icon="key"
-      title="No API key yet"
+      title={say("noApiKey")}
       action={
         <Button look="primary" busy={busy} onClick={onCreate}>
-          Create API key
+          {say("createApiKey")}
         </Button>
       }
     >
-      The key is shown once, when you create it. Have a safe place ready.
+      {say("noApiKeyText")}
     </Empty>
   );
 }
 
 function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (asked: Asked) => void }) {
+  const { say } = useSpeech();
   const { prefix, name, scopes, expiresAt, seenInBrowserAt } = apiKey;
   const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
   return (
@@ -144,32 +147,31 @@ function KeyFacts({ apiKey, onAsk }: { apiKey: ApiKey; onAsk: (asked: Asked) => 
         <div className="flex gap-2">
           {!isExpired && (
             <Button look="danger" small onClick={() => onAsk({ to: "rotate", prefix })}>
-              Rotate
+              {say("rotate")}
             </Button>
           )}
           <Button look="danger" small onClick={() => onAsk({ to: "revoke", prefix })}>
-            Revoke
+            {say("revoke")}
           </Button>
         </div>
       </div>
-      {isExpired && <Notice tone="warn">It has expired: add another key.</Notice>}
+      {isExpired && <Notice tone="warn">{say("keyExpired")}</Notice>}
       {seenInBrowserAt && (
-        <Notice tone="bad" title="Seen in a browser: rotate it">
+        <Notice tone="bad" title={say("keySeenAsk")}>
           <p>
-            A request with this key came from a web page <Time at={seenInBrowserAt} />. It was
-            refused, but whoever can read that page can read the key.
+            <Said as="keySeenWhen" when={<Time at={seenInBrowserAt} />} />
           </p>
         </Notice>
       )}
       <Definitions
         items={[
-          ["Key", <code key="key">{prefix}…</code>],
-          ["May", scopes.join(", ")],
-          ["Created", <Time key="created" at={apiKey.createdAt} />],
-          ["Rotated", <Time key="rotated" at={apiKey.rotatedAt} />],
-          ["Last used", <Time key="used" at={apiKey.lastUsedAt} />],
-          ["Expires", <Time key="expires" at={expiresAt} />],
-          ["Limit", "50 requests a second, 100 at once"],
+          [say("key"), <code key="key">{prefix}…</code>],
+          [say("may"), <code key="may">{scopes.join(", ")}</code>],
+          [say("created"), <Time key="created" at={apiKey.createdAt} />],
+          [say("rotated"), <Time key="rotated" at={apiKey.rotatedAt} />],
+          [say("lastUsed"), <Time key="used" at={apiKey.lastUsedAt} />],
+          [say("expires"), <Time key="expires" at={expiresAt} />],
+          [say("limit"), say("limitText", { rate: 50, burst: 100 })],
         ]}
       />
     </div>

@@ -4,20 +4,22 @@ import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { api, type ClientId } from "../api.ts";
-import { Confirm } from "../confirm.tsx";
-import { sayProblem } from "../problems.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Time } from "../parts/time.tsx";
 import { useRotation } from "../queries.ts";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 
 /** The client ID may stand in any page, so it is shown in full. */
 export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
+  const { say } = useSpeech();
   const [asking, setAsking] = useState(false);
   const rotation = useRotation(api.rotateClientId);
   const rotate = () =>
     rotation.mutate(clientId?.clientId ?? null, {
-      onSuccess: () => toast("The new client ID holds"),
+      onSuccess: () => toast(say("clientIdHolds")),
       onSettled: () => setAsking(false),
     });
 
@@ -25,34 +27,36 @@ export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
     <section aria-labelledby="client-id" className="card">
       <div className="flex items-start justify-between gap-4 p-5">
         <div>
-          <h2 id="client-id">Client ID</h2>
+          <h2 id="client-id">{say("clientId")}</h2>
           <p className="text-soft">
-            Publishable. Works only in pages of your{" "}
-            <Link href="/origins" className="link">
-              allowed origins
-            </Link>
-            .
+            <Said
+              as="clientIdText"
+              link={
+                <Link href="/origins" className="link">
+                  {say("allowedOriginsLink")}
+                </Link>
+              }
+            />
           </p>
         </div>
         <Button look="danger" small onClick={() => setAsking(true)}>
-          {clientId ? "Rotate" : "Create"}
+          {say(clientId ? "rotate" : "create")}
         </Button>
       </div>
       <div className="space-y-5 border-t border-line p-5">
-        {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error)}</Notice>}
+        {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error, say)}</Notice>}
         {clientId && <ClientIdFacts clientId={clientId} />}
       </div>
       <Confirm
-        action="Rotate now"
-        title={clientId ? "Rotate the client ID?" : "Create a client ID?"}
+        action={say("rotateNow")}
+        title={say(clientId ? "rotateClientIdAsk" : "createClientIdAsk")}
         open={asking}
         busy={rotation.isPending}
         onClose={() => setAsking(false)}
         onConfirm={rotate}
       >
         <p>
-          Pages that still send the old client ID are refused with <code>unauthorized</code> at
-          once, open tabs included. Publish the new one in your pages right after.
+          <Said as="rotateClientIdText" code={<code>unauthorized</code>} />
         </p>
       </Confirm>
     </section>
@@ -60,21 +64,22 @@ export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
 }
 
 function ClientIdFacts({ clientId }: { clientId: ClientId }) {
+  const { say } = useSpeech();
   return (
     <Definitions
       items={[
         [
-          "Client ID",
+          say("clientId"),
           <span key="id" className="flex items-center gap-2">
             <code className="break-all">{clientId.clientId}</code>
-            <CopyButton look="bare" text={clientId.clientId} what="client ID" />
+            <CopyButton look="bare" text={clientId.clientId} what={say("clientIdWhat")} />
           </span>,
         ],
-        ["Created", <Time key="created" at={clientId.createdAt} />],
-        ["Rotated", <Time key="rotated" at={clientId.rotatedAt} />],
-        ["Last used", <Time key="used" at={clientId.lastUsedAt} />],
-        ["Limit", "10 requests a second, 20 at once"],
-        ["Creates", <Binding key="bound" isBound={clientId.bound} />],
+        [say("created"), <Time key="created" at={clientId.createdAt} />],
+        [say("rotated"), <Time key="rotated" at={clientId.rotatedAt} />],
+        [say("lastUsed"), <Time key="used" at={clientId.lastUsedAt} />],
+        [say("limit"), say("limitText", { rate: 10, burst: 20 })],
+        [say("creates"), <Binding key="bound" isBound={clientId.bound} />],
       ]}
     />
   );
@@ -82,14 +87,15 @@ function ClientIdFacts({ clientId }: { clientId: ClientId }) {
 
 /** A reader of the page has its client ID: bound, it makes only what the shop's server signed. */
 function Binding({ isBound }: { isBound: boolean }) {
+  const { say } = useSpeech();
   const binding = useRotation(api.bindClientId);
   return (
     <span className="flex flex-wrap items-center gap-3">
-      {isBound ? "only what your server signed" : "any intent"}
+      {say(isBound ? "onlySigned" : "anyIntent")}
       <Button small busy={binding.isPending} onClick={() => binding.mutate(!isBound)}>
-        {isBound ? "Allow any intent" : "Require a signature"}
+        {say(isBound ? "allowAnyIntent" : "requireSignature")}
       </Button>
-      {binding.isError && <Notice tone="bad">{sayProblem(binding.error)}</Notice>}
+      {binding.isError && <Notice tone="bad">{sayProblem(binding.error, say)}</Notice>}
     </span>
   );
 }

@@ -1,18 +1,21 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
 import { type NewApiKey, type Scope, scopes } from "../api.ts";
+import { Field } from "../parts/field.tsx";
+import { useSpeech } from "../words/speech.ts";
+import type { Key } from "../words/words.ts";
 
-const meanings: Record<Scope, string> = {
-  create: "makes and checks addresses",
-  read: "reads addresses, references and events",
-  webhooks: "adds, changes and removes webhook endpoints",
+const meanings: Record<Scope, Key> = {
+  create: "scopeCreate",
+  read: "scopeRead",
+  webhooks: "scopeWebhooks",
 };
 
 type FormProps = { busy: boolean; onAdd: (key: NewApiKey) => void };
 
 /** Asks what another key is called, what it may do, and until when. */
 export function NewKeyForm({ busy, onAdd }: FormProps) {
+  const { say } = useSpeech();
   const [name, setName] = useState("");
   const [chosen, setChosen] = useState<Scope[]>(["create"]);
   const [until, setUntil] = useState("");
@@ -27,15 +30,15 @@ export function NewKeyForm({ busy, onAdd }: FormProps) {
   return (
     <form onSubmit={submit} className="space-y-5">
       <Field
-        label="Name"
-        hint="For yourself, such as the server that has it"
+        label={say("name")}
+        hint={say("nameHint")}
         value={name}
         onChange={(event) => setName(event.target.value)}
         maxLength={64}
         required
       />
       <fieldset>
-        <legend className="mb-1 font-medium">It may</legend>
+        <legend className="mb-1 font-medium">{say("itMay")}</legend>
         {scopes.map((scope) => (
           <label key={scope} className="flex items-center gap-2 py-1">
             <input
@@ -44,21 +47,21 @@ export function NewKeyForm({ busy, onAdd }: FormProps) {
               onChange={(event) => turn(scope, event.target.checked)}
             />
             <span>
-              <code>{scope}</code>: {meanings[scope]}
+              <code>{scope}</code>: {say(meanings[scope])}
             </span>
           </label>
         ))}
       </fieldset>
       <Field
-        label="Expires"
-        hint="At 00:00 UTC of this day; empty for never"
+        label={say("expires")}
+        hint={say("expiresHint")}
         type="date"
         value={until}
         onChange={(event) => setUntil(event.target.value)}
       />
       <div className="flex justify-end">
         <Button type="submit" look="primary" busy={busy} disabled={chosen.length === 0}>
-          Add the key
+          {say("addTheKey")}
         </Button>
       </div>
     </form>

@@ -1,24 +1,26 @@
 import type { ClientId } from "../api.ts";
 import { FirstAddress } from "../overview/first-address.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { useConfig } from "../queries.ts";
-import { SecretDialog } from "../secret-dialog.tsx";
+import { useSpeech } from "../words/speech.ts";
 
 type NewKeyProps = { apiKey: string | undefined; clientId: ClientId | null; onDone: () => void };
 
 export function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
+  const { say } = useSpeech();
   const config = useConfig();
   return (
     <SecretDialog
-      title="Your new API key"
+      title={say("yourNewKey")}
       secret={apiKey}
-      what="API key"
+      what={say("apiKeyWhat")}
       testId="new-api-key"
-      says="It is not shown again: the server keeps only its first characters."
+      says={say("keyKept")}
       onDone={onDone}
     >
       {apiKey && config.data && (
         <details>
-          <summary className="link cursor-pointer">Try it: an example with this key in it</summary>
+          <summary className="link cursor-pointer">{say("tryKey")}</summary>
           <div className="mt-4">
             <FirstAddress apiKey={apiKey} clientId={clientId?.clientId} config={config.data} />
           </div>

@@ -2,17 +2,19 @@ import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Time } from "../../ui/time.tsx";
 import { api, type Credentials } from "../api.ts";
-import { Confirm } from "../confirm.tsx";
-import { sayProblem } from "../problems.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
+import { Time } from "../parts/time.tsx";
 import { useRotation } from "../queries.ts";
-import { SecretDialog } from "../secret-dialog.tsx";
+import { sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 
 type CardProps = { referenceKey: Credentials["referenceKey"] };
 
 /** The key that turns references into salts, and signs for a bound client ID. */
 export function ReferenceKeyCard({ referenceKey }: CardProps) {
+  const { say } = useSpeech();
   const [asking, setAsking] = useState(false);
   const [shown, setShown] = useState<string>();
   const rotation = useRotation(api.rotateReferenceKey);
@@ -30,49 +32,43 @@ export function ReferenceKeyCard({ referenceKey }: CardProps) {
     <section aria-labelledby="reference-key" className="card">
       <div className="flex items-start justify-between gap-4 p-5">
         <div>
-          <h2 id="reference-key">Reference key</h2>
-          <p className="text-soft">
-            Secret. With it your server works out the address of an order before it asks, and proves
-            which order an address was made for.
-          </p>
+          <h2 id="reference-key">{say("referenceKey")}</h2>
+          <p className="text-soft">{say("referenceKeyText")}</p>
         </div>
         <Button look="danger" small onClick={() => setAsking(true)}>
-          {referenceKey ? "Make a new one" : "Create"}
+          {say(referenceKey ? "makeNewOne" : "create")}
         </Button>
       </div>
       <div className="space-y-5 border-t border-line p-5">
-        {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error)}</Notice>}
+        {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error, say)}</Notice>}
         {referenceKey ? (
           <Definitions
             items={[
-              ["In use", `number ${referenceKey.number}`],
-              ["Created", <Time key="created" at={referenceKey.createdAt} />],
+              [say("inUse"), say("numberN", { n: referenceKey.number })],
+              [say("created"), <Time key="created" at={referenceKey.createdAt} />],
             ]}
           />
         ) : (
-          <p className="text-soft">It is drawn when it is first needed. To have it, create it.</p>
+          <p className="text-soft">{say("noReferenceKey")}</p>
         )}
       </div>
       <Confirm
-        action="Make it now"
-        title="Make a new reference key?"
+        action={say("makeNow")}
+        title={say("newReferenceKeyAsk")}
         open={asking}
         busy={rotation.isPending}
         onClose={() => setAsking(false)}
         onConfirm={rotate}
       >
-        <p>
-          New addresses are made with it from now on, and it alone signs for a bound client ID. Keep
-          the old keys: they prove the addresses that were made with them.
-        </p>
-        <p>It is shown once, right after this.</p>
+        <p>{say("newReferenceKeyText")}</p>
+        <p>{say("shownOnceAfter")}</p>
       </Confirm>
       <SecretDialog
-        title="Your reference key"
+        title={say("yourReferenceKey")}
         secret={shown}
-        what="reference key"
+        what={say("referenceKeyWhat")}
         testId="new-reference-key"
-        says="It is not shown again."
+        says={say("notShownAgain")}
         onDone={forget}
       />
     </section>

@@ -1,24 +1,24 @@
 import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { Field, Select } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import type { Config, Token } from "../api.ts";
+import { Field, Select } from "../parts/field.tsx";
+import { saySpan } from "../parts/say-time.ts";
 import type { SimplePayment } from "../samples.ts";
+import { useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 import { parseUnits } from "./units.ts";
 
 const hourSeconds = 3_600;
 const spans = [
-  { id: "1-hour", name: "1 hour", seconds: hourSeconds },
-  { id: "1-day", name: "1 day", seconds: 24 * hourSeconds },
-  { id: "7-days", name: "7 days", seconds: 7 * 24 * hourSeconds },
-  { id: "30-days", name: "30 days", seconds: 30 * 24 * hourSeconds },
+  { count: 1, unit: "hour", seconds: hourSeconds },
+  { count: 1, unit: "day", seconds: 24 * hourSeconds },
+  { count: 7, unit: "day", seconds: 7 * 24 * hourSeconds },
+  { count: 30, unit: "day", seconds: 30 * 24 * hourSeconds },
 ] as const;
 
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
-const addressFault = (text: string) =>
-  text.trim() === "" || addressPattern.test(text.trim())
-    ? undefined
-    : "An address is 0x and 40 hex characters.";
+const isAddressFault = (text: string) => text.trim() !== "" && !addressPattern.test(text.trim());
 
 type Owner = "customer" | "receiver";
 type Draft = {
@@ -33,10 +33,10 @@ type Draft = {
 
 type Choice = { id: string; chain: Config["chains"][number]; token: Token; name: string };
 
-const choicesOf = ({ chains }: Config): Choice[] =>
+const choicesOf = ({ chains }: Config, say: Say): Choice[] =>
   chains.flatMap((chain) =>
     chain.tokens.map((token) => ({
-      ...{ chain, token, name: `${token.symbol} on ${chain.name}` },
+      ...{ chain, token, name: say("tokenOn", { token: token.symbol, chain: chain.name }) },
       id: `${chain.chainId}-${token.address}`,
     })),
   );
@@ -63,7 +63,12 @@ type PaymentFormProps = {
 };
 
 export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormProps) {
-  const choices = choicesOf(config);
+  const { say, language } = useSpeech();
+  const choices = choicesOf(config, say);
+  const spanNames = spans.map(({ count, unit, seconds }) => ({
+    id: `${seconds}`,
+    name: saySpan(count, unit, language, "long"),
+  }));
   const [draft, setDraft] = useState<Draft>({
     ...{ at: "0", amount: "", receiver: "", owner: "", recovery: "", span: "1" },
   });
@@ -83,13 +88,13 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   const amountFault =
     draft.amount.trim() === "" || units
       ? undefined
-      : `A number above zero, such as 12.5, with at most ${choice.token.decimals} decimals.`;
+      : say("amountFault", { n: choice.token.decimals });
   return (
-    <form onSubmit={submit} className="card space-y-4 p-5" aria-label="A simple payment">
+    <form onSubmit={submit} className="card space-y-4 p-5" aria-label={say("simplePayment")}>
       <div className="grid gap-4 sm:grid-cols-2">
-        <NamedSelect label="Token" value={draft.at} onChange={change("at")} of={choices} />
+        <NamedSelect label={say("token")} value={draft.at} onChange={change("at")} of={choices} />
         <Field
-          label="Amount"
+          label={say("amount")}
           value={draft.amount}
           onChange={change("amount")}
           placeholder="25"
@@ -100,51 +105,41 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
         />
       </div>
       <AddressField
-        label="Who receives it"
+        label={say("whoReceives")}
         value={draft.receiver}
         onChange={change("receiver")}
         placeholder="0x…"
         required
-        hint="A wallet or a contract that can pass tokens on."
+        hint={say("whoReceivesHint")}
       />
       <OwnerField draft={draft} change={change} />
       <div className="grid gap-4 sm:grid-cols-2">
         <NamedSelect
-          label="Can be paid for"
+          label={say("payableFor")}
           value={draft.span}
           onChange={change("span")}
-          of={spans}
+          of={spanNames}
         />
         <Field
-          label="Reference"
+          label={say("reference")}
           value={reference}
           onChange={(event) => setReference(event.target.value)}
           placeholder="order-42"
           autoComplete="off"
           maxLength={128}
-          hint="Optional, and shown to nobody but you."
+          hint={say("referenceHint")}
         />
       </div>
       <Button type="submit" look="primary" busy={busy}>
-        Make the address
+        {say("makeAddress")}
       </Button>
     </form>
   );
 }
 
 const owners = [
-  {
-    id: "customer",
-    name: "The customer",
-    text: `It goes back to them by itself. Ask them for an address of their own wallet, not an
-      exchange's.`,
-  },
-  {
-    id: "receiver",
-    name: "The receiver",
-    text: `You get it, and it is on you to send it back. The payer's page says that this address is
-      not theirs.`,
-  },
+  { id: "customer", name: "theCustomer", text: "theCustomerText" },
+  { id: "receiver", name: "theReceiver", text: "theReceiverText" },
 ] as const;
 
 type OwnerProps = {
@@ -154,11 +149,10 @@ type OwnerProps = {
 
 /** It is asked and never assumed: an address has one `recovery` for good. */
 function OwnerField({ draft, change }: OwnerProps) {
+  const { say } = useSpeech();
   return (
     <fieldset className="space-y-2">
-      <legend className="mb-1 font-medium">
-        Who gets money that comes late, twice, too much or by mistake?
-      </legend>
+      <legend className="mb-1 font-medium">{say("whoGets")}</legend>
       {owners.map(({ id, name, text }) => (
         <label key={id} className="flex items-start gap-3 rounded-lg border border-line p-3">
           <input
@@ -171,14 +165,14 @@ function OwnerField({ draft, change }: OwnerProps) {
             required
           />
           <span>
-            <span className="block font-medium">{name}</span>
-            <span className="block text-sm text-soft">{text}</span>
+            <span className="block font-medium">{say(name)}</span>
+            <span className="block text-sm text-soft">{say(text)}</span>
           </span>
         </label>
       ))}
       {draft.owner === "customer" && (
         <AddressField
-          label="The customer's address"
+          label={say("customersAddress")}
           value={draft.recovery}
           onChange={change("recovery")}
           placeholder="0x…"
@@ -190,8 +184,9 @@ function OwnerField({ draft, change }: OwnerProps) {
 }
 
 function AddressField(props: ComponentProps<typeof Field> & { value: string }) {
-  const error = addressFault(props.value);
-  return <Field {...props} autoComplete="off" spellCheck={false} error={error} />;
+  const { say } = useSpeech();
+  const error = isAddressFault(props.value) ? say("addressFault") : undefined;
+  return <Field {...props} dir="ltr" autoComplete="off" spellCheck={false} error={error} />;
 }
 
 type NamedSelectProps = Omit<ComponentProps<typeof Select>, "children"> & {
@@ -211,8 +206,11 @@ function NamedSelect({ of, ...props }: NamedSelectProps) {
   );
 }
 
-const NoChain = () => (
-  <Notice tone="warn" title="No chain is configured">
-    The operator of this server has not listed a chain with a token yet.
-  </Notice>
-);
+function NoChain() {
+  const { say } = useSpeech();
+  return (
+    <Notice tone="warn" title={say("noChain")}>
+      {say("noChainText")}
+    </Notice>
+  );
+}

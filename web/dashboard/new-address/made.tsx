@@ -4,11 +4,12 @@ import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { QrCode } from "../../ui/qr-code.tsx";
-import { Snippet } from "../../ui/snippet.tsx";
 import type { Config } from "../api.ts";
-import { chainOf, sayAmount } from "../money.ts";
+import { sayAmount, sayChain } from "../money.ts";
+import { Snippet } from "../parts/snippet.tsx";
 import { useCredentials } from "../queries.ts";
 import { samplesFor } from "../samples.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 
 type MadeProps = { record: AddressRecord; config: Config; onAgain: () => void };
 
@@ -23,11 +24,12 @@ const isProved = (record: AddressRecord): boolean => {
 
 /** The address to hand out, and how a program makes the next one. */
 export function Made({ record, config, onAgain }: MadeProps) {
+  const { say } = useSpeech();
   const clientId = useCredentials().data?.clientId?.clientId;
   if (!isProved(record)) {
     return (
-      <Notice tone="bad" title="Do not use it">
-        <p>What the server answered does not belong to its own address.</p>
+      <Notice tone="bad" title={say("doNotUse")}>
+        <p>{say("notItsOwn")}</p>
       </Notice>
     );
   }
@@ -37,14 +39,20 @@ export function Made({ record, config, onAgain }: MadeProps) {
   const samples = samplesFor({ apiBase: config.apiBase, intent: sampleOf(asked), clientId });
   return (
     <div className="space-y-6">
-      <section aria-label="The address" className="card flex flex-wrap items-center gap-6 p-5">
+      <section
+        aria-label={say("onThisPage")}
+        className="card flex flex-wrap items-center gap-6 p-5"
+      >
         <div className="w-44">
-          <QrCode text={address} label={`QR code of ${address}`} />
+          <QrCode text={address} label={say("qrOf", { address })} />
         </div>
         <div className="min-w-0 flex-1 basis-64 space-y-3">
           <p>
-            Send <strong>{sayAmount(intent.amount, intent, config.chains)}</strong> on{" "}
-            {chainOf(intent, config.chains)?.name} to
+            <Said
+              as="sendTo"
+              amount={<strong>{sayAmount(intent.amount, intent, config.chains, say)}</strong>}
+              chain={sayChain(intent, config.chains, say)}
+            />
           </p>
           <p>
             <code data-testid="new-address" className="break-all">
@@ -52,32 +60,31 @@ export function Made({ record, config, onAgain }: MadeProps) {
             </code>
           </p>
           <div className="flex flex-wrap gap-2">
-            <CopyButton text={address} what="address">
-              Address
+            <CopyButton text={address} what={say("theAddress")}>
+              {say("address")}
             </CopyButton>
-            <CopyButton text={page} what="link to the payer's page">
-              Link for the payer
+            <CopyButton text={page} what={say("linkToPage")}>
+              {say("linkForPayer")}
             </CopyButton>
           </div>
           <p className="flex flex-wrap gap-x-4 gap-y-1 text-sm">
             <a className="link" href={page} target="_blank" rel="noreferrer">
-              See what the payer sees
+              {say("seePayersPage")}
             </a>
             <Link href="/addresses" className="link">
-              All addresses
+              {say("allAddresses")}
             </Link>
           </p>
         </div>
       </section>
       <section aria-labelledby="code" className="card space-y-4 p-5">
-        <h2 id="code">The same by a program</h2>
-        <Snippet samples={samples} label="Examples by language" />
+        <h2 id="code">{say("byProgram")}</h2>
+        <Snippet samples={samples} label={say("examples")} />
         <p className="text-sm text-soft">
-          curl is for servers and needs the API key in <code>$API_KEY</code>; fetch is for a page of
-          an allowed origin. Each run makes another address: the salt is drawn anew.
+          <Said as="byProgramText" variable={<code>$API_KEY</code>} />
         </p>
       </section>
-      <Button onClick={onAgain}>Make another</Button>
+      <Button onClick={onAgain}>{say("makeAnother")}</Button>
     </div>
   );
 }

@@ -7,11 +7,12 @@ import { Notice } from "../../ui/notice.tsx";
 import { addresses } from "../addresses/api.ts";
 import type { Config } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
 import { queryClient, useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { Problem, request } from "../request.ts";
 import { intentOf, type SimplePayment } from "../samples.ts";
+import { sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 import { PaymentForm } from "./form.tsx";
 import { Made } from "./made.tsx";
 
@@ -24,12 +25,11 @@ const check = ({ payment }: Asked) =>
 
 /** An address for the commonest payment, without a line of code, and the code for the next one. */
 export function NewAddressPage() {
+  const { say } = useSpeech();
   const config = useConfig();
   return (
     <>
-      <Heading title="New address">
-        For a simple payment: so much of a token, passed on to whoever receives it.
-      </Heading>
+      <Heading title={say("newAddress")}>{say("newAddressText")}</Heading>
       <QueryState query={config} lines={5} inCard />
       {config.data && <NewAddress config={config.data} />}
     </>
@@ -40,6 +40,7 @@ export function NewAddressPage() {
  * Checks the intent first: where something is doubtful, it is shown, and a second press creates.
  */
 function NewAddress({ config }: { config: Config }) {
+  const { say } = useSpeech();
   const [asked, setAsked] = useState<Asked>();
   const creation = useMutation({
     mutationFn: ({ intent, reference }: { intent: object; reference: string }) =>
@@ -84,10 +85,10 @@ function NewAddress({ config }: { config: Config }) {
       {refused && (
         <Notice
           tone="bad"
-          title={canInsist ? "It could not be tried" : "It was not made"}
-          action={canInsist && <Button onClick={insist}>Make it all the same</Button>}
+          title={say(canInsist ? "notTried" : "notMade")}
+          action={canInsist && <Button onClick={insist}>{say("makeAnyway")}</Button>}
         >
-          <p>{sayProblem(refused)}</p>
+          <p>{sayProblem(refused, say)}</p>
         </Notice>
       )}
       {trial.data && trial.data.findings.length > 0 && (
@@ -104,17 +105,18 @@ const isUntried = (error: unknown) =>
 type DoubtfulProps = { findings: readonly Finding[]; busy: boolean; onInsist: () => void };
 
 function Doubtful({ findings, busy, onInsist }: DoubtfulProps) {
+  const { say } = useSpeech();
   return (
     <Notice
       tone="warn"
-      title="Not made yet: look at this first"
+      title={say("notMadeYet")}
       action={
         <Button look="danger" busy={busy} onClick={onInsist}>
-          Make it all the same
+          {say("makeAnyway")}
         </Button>
       }
     >
-      <ul className="mt-1 list-disc space-y-1 pl-5">
+      <ul className="mt-1 list-disc space-y-1 ps-5">
         {findings.map(({ code, path, message, cure }) => (
           <li key={`${code} ${path.join(".")}`}>
             {message}

@@ -2,12 +2,14 @@ import { type FormEvent, useState } from "react";
 import { Icon } from "../../ui/icon.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { api, type EntryVerdict, type Origins } from "../api.ts";
-import { sayProblem } from "../problems.ts";
+import { UrlEntry } from "../parts/url-entry.tsx";
 import { useOriginChange, useVerdict } from "../queries.ts";
-import { UrlEntry } from "../url-entry.tsx";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 
 /** Asks the server for its verdict while one types, so that its rules exist only there. */
 export function AddOrigin({ list }: { list: Origins }) {
+  const { say } = useSpeech();
   const [entry, setEntry] = useState("");
   const judged = useVerdict("entry", entry, api.judgeEntry)?.entry;
   const addition = useOriginChange(api.addOrigin);
@@ -17,7 +19,7 @@ export function AddOrigin({ list }: { list: Origins }) {
     event.preventDefault();
     addition.mutate(entry.trim(), {
       onSuccess: () => {
-        toast("Origin added");
+        toast(say("event_origin_added"));
         setEntry("");
       },
     });
@@ -28,20 +30,16 @@ export function AddOrigin({ list }: { list: Origins }) {
   };
 
   return (
-    <form onSubmit={submit} className="card p-5" aria-label="Add an origin">
+    <form onSubmit={submit} className="card p-5" aria-label={say("addAnOrigin")}>
       <UrlEntry
-        label="Origin"
+        label={say("origin")}
         name="origin"
         value={entry}
         onType={type}
         placeholder="https://app.example.com"
-        error={addition.isError ? sayProblem(addition.error) : undefined}
-        hint={
-          full
-            ? `The list is full: ${list.max} origins at most. Remove one first.`
-            : "As in the address bar, without a path. A wildcard: https://*.example.com"
-        }
-        action="Add origin"
+        error={addition.isError ? sayProblem(addition.error, say) : undefined}
+        hint={full ? say("originsFull", { max: list.max }) : say("originHint")}
+        action={say("addOrigin")}
         busy={addition.isPending}
       />
       <div aria-live="polite">{judged && <Verdict verdict={judged} />}</div>
@@ -50,6 +48,7 @@ export function AddOrigin({ list }: { list: Origins }) {
 }
 
 function Verdict({ verdict }: { verdict: EntryVerdict }) {
+  const { say } = useSpeech();
   if (!verdict.ok) {
     return (
       <p className="mt-4 flex gap-2 text-danger">
@@ -64,11 +63,13 @@ function Verdict({ verdict }: { verdict: EntryVerdict }) {
         <span className="text-accent">
           <Icon name="check" />
         </span>
-        Kept as <code className="break-all">{verdict.canonical}</code>
+        <span>
+          <Said as="keptAs" origin={<code className="break-all">{verdict.canonical}</code>} />
+        </span>
       </p>
       <div className="mt-3 grid gap-4 sm:grid-cols-2">
-        <Examples title="Allows" origins={verdict.matches} />
-        <Examples title="Does not allow" origins={verdict.matchesNot} />
+        <Examples title={say("allows")} origins={verdict.matches} />
+        <Examples title={say("allowsNot")} origins={verdict.matchesNot} />
       </div>
     </div>
   );

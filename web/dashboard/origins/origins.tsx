@@ -2,25 +2,25 @@ import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { api, type Origins } from "../api.ts";
-import { Confirm } from "../confirm.tsx";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
+import { Confirm } from "../parts/confirm.tsx";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
 import { useOriginChange, useOrigins } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 import { AddOrigin } from "./add-origin.tsx";
 import { TryOrigin } from "./try-origin.tsx";
 
 export function OriginsPage() {
+  const { say } = useSpeech();
   const origins = useOrigins();
   return (
     <>
-      <Heading title="Origins">
-        The web origins whose pages may create addresses with your client ID.
-      </Heading>
+      <Heading title={say("origins")}>{say("originsText")}</Heading>
       <QueryState query={origins} lines={4} inCard />
       {origins.data && (
         <div className="space-y-6">
@@ -34,47 +34,51 @@ export function OriginsPage() {
 }
 
 function AllowedOrigins({ list }: { list: Origins }) {
+  const { say } = useSpeech();
   const removal = useOriginChange(api.removeOrigin);
   const [leaving, setLeaving] = useState<string>();
   const remove = (origin: string) =>
     removal.mutate(origin, {
-      onSuccess: () => toast(`${origin} removed`),
-      onError: (error) => toast(sayProblem(error)),
+      onSuccess: () => toast(say("removed", { what: origin })),
+      onError: (error) => toast(sayProblem(error, say)),
       onSettled: () => setLeaving(undefined),
     });
   return (
     <section aria-labelledby="allowed" className="card">
       <div className="flex items-baseline justify-between gap-3 border-b border-line p-5">
-        <h2 id="allowed">Allowed</h2>
+        <h2 id="allowed">{say("allowed")}</h2>
         <p className="text-sm text-soft tabular-nums">
-          {list.origins.length} of {list.max}
+          {say("nOfMax", { n: list.origins.length, max: list.max })}
         </p>
       </div>
       {list.origins.length === 0 ? (
-        <Empty icon="globe" title="No page may use your client ID yet">
-          Add the origin of your site above: what stands in the address bar, without the path.
+        <Empty icon="globe" title={say("noOrigin")}>
+          {say("noOriginText")}
         </Empty>
       ) : (
         <Table
-          caption="Allowed origins"
+          caption={say("allowedOrigins")}
           rows={list.origins}
           keyOf={({ origin }) => origin}
           columns={[
-            { head: "Origin", cell: ({ origin }) => <code className="break-all">{origin}</code> },
-            { head: "Added", cell: ({ createdAt }) => <Time at={createdAt} /> },
+            {
+              head: say("origin"),
+              cell: ({ origin }) => <code className="break-all">{origin}</code>,
+            },
+            { head: say("added"), cell: ({ createdAt }) => <Time at={createdAt} /> },
             {
               head: "",
               cell: ({ origin }) => (
                 <Button
                   look="bare"
                   small
-                  className="ml-auto"
-                  aria-label={`Remove ${origin}`}
+                  className="ms-auto"
+                  aria-label={say("removeWhat", { what: origin })}
                   busy={removal.isPending && removal.variables === origin}
                   onClick={() => setLeaving(origin)}
                 >
                   <Icon name="cross" size={16} />
-                  Remove
+                  {say("remove")}
                 </Button>
               ),
             },
@@ -82,16 +86,15 @@ function AllowedOrigins({ list }: { list: Origins }) {
         />
       )}
       <Confirm
-        title="Remove this origin?"
-        action="Remove it"
+        title={say("removeOriginAsk")}
+        action={say("removeIt")}
         open={leaving !== undefined}
         busy={removal.isPending}
         onClose={() => setLeaving(undefined)}
         onConfirm={() => leaving && remove(leaving)}
       >
         <p>
-          Pages of <code className="break-all">{leaving}</code> can create no more addresses with
-          your client ID, from this moment on. Addresses that exist stay as they are.
+          <Said as="removeOriginText" origin={<code className="break-all">{leaving}</code>} />
         </p>
       </Confirm>
     </section>

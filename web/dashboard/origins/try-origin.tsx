@@ -1,23 +1,26 @@
 import { useState } from "react";
-import { Field } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { api } from "../api.ts";
+import { Field } from "../parts/field.tsx";
 import { useVerdict } from "../queries.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 
 /** Would a page of this origin be let in? Asked of the server, against the list it holds. */
 export function TryOrigin() {
+  const { say } = useSpeech();
   const [origin, setOrigin] = useState("");
   const judged = useVerdict("origin", origin, api.judgeOrigin)?.origin;
   return (
     <section aria-labelledby="try" className="card p-5">
       <h2 id="try" className="mb-3">
-        Test an origin
+        {say("testOrigin")}
       </h2>
       <Field
-        label="The Origin a browser sends"
+        label={say("originSent")}
         value={origin}
         onChange={(event) => setOrigin(event.target.value)}
         placeholder="https://shop.example.com"
+        dir="ltr"
         inputMode="url"
         autoComplete="off"
         autoCapitalize="none"
@@ -29,9 +32,7 @@ export function TryOrigin() {
             <Icon name={judged.ok ? "check" : "cross"} />
             <span className="min-w-0 break-words">
               {judged.ok ? (
-                <>
-                  Allowed by <code>{judged.allowedBy}</code>
-                </>
+                <Said as="allowedBy" entry={<code>{judged.allowedBy}</code>} />
               ) : (
                 judged.message
               )}

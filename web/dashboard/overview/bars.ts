@@ -1,7 +1,9 @@
 // From the hours and days the server counted to the columns of a chart.
 
-import type { Bar } from "../../ui/chart.tsx";
+import { dateFormat } from "../../shown/words/say-when.ts";
 import type { MoneyDay, UsageHour } from "../api.ts";
+import type { Bar } from "../parts/chart.tsx";
+import type { Speech } from "../parts/say-time.ts";
 
 export const sum = (hours: readonly UsageHour[]) => ({
   created: hours.reduce(
@@ -14,19 +16,21 @@ export const sum = (hours: readonly UsageHour[]) => ({
   ),
 });
 
-const barName = new Intl.DateTimeFormat("en", {
-  month: "short",
-  day: "numeric",
-  hour: "numeric",
-});
 const hourMs = 3_600_000;
 
 /** The server tells only of hours in which something happened; the chart shows all of them. */
 export function barsOf(
   hours: readonly UsageHour[],
   span: { hours: number; hoursPerBar: number },
+  { say, language }: Speech,
   now = Date.now(),
 ): Bar[] {
+  const name = dateFormat(language, {
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    timeZoneName: "short",
+  });
   const barMs = span.hoursPerBar * hourMs;
   const end = (Math.floor(now / hourMs) + 1) * hourMs;
   const count = span.hours / span.hoursPerBar;
@@ -37,12 +41,10 @@ export function barsOf(
       return at >= from && at < from + barMs;
     });
     const { created, refused } = sum(within);
-    const says = `${created} created, ${refused} refused`;
-    return { label: barName.format(from), says, parts: [created, refused] };
+    const says = say("usageSays", { created, refused });
+    return { label: name.format(from), says, parts: [created, refused] };
   });
 }
-
-const dayName = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 
 /** From below: executed, returned, paid and neither yet, asked for and not paid. */
 export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-open"] as const;
@@ -54,15 +56,17 @@ export const moneyFills = ["chart-good", "chart-back", "chart-waits", "chart-ope
 export function dayBarsOf(
   days: readonly MoneyDay[],
   { count, decimals, says }: { count: number; decimals: number; says: (day: MoneyDay) => string },
+  { say, language }: Speech,
   now = Date.now(),
 ): Bar[] {
+  const name = dateFormat(language, { month: "short", day: "numeric", timeZone: "UTC" });
   const unitsOf = (amount: string) => Math.max(0, Number(amount) / 10 ** decimals);
   const byDay = new Map(days.map((day) => [day.day, day]));
   return Array.from({ length: count }, (_, index): Bar => {
     const at = now - (count - 1 - index) * 24 * hourMs;
     const day = byDay.get(new Date(at).toISOString().slice(0, 10));
-    const label = dayName.format(at);
-    if (!day) return { label, says: "nothing", parts: [0, 0, 0, 0] };
+    const label = name.format(at);
+    if (!day) return { label, says: say("nothing"), parts: [0, 0, 0, 0] };
     const executed = unitsOf(day.executed);
     const returned = unitsOf(day.returned);
     const waits = Math.max(0, unitsOf(day.paid) - executed - returned);

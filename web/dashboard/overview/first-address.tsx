@@ -2,19 +2,18 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Snippet } from "../../ui/snippet.tsx";
 import { addresses } from "../addresses/api.ts";
 import { isWhole } from "../addresses/filter-query.ts";
 import type { Config } from "../api.ts";
-import { sayProblem } from "../problems.ts";
+import { Field } from "../parts/field.tsx";
+import { Snippet } from "../parts/snippet.tsx";
 import { intentOf, samplesFor } from "../samples.ts";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 
 /** No address: what is pasted with it is refused, and so is never paid. */
 const placeholder = "YOUR_WALLET";
-const walletHint =
-  "Receives the money in this example, which can be copied once this is filled in.";
 const daySeconds = 86_400;
 
 /** The examples, filled in with what this server and account have. */
@@ -23,6 +22,7 @@ export function FirstAddress(props: {
   config: Config;
   apiKey?: string;
 }) {
+  const { say } = useSpeech();
   const [wallet, setWallet] = useState("");
   const [nowSeconds] = useState(() => Math.floor(Date.now() / 1000));
   const { config, apiKey, clientId } = props;
@@ -30,8 +30,8 @@ export function FirstAddress(props: {
   const token = chain?.tokens[0];
   if (!chain || !token) {
     return (
-      <Notice tone="warn" title="No chain is configured">
-        The operator of this server has not listed a chain with a token yet.
+      <Notice tone="warn" title={say("noChain")}>
+        {say("noChainText")}
       </Notice>
     );
   }
@@ -55,22 +55,24 @@ export function FirstAddress(props: {
   return (
     <div className="space-y-4">
       <Field
-        label="Your wallet"
+        label={say("yourWallet")}
         placeholder="0x…"
         value={wallet}
         onChange={(event) => setWallet(event.target.value)}
         spellCheck={false}
         autoComplete="off"
-        error={
-          wallet.trim() !== "" && !given ? "An address is 0x and 40 hex characters." : undefined
-        }
-        hint={walletHint}
+        error={wallet.trim() !== "" && !given ? say("addressFault") : undefined}
+        hint={say("walletHint")}
       />
       <MakeIt intent={intent} given={given} />
-      <Snippet samples={samples} label="Examples by language" canCopy={given} />
+      <Snippet samples={samples} label={say("examples")} canCopy={given} />
       <p className="text-sm text-soft">
-        One {token.symbol} on {chain.name}, passed on to your wallet. curl is for servers and needs
-        the API key in <code>$API_KEY</code>; fetch is for a page of an allowed origin.
+        <Said
+          as="exampleText"
+          token={token.symbol}
+          chain={chain.name}
+          variable={<code>$API_KEY</code>}
+        />
       </p>
     </div>
   );
@@ -78,6 +80,7 @@ export function FirstAddress(props: {
 
 /** Makes the address of the example at once, and leads to where its payment is followed. */
 function MakeIt({ intent, given }: { intent: object; given: boolean }) {
+  const { say } = useSpeech();
   const [, navigate] = useLocation();
   const creation = useMutation({
     mutationFn: () => addresses.create(intent),
@@ -85,12 +88,17 @@ function MakeIt({ intent, given }: { intent: object; given: boolean }) {
   });
   return (
     <>
-      <Button disabled={!given} busy={creation.isPending} onClick={() => creation.mutate()}>
-        Make this address
+      <Button
+        look="primary"
+        disabled={!given}
+        busy={creation.isPending}
+        onClick={() => creation.mutate()}
+      >
+        {say("makeThis")}
       </Button>
       {creation.error && (
-        <Notice tone="bad" title="It was not made">
-          <p>{sayProblem(creation.error)}</p>
+        <Notice tone="bad" title={say("notMade")}>
+          <p>{sayProblem(creation.error, say)}</p>
         </Notice>
       )}
     </>

@@ -1,9 +1,14 @@
 import type { MoneyDay, MoneyName, Pace } from "../api.ts";
+import { sayCount } from "../money.ts";
+import { type Speech, saySpan } from "../parts/say-time.ts";
+import { useSpeech } from "../words/speech.ts";
 
 type FunnelProps = { days: readonly MoneyDay[]; pace: Pace };
 
 /** Shows how many addresses were made, of those paid, of those executed, and how soon. */
 export function Funnel({ days, pace }: FunnelProps) {
+  const speech = useSpeech();
+  const { say } = speech;
   const countOf = (name: MoneyName) => days.reduce((sum, day) => sum + day[`${name}Count`], 0);
   const made = countOf("asked");
   const paid = countOf("paid");
@@ -11,16 +16,14 @@ export function Funnel({ days, pace }: FunnelProps) {
   const returned = countOf("returned");
   const most = Math.max(made, paid, executed, 1);
   return (
-    <ol aria-label="From address to execution" className="grid gap-4 sm:grid-cols-3">
-      <Step name="Created" count={made} part={made / most} />
-      <Step name="Paid" count={paid} part={paid / most}>
-        {sayPart(paid, made)}
-        {sayWait(pace.toPaidMs)}
+    <ol aria-label={say("funnel")} className="grid gap-4 sm:grid-cols-3">
+      <Step name={say("stepCreated")} count={made} part={made / most} />
+      <Step name={say("stepPaid")} count={paid} part={paid / most}>
+        {[sayPart(paid, made), sayWait(pace.toPaidMs, speech)].filter(Boolean).join(" ")}
       </Step>
-      <Step name="Executed" count={executed} part={executed / most}>
-        {sayPart(executed, paid)}
-        {sayWait(pace.toExecutedMs)}
-        {returned > 0 && `, ${returned.toLocaleString("en")} gave money back`}
+      <Step name={say("stepExecuted")} count={executed} part={executed / most}>
+        {[sayPart(executed, paid), sayWait(pace.toExecutedMs, speech)].filter(Boolean).join(" ")}
+        {returned > 0 && ` · ${say("gaveBack", { n: sayCount(returned) })}`}
       </Step>
     </ol>
   );
@@ -32,8 +35,8 @@ function Step({ name, count, part, children }: StepProps) {
   return (
     <li className="min-w-0">
       <p className="flex items-baseline gap-2">
-        <span className="text-lg font-semibold tabular-nums">{count.toLocaleString("en")}</span>
-        <span className="text-sm text-soft">{name.toLowerCase()}</span>
+        <span className="text-lg font-semibold tabular-nums">{sayCount(count)}</span>
+        <span className="text-sm text-soft">{name}</span>
       </p>
       <svg viewBox="0 0 100 4" preserveAspectRatio="none" className="h-2 w-full" aria-hidden="true">
         <rect className="chart-open" width="100" height="4" />
@@ -49,14 +52,15 @@ const sayPart = (count: number, of: number) =>
   of > 0 && count <= of ? `${Math.round((count / of) * 100)} %` : "";
 
 const units = [
-  { ms: 86_400_000, name: "d" },
-  { ms: 3_600_000, name: "h" },
-  { ms: 60_000, name: "min" },
-  { ms: 1_000, name: "s" },
+  { ms: 86_400_000, name: "day" },
+  { ms: 3_600_000, name: "hour" },
+  { ms: 60_000, name: "minute" },
+  { ms: 1_000, name: "second" },
 ] as const;
 
-function sayWait(ms: number | null): string {
+function sayWait(ms: number | null, { say, language }: Speech): string {
   if (ms === null) return "";
   const { ms: unitMs, name } = units.find((unit) => ms >= unit.ms * 2) ?? units[3];
-  return ` within ${Math.max(1, Math.round(ms / unitMs))} ${name} (median)`;
+  const time = saySpan(Math.max(1, Math.round(ms / unitMs)), name, language);
+  return say("within", { time });
 }

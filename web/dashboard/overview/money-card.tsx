@@ -1,13 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Chart } from "../../ui/chart.tsx";
-import { Select } from "../../ui/field.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
 import { api, type Chain, type MoneyDay, type MoneyName, type Pace } from "../api.ts";
-import { type Place, sayAmount, sayToken, tokenOf } from "../money.ts";
+import { type Place, sayAmount, sayCount, sayToken, tokenOf } from "../money.ts";
+import { Chart } from "../parts/chart.tsx";
+import { Select } from "../parts/field.tsx";
+import { Table } from "../parts/table.tsx";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 import { dayBarsOf, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
@@ -16,13 +18,6 @@ const names = ["asked", "paid", "executed", "returned"] as const;
 const days = 30;
 /** How soon to ask again while the server still counts. */
 const countingMs = 500;
-
-const heads: Record<MoneyName, string> = {
-  asked: "Asked for",
-  paid: "Paid",
-  executed: "Executed",
-  returned: "Returned",
-};
 
 /** The part of a column that is of this alone. */
 const swatches: Record<MoneyName, string> = {
@@ -34,6 +29,7 @@ const swatches: Record<MoneyName, string> = {
 
 /** Shows what was asked for and what became of it, by token and by day. */
 export function Money() {
+  const { say } = useSpeech();
   const config = useConfig();
   const found = useQuery({
     queryKey: ["money", days],
@@ -44,13 +40,13 @@ export function Money() {
   return (
     <section aria-labelledby="money" className="card">
       <div className="p-5">
-        <h2 id="money">Money</h2>
-        <p className="mt-1 text-soft">The last {days} days, by the calendar of UTC.</p>
+        <h2 id="money">{say("money")}</h2>
+        <p className="mt-1 text-soft">{say("lastDays", { days })}</p>
       </div>
       <QueryState query={found} lines={4} />
       {found.data?.items.length === 0 && (
-        <Empty icon="overview" title="No money yet">
-          What your addresses ask for shows here within a minute, and what is paid as it comes.
+        <Empty icon="overview" title={say("noMoney")}>
+          {say("noMoneyText")}
         </Empty>
       )}
       {found.data && found.data.items.length > 0 && (
@@ -58,7 +54,7 @@ export function Money() {
       )}
       {found.data?.isMore && (
         <p role="status" className="border-t border-line p-4 text-soft">
-          Still counting what was asked for.
+          {say("stillCounting")}
         </p>
       )}
     </section>
@@ -70,6 +66,7 @@ const keyOf = ({ chainId, token }: Place) => `${chainId} ${token}`;
 type ByTokenProps = { items: readonly MoneyDay[]; pace: Pace; chains: readonly Chain[] };
 
 function ByToken({ items, pace, chains }: ByTokenProps) {
+  const { say } = useSpeech();
   const places = [...new Map(items.map((item) => [keyOf(item), item])).values()];
   const [chosen, setChosen] = useState("");
   const place = places.find((each) => keyOf(each) === chosen) ?? places[0]!;
@@ -80,13 +77,13 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
       <div className="space-y-4 px-5 pb-5">
         {places.length > 1 && (
           <Select
-            label="Token"
+            label={say("token")}
             value={keyOf(place)}
             onChange={(event) => setChosen(event.target.value)}
           >
             {places.map((each) => (
               <option key={keyOf(each)} value={keyOf(each)}>
-                {sayToken(each, chains)}
+                {sayToken(each, chains, say)}
               </option>
             ))}
           </Select>
@@ -98,10 +95,10 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
                 <svg viewBox="0 0 10 10" className="size-2.5 rounded-sm" aria-hidden="true">
                   <rect className={swatches[name]} width="10" height="10" />
                 </svg>
-                {heads[name]}
+                {say(name)}
               </dt>
               <dd className="text-lg font-semibold break-words tabular-nums">
-                {saySigned(sumOf(name), place, chains)}
+                <bdi>{saySigned(sumOf(name), place, chains, say)}</bdi>
               </dd>
             </div>
           ))}
@@ -111,19 +108,17 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
       </div>
       <div className="border-t border-line">
         <Table
-          caption={`Money by day, ${sayToken(place, chains)}`}
+          caption={say("moneyByDay", { token: sayToken(place, chains, say) })}
           rows={rows.toReversed()}
           keyOf={({ day }) => day}
           columns={[
-            { head: "Day", cell: ({ day }) => <time dateTime={day}>{day}</time> },
+            { head: say("day"), cell: ({ day }) => <time dateTime={day}>{day}</time> },
             ...names.map((name) => ({
-              head: heads[name],
+              head: say(name),
               cell: (row: MoneyDay) => (
                 <span className="tabular-nums">
-                  <span className="mr-1.5 text-sm text-soft sm:hidden">
-                    {heads[name].toLowerCase()}
-                  </span>
-                  {saySigned(row[name], place, chains)}
+                  <span className="me-1.5 text-sm text-soft sm:hidden">{say(name)}</span>
+                  <bdi>{saySigned(row[name], place, chains, say)}</bdi>
                 </span>
               ),
             })),
@@ -137,26 +132,29 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
 type MoneyChartProps = { rows: readonly MoneyDay[]; place: Place; chains: readonly Chain[] };
 
 function MoneyChart({ rows, place, chains }: MoneyChartProps) {
+  const { say, language } = useSpeech();
   const token = tokenOf(place, chains);
   const says = (day: MoneyDay) =>
-    names.map((name) => `${heads[name].toLowerCase()} ${saySigned(day[name], place, chains)}`);
-  const bars = dayBarsOf(rows, {
-    count: days,
-    decimals: token?.decimals ?? 0,
-    says: (day) => says(day).join(", "),
-  });
+    say(
+      "moneyDay",
+      Object.fromEntries(names.map((name) => [name, saySigned(day[name], place, chains, say)])),
+    );
+  const decimals = token?.decimals ?? 0;
+  const bars = dayBarsOf(rows, { count: days, decimals, says }, { say, language });
   return (
     <Chart
-      title={`${sayToken(place, chains)} by day: what was asked for and what became of it`}
+      title={say("moneyChart", { token: sayToken(place, chains, say) })}
       bars={bars}
       fills={moneyFills}
-      sayMost={(most) => `${most.toLocaleString("en")} ${token?.symbol ?? "base units"}`}
+      sayMost={(most) =>
+        token ? `${most} ${token.symbol}` : say("baseUnits", { amount: sayCount(most) })
+      }
     />
   );
 }
 
 /** A reorganisation of the chain may take back on one day what came on another. */
-const saySigned = (units: string, place: Place, chains: readonly Chain[]) =>
+const saySigned = (units: string, place: Place, chains: readonly Chain[], say: Say) =>
   units.startsWith("-")
-    ? `−${sayAmount(units.slice(1), place, chains)}`
-    : sayAmount(units, place, chains);
+    ? `−${sayAmount(units.slice(1), place, chains, say)}`
+    : sayAmount(units, place, chains, say);

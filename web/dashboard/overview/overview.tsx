@@ -1,52 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Icon } from "../../ui/icon.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Failed, Loading } from "../../ui/states.tsx";
+import { Loading } from "../../ui/states.tsx";
+import { addresses } from "../addresses/api.ts";
+import { toFilter, untyped } from "../addresses/filter-query.ts";
 import type { Config, Credentials, Origins } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
 import { useConfig, useCredentials, useOrigins } from "../queries.ts";
+import { Failed } from "../query-state.tsx";
+import { useSpeech } from "../words/speech.ts";
 import { FirstAddress } from "./first-address.tsx";
 import { Money } from "./money-card.tsx";
 import { Usage } from "./usage.tsx";
 
 export function Overview() {
+  const { say } = useSpeech();
   const credentials = useCredentials();
   const origins = useOrigins();
   const config = useConfig();
-  const failed = [credentials, origins, config].find((query) => query.isError);
-  const ready = credentials.data && origins.data && config.data;
+  const newest = useNewest();
+  const failed = [credentials, origins, config, newest].find((query) => query.isError);
+  const ready = credentials.data && origins.data && config.data && newest.data;
   return (
     <>
-      <Heading title="Overview">
-        Make an address for a payment, share it, and the money sent to it does what you wrote.
-      </Heading>
-      {failed && (
-        <Failed message={sayProblem(failed.error)} onRetry={() => void failed.refetch()} />
-      )}
+      <Heading title={say("overview")}>{say("overviewText")}</Heading>
+      {failed && <Failed query={failed} />}
       {!failed && !ready && (
         <div className="card">
           <Loading lines={5} />
         </div>
       )}
       {!failed && ready && (
-        <Sections credentials={credentials.data} origins={origins.data} config={config.data} />
+        <Sections
+          hasAddress={newest.data.items.length > 0}
+          credentials={credentials.data}
+          origins={origins.data}
+          config={config.data}
+        />
       )}
     </>
   );
 }
 
-type SectionsProps = { credentials: Credentials; origins: Origins; config: Config };
+/** Asked anew at each visit, since the page's own button makes the first address. */
+const useNewest = () =>
+  useQuery({
+    queryKey: ["newest-address"],
+    queryFn: () => addresses.list(toFilter(untyped), null, 1),
+    gcTime: 0,
+  });
+
+type StepsProps = { credentials: Credentials; origins: Origins; config: Config };
 
 /**
  * An account at work wants its figures first, a new one its first steps. Decided once: nothing may
- * jump under the pointer because the first use was counted meanwhile.
+ * jump under the pointer because the first address was made meanwhile.
  */
-function Sections({ credentials, origins, config }: SectionsProps) {
-  const [isNew] = useState(
-    ![...credentials.apiKeys, credentials.clientId].some((each) => each?.lastUsedAt),
-  );
+function Sections(props: StepsProps & { hasAddress: boolean }) {
+  const { credentials, origins, config } = props;
+  const [isNew] = useState(!props.hasAddress);
   return (
     <div className="flex flex-col gap-6">
       <Warnings credentials={credentials} />
@@ -60,50 +74,49 @@ function Sections({ credentials, origins, config }: SectionsProps) {
 }
 
 function Warnings({ credentials }: { credentials: Credentials }) {
+  const { say } = useSpeech();
   if (!credentials.apiKeys.some(({ seenInBrowserAt }) => seenInBrowserAt)) return null;
   return (
     <Notice
       tone="bad"
-      title="Your API key was seen in a browser"
+      title={say("keySeen")}
       action={
         <Link href="/credentials" className="link font-medium">
-          Rotate it now
+          {say("rotateItNow")}
         </Link>
       }
     >
-      <p>
-        A request with it came from a web page. It was refused, but whoever can read that page can
-        read the key.
-      </p>
+      <p>{say("keySeenText")}</p>
     </Notice>
   );
 }
 
 /** Shows what is left to do before the first address, then the first address itself. */
-function Steps({ isNew, credentials, origins, config }: SectionsProps & { isNew: boolean }) {
+function Steps({ isNew, credentials, origins, config }: StepsProps & { isNew: boolean }) {
+  const { say } = useSpeech();
   const hasKey = credentials.apiKeys.length > 0;
   const hasOrigin = origins.origins.length > 0;
   return (
     <section aria-labelledby="start" className="card">
       <h2 id="start" className="px-5 pt-5">
-        {isNew ? "Start here" : "Ways to create addresses"}
+        {say(isNew ? "startHere" : "waysToCreate")}
       </h2>
-      <ol className="divide-y divide-line px-5">
-        <Step done={hasKey} title="From a server: an API key" href="/credentials">
-          {hasKey ? "You have one. It is secret." : "Secret, shown once. Takes one click."}
-        </Step>
-        <Step done={hasOrigin} title="From a web page: an allowed origin" href="/origins">
-          {hasOrigin
-            ? `${origins.origins.length} of ${origins.max} allowed for your client ID.`
-            : "Your client ID works only in pages of origins you list."}
-        </Step>
-      </ol>
-      <div className="border-t border-line p-5">
+      <div className="p-5">
         <details open={isNew}>
-          <summary className="mb-3 cursor-pointer font-semibold">An address to try</summary>
+          <summary className="mb-3 cursor-pointer font-semibold">{say("addressToTry")}</summary>
           <FirstAddress clientId={credentials.clientId?.clientId} config={config} />
         </details>
       </div>
+      <ol className="divide-y divide-line border-t border-line px-5">
+        <Step done={hasKey} title={say("fromServer")} href="/credentials">
+          {say(hasKey ? "hasKey" : "hasNoKey")}
+        </Step>
+        <Step done={hasOrigin} title={say("fromPage")} href="/origins">
+          {hasOrigin
+            ? say("originsAllowed", { n: origins.origins.length, max: origins.max })
+            : say("hasNoOrigin")}
+        </Step>
+      </ol>
     </section>
   );
 }
@@ -111,6 +124,8 @@ function Steps({ isNew, credentials, origins, config }: SectionsProps & { isNew:
 type StepProps = { done: boolean; title: string; href: string; children: string };
 
 function Step({ done, title, href, children }: StepProps) {
+  const { say } = useSpeech();
+  const action = say(done ? "manage" : "setUp");
   return (
     <li className="flex items-center gap-4 py-4">
       <span
@@ -119,7 +134,7 @@ function Step({ done, title, href, children }: StepProps) {
         }`}
       >
         <Icon name="check" size={15} />
-        <span className="sr-only">{done ? "Done" : "To do"}</span>
+        <span className="sr-only">{say(done ? "done" : "toDo")}</span>
       </span>
       <div className="min-w-0 flex-1">
         <p className="font-medium">{title}</p>
@@ -127,10 +142,10 @@ function Step({ done, title, href, children }: StepProps) {
       </div>
       <Link
         href={href}
-        className={`button button-small ${done ? "button-bare" : "button-primary"}`}
-        aria-label={`${done ? "Manage" : "Set up"}: ${title}`}
+        className={`button button-small ${done ? "button-bare" : "button-quiet"}`}
+        aria-label={`${action}: ${title}`}
       >
-        {done ? "Manage" : "Set up"}
+        {action}
       </Link>
     </li>
   );

@@ -1,17 +1,22 @@
 import { useState } from "react";
-import { Chart } from "../../ui/chart.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { UsageHour } from "../api.ts";
+import { sayCount } from "../money.ts";
+import { Chart } from "../parts/chart.tsx";
+import { saySpan } from "../parts/say-time.ts";
 import { useUsage } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
+import { useSpeech } from "../words/speech.ts";
 import { barsOf, sum } from "./bars.ts";
 
 const spans = [
-  { name: "24 hours", hours: 24, hoursPerBar: 1 },
-  { name: "7 days", hours: 168, hoursPerBar: 6 },
+  { span: 24, unit: "hour", hours: 24, hoursPerBar: 1 },
+  { span: 7, unit: "day", hours: 168, hoursPerBar: 6 },
 ] as const;
 
 export function Usage() {
+  const { say, language } = useSpeech();
+  const nameOf = ({ span, unit }: (typeof spans)[number]) => saySpan(span, unit, language, "long");
   const [span, setSpan] = useState<(typeof spans)[number]>(spans[1]);
   const usage = useUsage(span.hours);
   const hours = usage.data?.hours ?? [];
@@ -19,12 +24,12 @@ export function Usage() {
   return (
     <section aria-labelledby="usage" className="card p-5">
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-        <h2 id="usage">Usage</h2>
+        <h2 id="usage">{say("usage")}</h2>
         <fieldset className="flex gap-1">
-          <legend className="sr-only">Span of time</legend>
+          <legend className="sr-only">{say("spanOfTime")}</legend>
           {spans.map((choice) => (
             <button
-              key={choice.name}
+              key={choice.unit}
               type="button"
               aria-pressed={choice === span}
               onClick={() => setSpan(choice)}
@@ -32,25 +37,25 @@ export function Usage() {
                 choice === span ? "bg-sunken !text-ink" : ""
               }`}
             >
-              {choice.name}
+              {nameOf(choice)}
             </button>
           ))}
         </fieldset>
       </div>
       <QueryState query={usage} lines={4} />
       {usage.data && total.created + total.refused === 0 && (
-        <Empty icon="overview" title="No requests yet">
-          Addresses created and requests refused show here, hour by hour.
+        <Empty icon="overview" title={say("noRequests")}>
+          {say("noRequestsText")}
         </Empty>
       )}
       {usage.data && total.created + total.refused > 0 && (
         <>
           <Totals hours={hours} />
           <Chart
-            title={`${total.created} created and ${total.refused} refused in ${span.name}`}
-            bars={barsOf(hours, span)}
+            title={say("usageTitle", { ...total, span: nameOf(span) })}
+            bars={barsOf(hours, span, { say, language })}
             fills={["chart-good", "chart-bad"]}
-            sayMost={String}
+            sayMost={sayCount}
           />
         </>
       )}
@@ -59,14 +64,15 @@ export function Usage() {
 }
 
 function Totals({ hours }: { hours: readonly UsageHour[] }) {
+  const { say } = useSpeech();
   const total = sum(hours);
   const byKey = hours.reduce((count, hour) => count + hour.apiKey.created, 0);
   return (
     <dl className="mb-4 flex flex-wrap gap-x-10 gap-y-3">
-      <Figure swatch="bg-accent" name="Created" value={total.created}>
-        {byKey} by API key, {total.created - byKey} by client ID
+      <Figure swatch="bg-accent" name={say("created")} value={total.created}>
+        {say("byCredential", { byKey, byClientId: total.created - byKey })}
       </Figure>
-      <Figure swatch="bg-danger" name="Refused" value={total.refused} />
+      <Figure swatch="bg-danger" name={say("refused")} value={total.refused} />
     </dl>
   );
 }
@@ -83,7 +89,7 @@ function Figure(props: {
         <span className={`size-2.5 rounded-sm ${props.swatch}`} />
         {props.name}
       </dt>
-      <dd className="text-2xl font-semibold tabular-nums">{props.value.toLocaleString("en")}</dd>
+      <dd className="text-2xl font-semibold tabular-nums">{sayCount(props.value)}</dd>
       {props.children && <dd className="text-sm text-soft">{props.children}</dd>}
     </div>
   );

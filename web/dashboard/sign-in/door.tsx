@@ -1,17 +1,24 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ThemeButton } from "../../ui/theme.tsx";
+import { LanguageSelect } from "../../ui/words/speech.tsx";
 import { Heading } from "../heading.tsx";
 import { Brand } from "../shell.tsx";
+import { useSpeech } from "../words/speech.ts";
+import type { Key } from "../words/words.ts";
 
 /** The page around every form that needs no session. */
 export function Door({ title, children }: { title: string; children: ReactNode }) {
+  const { say } = useSpeech();
   return (
     <div className="grid min-h-dvh lg:grid-cols-[1fr_1.1fr]">
       <div className="flex flex-col px-4 py-5 sm:px-8">
         <header className="flex items-center justify-between">
           <Brand />
-          <ThemeButton />
+          <span className="flex items-center">
+            <LanguageSelect />
+            <ThemeButton />
+          </span>
         </header>
         <main className="mx-auto my-auto w-full max-w-sm py-10">
           <Heading title={title} />
@@ -19,8 +26,8 @@ export function Door({ title, children }: { title: string; children: ReactNode }
         </main>
       </div>
       <aside
-        aria-label="What this is"
-        className="hidden items-center border-l border-line bg-surface px-12 lg:flex xl:px-20"
+        aria-label={say("whatThisIs")}
+        className="hidden items-center border-s border-line bg-surface px-12 lg:flex xl:px-20"
       >
         <Pitch />
       </aside>
@@ -28,30 +35,29 @@ export function Door({ title, children }: { title: string; children: ReactNode }
   );
 }
 
-const promises: { icon: IconName; title: string; text: string }[] = [
+const promises: { icon: IconName; title: Key; text: Key }[] = [
   {
     icon: "list",
-    title: "Write what a payment is for",
-    text: "A token, an amount, the contract calls to run, an expiry and where money goes back to.",
+    title: "promiseWrite",
+    text: "promiseWriteText",
   },
   {
     icon: "open",
-    title: "Get an address anyone can pay",
-    text: "From any wallet or exchange. Whoever knows the address can see what paying it does.",
+    title: "promiseGet",
+    text: "promiseGetText",
   },
   {
     icon: "shield",
-    title: "It runs as written, once, or the money returns",
-    text: "The address is a hash of the words, so nobody has to trust this server.",
+    title: "promiseRun",
+    text: "promiseRunText",
   },
 ];
 
 function Pitch() {
+  const { say } = useSpeech();
   return (
     <div className="max-w-md">
-      <p className="mb-8 text-2xl leading-snug font-semibold text-balance">
-        Addresses that know what money sent to them is for.
-      </p>
+      <p className="mb-8 text-2xl leading-snug font-semibold text-balance">{say("pitch")}</p>
       <ol className="space-y-7">
         {promises.map(({ icon, title, text }) => (
           <li key={title} className="flex gap-4">
@@ -59,8 +65,8 @@ function Pitch() {
               <Icon name={icon} />
             </span>
             <div>
-              <p className="font-medium">{title}</p>
-              <p className="text-soft">{text}</p>
+              <p className="font-medium">{say(title)}</p>
+              <p className="text-soft">{say(text)}</p>
             </div>
           </li>
         ))}

@@ -2,17 +2,18 @@ import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/button.tsx";
-import { PasswordField } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { api } from "../api.ts";
-import { sayProblem } from "../problems.ts";
+import { PasswordField } from "../parts/field.tsx";
+import { passwordCharactersMin, sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 import { Door } from "./door.tsx";
-import { passwordCharactersMin } from "./sign-in.tsx";
 
 /** The one-time token of a link an operator printed, `/reset#token=…`: no server logs it. */
 const tokenOfLink = () => new URLSearchParams(window.location.hash.slice(1)).get("token");
 
 export function Reset() {
+  const { say } = useSpeech();
   const [token] = useState(tokenOfLink);
   const sending = useMutation({
     mutationFn: (form: FormData) => api.resetPassword(token ?? "", String(form.get("password"))),
@@ -26,36 +27,36 @@ export function Reset() {
 
   if (!token) {
     return (
-      <Door title="Set a new password">
-        <Notice tone="warn" title="This link is not complete">
-          Open the whole link the operator of this server gave you.
+      <Door title={say("setNewPassword")}>
+        <Notice tone="warn" title={say("linkIncomplete")}>
+          {say("linkIncompleteText")}
         </Notice>
       </Door>
     );
   }
   if (sending.isSuccess) {
     return (
-      <Door title="The new password holds">
+      <Door title={say("passwordSet")}>
         <Link href="/" className="link">
-          Sign in with it
+          {say("signInWithIt")}
         </Link>
       </Door>
     );
   }
   return (
-    <Door title="Set a new password">
+    <Door title={say("setNewPassword")}>
       <form onSubmit={submit} className="space-y-4">
-        {sending.isError && <Notice tone="bad">{sayProblem(sending.error)}</Notice>}
+        {sending.isError && <Notice tone="bad">{sayProblem(sending.error, say)}</Notice>}
         <PasswordField
-          label="New password"
+          label={say("newPassword")}
           name="password"
           autoComplete="new-password"
           minLength={passwordCharactersMin}
           required
-          hint={`At least ${passwordCharactersMin} characters. A sentence is fine.`}
+          hint={say("passwordHint", { n: passwordCharactersMin })}
         />
         <Button type="submit" look="primary" busy={sending.isPending} className="w-full">
-          Set password
+          {say("setPassword")}
         </Button>
       </form>
     </Door>

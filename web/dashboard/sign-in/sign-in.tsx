@@ -2,67 +2,70 @@ import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { Link } from "wouter";
 import { Button } from "../../ui/button.tsx";
-import { Field, PasswordField } from "../../ui/field.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { api } from "../api.ts";
-import { sayProblem } from "../problems.ts";
+import { Field, PasswordField } from "../parts/field.tsx";
 import { queryClient, useConfig, useSessionEnded } from "../queries.ts";
+import { passwordCharactersMin, sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 import { Door } from "./door.tsx";
 
-export const passwordCharactersMin = 12;
-
 export function SignIn() {
+  const { say } = useSpeech();
   const ended = useSessionEnded();
   const config = useConfig();
   return (
-    <Door title="Sign in">
-      {ended && <Notice tone="warn">Your session has ended. Sign in to go on.</Notice>}
+    <Door title={say("signIn")}>
+      {ended && <Notice tone="warn">{say("sessionEnded")}</Notice>}
       <EmailForm
-        action="Sign in"
+        action={say("signIn")}
         send={api.signIn}
         autoComplete="current-password"
         hint={undefined}
       />
       <p className="text-sm text-soft">
         {config.data?.signup === "closed" ? (
-          "This server takes no new accounts. "
+          say("signupClosed")
         ) : (
-          <>
-            New here?{" "}
-            <Link href="/sign-up" className="link">
-              Create an account
-            </Link>
-            .{" "}
-          </>
-        )}
-        Forgot the password? The operator of this server can print you a reset link.
+          <Said
+            as="newHere"
+            link={
+              <Link href="/sign-up" className="link">
+                {say("createAnAccount")}
+              </Link>
+            }
+          />
+        )}{" "}
+        {say("forgotPassword")}
       </p>
     </Door>
   );
 }
 
 export function SignUp() {
+  const { say } = useSpeech();
   const config = useConfig();
   return (
-    <Door title="Create an account">
+    <Door title={say("createAnAccount")}>
       {config.data?.signup === "closed" ? (
-        <Notice tone="warn">
-          This server takes no new accounts. Ask its operator to create one for you.
-        </Notice>
+        <Notice tone="warn">{say("signupClosedAsk")}</Notice>
       ) : (
         <EmailForm
-          action="Create account"
+          action={say("createAccount")}
           send={api.signUp}
           autoComplete="new-password"
-          hint={`At least ${passwordCharactersMin} characters. A sentence is fine.`}
+          hint={say("passwordHint", { n: passwordCharactersMin })}
         />
       )}
       <p className="text-sm text-soft">
-        Have one already?{" "}
-        <Link href="/" className="link">
-          Sign in
-        </Link>
-        .
+        <Said
+          as="haveOne"
+          link={
+            <Link href="/" className="link">
+              {say("signIn")}
+            </Link>
+          }
+        />
       </p>
     </Door>
   );
@@ -76,6 +79,7 @@ type EmailFormProps = {
 };
 
 function EmailForm({ action, send, autoComplete, hint }: EmailFormProps) {
+  const { say } = useSpeech();
   const sending = useMutation({
     mutationFn: (form: FormData) =>
       send(String(form.get("email")).trim(), String(form.get("password"))),
@@ -90,10 +94,10 @@ function EmailForm({ action, send, autoComplete, hint }: EmailFormProps) {
   };
   return (
     <form onSubmit={submit} className="space-y-4">
-      {sending.isError && <Notice tone="bad">{sayProblem(sending.error)}</Notice>}
-      <Field label="Email" name="email" type="email" autoComplete="username" required />
+      {sending.isError && <Notice tone="bad">{sayProblem(sending.error, say)}</Notice>}
+      <Field label={say("email")} name="email" type="email" autoComplete="username" required />
       <PasswordField
-        label="Password"
+        label={say("password")}
         name="password"
         autoComplete={autoComplete}
         required

@@ -1,17 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
 import { Badge } from "../../ui/notice.tsx";
-import { Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { Field } from "../parts/field.tsx";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
 import { QueryState } from "../query-state.tsx";
+import { sayMany } from "../words/say-many.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 import { type Delivery, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
 /** Lists what an endpoint was sent, newest first, and what it answered. */
 export function Deliveries({ endpointId }: { endpointId: string }) {
+  const { say } = useSpeech();
   const found = useQuery({
     queryKey: ["webhooks", endpointId, "deliveries"],
     queryFn: () => webhooks.deliveries(endpointId),
@@ -22,17 +25,17 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
   return (
     <>
       <ReplaySpan endpointId={endpointId} />
-      {found.data.items.length === 0 && <p className="text-soft">Nothing was sent yet.</p>}
+      {found.data.items.length === 0 && <p className="text-soft">{say("noDeliveries")}</p>}
       {found.data.items.length > 0 && (
         <Table
-          caption="Deliveries"
+          caption={say("deliveries")}
           rows={found.data.items}
           keyOf={({ id }) => id}
           columns={[
-            { head: "Event", cell: ({ type }) => <code>{type}</code> },
-            { head: "State", cell: (delivery) => <State delivery={delivery} /> },
-            { head: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
-            { head: "Last answer", cell: (delivery) => <LastAnswer delivery={delivery} /> },
+            { head: say("event"), cell: ({ type }) => <code>{type}</code> },
+            { head: say("state"), cell: (delivery) => <State delivery={delivery} /> },
+            { head: say("when"), cell: ({ createdAt }) => <Time at={createdAt} /> },
+            { head: say("lastAnswer"), cell: (delivery) => <LastAnswer delivery={delivery} /> },
             {
               head: "",
               cell: ({ eventId, type }) =>
@@ -40,10 +43,10 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
                   <Button
                     look="bare"
                     small
-                    className="ml-auto"
+                    className="ms-auto"
                     onClick={() => replay.mutate({ id: endpointId, eventId })}
                   >
-                    Replay
+                    {say("replay")}
                   </Button>
                 ),
             },
@@ -56,6 +59,8 @@ export function Deliveries({ endpointId }: { endpointId: string }) {
 
 /** Sends again what was told in a span of time. */
 function ReplaySpan({ endpointId }: { endpointId: string }) {
+  const speech = useSpeech();
+  const { say } = speech;
   const [span, setSpan] = useState({ from: "", until: "" });
   const replay = useChange(webhooks.replay);
   const submit = (event: FormEvent) => {
@@ -65,7 +70,7 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
       { id: endpointId, from: from!, until: until! },
       {
         onSuccess({ replayed, next }) {
-          toast(`${replayed} ${replayed === 1 ? "event is" : "events are"} sent again`);
+          toast(sayMany(speech, "eventsSent", replayed));
           // The rest begins there.
           if (next) setSpan({ ...span, from: localOf(next) });
         },
@@ -83,11 +88,15 @@ function ReplaySpan({ endpointId }: { endpointId: string }) {
     />
   );
   return (
-    <form onSubmit={submit} className="flex flex-wrap items-end gap-3" aria-label="Replay a span">
-      {bound("from", "From")}
-      {bound("until", "Until")}
+    <form
+      onSubmit={submit}
+      className="flex flex-wrap items-end gap-3"
+      aria-label={say("replaySpan")}
+    >
+      {bound("from", say("from"))}
+      {bound("until", say("until"))}
       <Button small type="submit" busy={replay.isPending}>
-        Replay this span
+        {say("replayThisSpan")}
       </Button>
     </form>
   );
@@ -101,27 +110,33 @@ function localOf(iso: string): string {
 }
 
 function State({ delivery: { state, dueAt, attempts } }: { delivery: Delivery }) {
+  const { say } = useSpeech();
   if (state === "waiting" && dueAt && attempts.length > 0) {
     return (
       <span>
-        again <Time at={dueAt} />
+        <Said as="againWhen" when={<Time at={dueAt} />} />
       </span>
     );
   }
   const tone = state === "delivered" ? "good" : state === "failed" ? "bad" : "plain";
-  return <Badge tone={tone}>{state}</Badge>;
+  return <Badge tone={tone}>{say(state)}</Badge>;
 }
 
 function LastAnswer({ delivery: { attempts } }: { delivery: Delivery }) {
+  const { say } = useSpeech();
   const last = attempts.at(-1);
-  if (!last) return <span className="text-soft">none yet</span>;
+  if (!last) return <span className="text-soft">{say("noneYet")}</span>;
   return (
     <details>
       <summary>
-        {last.status ?? "none"} after {last.latencyMs} ms, attempt {attempts.length} of 10
+        {say("answerAfter", {
+          status: last.status ?? say("none"),
+          ms: last.latencyMs,
+          n: attempts.length,
+        })}
       </summary>
       <pre className="mt-2 max-h-40 overflow-auto whitespace-pre-wrap break-all text-sm">
-        {last.answer || "(an empty body)"}
+        {last.answer || say("emptyBody")}
       </pre>
     </details>
   );

@@ -1,18 +1,19 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { Field } from "../../ui/field.tsx";
 import { toast } from "../../ui/toast.tsx";
+import { Field } from "../parts/field.tsx";
+import { Said, useSpeech } from "../words/speech.ts";
 import { type Depth, webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
 /** How many blocks deep what is told of each chain has to be. */
 export function Depths({ chains }: { chains: readonly Depth[] }) {
+  const { say } = useSpeech();
   return (
-    <section aria-label="Confirmations" className="card space-y-4 p-5">
-      <h2 className="text-base">Confirmations</h2>
+    <section aria-label={say("confirmations")} className="card space-y-4 p-5">
+      <h2 className="text-base">{say("confirmations")}</h2>
       <p className="text-sm text-soft">
-        Blocks on top of what an event tells, before it is told. Fewer are sooner; what a
-        reorganisation takes back is told as <code>address.reverted</code>.
+        <Said as="confirmationsText" event={<code>address.reverted</code>} />
       </p>
       {chains.map((chain) => (
         <DepthEntry key={chain.chainId} chain={chain} />
@@ -22,12 +23,13 @@ export function Depths({ chains }: { chains: readonly Depth[] }) {
 }
 
 function DepthEntry({ chain: { chainId, name, byDefault, chosen } }: { chain: Depth }) {
+  const { say } = useSpeech();
   const [text, setText] = useState(String(chosen ?? ""));
   const change = useChange(webhooks.setDepth);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const confirmations = text === "" ? null : Number(text);
-    const said = `${name}: ${confirmations ?? byDefault} confirmations`;
+    const said = say("confirmationsSet", { chain: name, n: confirmations ?? byDefault });
     change.mutate({ chainId, confirmations }, { onSuccess: () => toast(said) });
   };
   return (
@@ -38,12 +40,12 @@ function DepthEntry({ chain: { chainId, name, byDefault, chosen } }: { chain: De
         min="0"
         max="100"
         placeholder={String(byDefault)}
-        hint={`0 to 100; empty: ${byDefault}, as the chain's`}
+        hint={say("depthHint", { n: byDefault })}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
       <Button small type="submit" busy={change.isPending}>
-        Save
+        {say("save")}
       </Button>
     </form>
   );

@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
-import { Time } from "../../ui/time.tsx";
-import { Confirm } from "../confirm.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import { Time } from "../parts/time.tsx";
+import { Said, useSpeech } from "../words/speech.ts";
 import { type Endpoint, webhooks } from "./api.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { useChange } from "./use-change.ts";
@@ -10,6 +11,7 @@ import { useChange } from "./use-change.ts";
 type EndpointProps = { endpoint: Endpoint; onSecret: (secret: string) => void };
 
 export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
+  const { say } = useSpeech();
   const { id, url, types, state } = endpoint;
   const [asking, setAsking] = useState<"rotate" | "delete">();
   const [shown, setShown] = useState(false);
@@ -30,16 +32,16 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         <div className="min-w-0">
           <h2 className="break-all text-base">{url}</h2>
           <p className="mt-1 text-sm text-soft">
-            {types.length === 0 ? "all events" : types.join(", ")}
+            {types.length === 0 ? say("allEvents") : types.join(", ")}
           </p>
         </div>
-        <Badge tone={isOn ? "good" : state === "disabled" ? "bad" : "plain"}>{state}</Badge>
+        <Badge tone={isOn ? "good" : state === "disabled" ? "bad" : "plain"}>{say(state)}</Badge>
       </div>
       <div className="space-y-4 border-t border-line p-5">
         <Condition endpoint={endpoint} />
         <div className="flex flex-wrap gap-2">
           <Button small onClick={() => setShown(!shown)} aria-expanded={shown}>
-            Deliveries
+            {say("deliveries")}
           </Button>
           <Button
             small
@@ -47,39 +49,39 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
             busy={test.isPending}
             onClick={() => test.mutate(id, { onSuccess: () => setShown(true) })}
           >
-            Send a test
+            {say("sendTest")}
           </Button>
           <Button small busy={pause.isPending} onClick={() => pause.mutate({ id, paused: isOn })}>
-            {isOn ? "Pause" : "Resume"}
+            {say(isOn ? "pause" : "resume")}
           </Button>
           <Button small onClick={() => setAsking("rotate")}>
-            Rotate secret
+            {say("rotateSecret")}
           </Button>
           <Button small look="danger" onClick={() => setAsking("delete")}>
-            Delete
+            {say("delete")}
           </Button>
         </div>
         {shown && <Deliveries endpointId={id} />}
       </div>
       <Confirm
-        action="Rotate now"
-        title="Rotate the secret?"
+        action={say("rotateNow")}
+        title={say("rotateSecretAsk")}
         open={asking === "rotate"}
         busy={rotation.isPending}
         onClose={() => setAsking(undefined)}
         onConfirm={rotate}
       >
-        <p>For 24 hours both secrets sign, so that your server can change over.</p>
+        <p>{say("rotateSecretText")}</p>
       </Confirm>
       <Confirm
-        action="Delete now"
-        title="Delete this endpoint?"
+        action={say("deleteNow")}
+        title={say("deleteEndpointAsk")}
         open={asking === "delete"}
         busy={removal.isPending}
         onClose={() => setAsking(undefined)}
         onConfirm={() => removal.mutate(id, { onSettled: () => setAsking(undefined) })}
       >
-        <p>What is waiting to be sent to it goes with it. Its events stay for 30 days.</p>
+        <p>{say("deleteEndpointText")}</p>
       </Confirm>
     </section>
   );
@@ -87,24 +89,25 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
 
 /** Why nothing is sent or taken, and whether an old secret signs beside the new one. */
 function Condition({ endpoint }: { endpoint: Endpoint }) {
+  const { say } = useSpeech();
   const { state, reason, failingSince, oldSecretUntil } = endpoint;
   return (
     <>
       {state === "disabled" && (
-        <Notice tone="bad" title={`Disabled: ${reason}`}>
-          Nothing is sent to it. Resume it when it works again, then replay what it missed.
+        <Notice tone="bad" title={say("disabledReason", { reason: reason ?? "" })}>
+          {say("disabledText")}
         </Notice>
       )}
       {state === "active" && failingSince && (
-        <Notice tone="bad" title="It does not take what it is sent">
+        <Notice tone="bad" title={say("failing")}>
           <p>
-            Since <Time at={failingSince} />. After 3 days it is disabled.
+            <Said as="failingText" when={<Time at={failingSince} />} />
           </p>
         </Notice>
       )}
       {oldSecretUntil && new Date(oldSecretUntil).getTime() > Date.now() && (
         <p className="text-sm text-soft">
-          The old secret signs too, until <Time at={oldSecretUntil} />.
+          <Said as="oldSecret" when={<Time at={oldSecretUntil} />} />
         </p>
       )}
     </>

@@ -1,12 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Empty } from "../../ui/states.tsx";
-import { Time } from "../../ui/time.tsx";
 import { Heading } from "../heading.tsx";
-import { sayProblem } from "../problems.ts";
+import { SecretDialog } from "../parts/secret-dialog.tsx";
+import { Time } from "../parts/time.tsx";
+import { UrlEntry } from "../parts/url-entry.tsx";
 import { QueryState } from "../query-state.tsx";
-import { SecretDialog } from "../secret-dialog.tsx";
-import { UrlEntry } from "../url-entry.tsx";
+import { sayProblem } from "../words/problems.ts";
+import { Said, useSpeech } from "../words/speech.ts";
 import { type Webhooks, webhooks } from "./api.ts";
 import { Depths } from "./depths.tsx";
 import { EndpointCard } from "./endpoint.tsx";
@@ -15,6 +16,7 @@ const key = ["webhooks"];
 
 /** Shows where events go: endpoints, what each was sent, and what it answered. */
 export function WebhooksPage() {
+  const { say } = useSpeech();
   const found = useQuery({
     ...{ queryKey: key, queryFn: webhooks.list },
     // An endpoint may be disabled while somebody looks.
@@ -23,18 +25,15 @@ export function WebhooksPage() {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      <Heading title="Webhooks">
-        What happens to your addresses, sent to your servers as it happens, signed.
-      </Heading>
+      <Heading title={say("webhooks")}>{say("webhooksText")}</Heading>
       <QueryState query={found} lines={4} inCard />
       {found.data && (
         <div className="space-y-6">
           <AddEndpoint list={found.data} onSecret={setSecret} />
           {found.data.endpoints.length === 0 && (
             <div className="card">
-              <Empty icon="out" title="No endpoint yet">
-                Add the URL on your server that takes the events. What was missed stays in
-                <code> GET /v1/events</code> for 30 days.
+              <Empty icon="out" title={say("noEndpoint")}>
+                <Said as="noEndpointText" path={<code>GET /v1/events</code>} />
               </Empty>
             </div>
           )}
@@ -43,14 +42,14 @@ export function WebhooksPage() {
           ))}
           <Depths chains={found.data.chains} />
           <div className="text-sm text-soft">
-            The service's own key, with which anybody checks <code>v1a</code>:
+            <Said as="serviceKey" version={<code>v1a</code>} />
             {found.data.publicKeys.map(({ publicKey, until }) => (
               <p key={publicKey}>
                 <code className="break-all">{publicKey}</code>
                 {until && (
                   <>
                     {" "}
-                    signs beside it until <Time at={until} />
+                    <Said as="signsUntil" when={<Time at={until} />} />
                   </>
                 )}
               </p>
@@ -59,11 +58,11 @@ export function WebhooksPage() {
         </div>
       )}
       <SecretDialog
-        title="The endpoint's secret"
+        title={say("endpointSecret")}
         secret={secret}
-        what="the secret"
+        what={say("theSecret")}
         testId="new-endpoint-secret"
-        says="It is shown once. Your server checks each delivery's signature with it."
+        says={say("secretSays")}
         onDone={() => setSecret(undefined)}
       />
     </>
@@ -73,6 +72,7 @@ export function WebhooksPage() {
 type AddProps = { list: Webhooks; onSecret: (secret: string) => void };
 
 function AddEndpoint({ list, onSecret }: AddProps) {
+  const { say } = useSpeech();
   const [url, setUrl] = useState("");
   const [types, setTypes] = useState<string[]>([]);
   const client = useQueryClient();
@@ -95,20 +95,20 @@ function AddEndpoint({ list, onSecret }: AddProps) {
     setTypes(isOn ? [...types, type] : types.filter((each) => each !== type));
 
   return (
-    <form onSubmit={submit} className="card p-5" aria-label="Add an endpoint">
+    <form onSubmit={submit} className="card p-5" aria-label={say("addAnEndpoint")}>
       <UrlEntry
         label="URL"
         name="url"
         value={url}
         onType={setUrl}
         placeholder="https://shop.example.com/webhooks"
-        error={addition.isError ? sayProblem(addition.error) : undefined}
-        hint={`https, on the public Internet; ${list.endpoints.length} of ${list.max} in use`}
-        action="Add endpoint"
+        error={addition.isError ? sayProblem(addition.error, say) : undefined}
+        hint={say("endpointHint", { n: list.endpoints.length, max: list.max })}
+        action={say("addEndpoint")}
         busy={addition.isPending}
       />
       <fieldset className="mt-4">
-        <legend className="text-sm text-soft">Events; none chosen means all</legend>
+        <legend className="text-sm text-soft">{say("eventsHint")}</legend>
         <div className="mt-2 flex flex-wrap gap-x-5 gap-y-2">
           {list.types.map((type) => (
             <label key={type} className="flex items-center gap-2">

@@ -1,13 +1,15 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { toast } from "../../ui/toast.tsx";
-import { sayProblem } from "../problems.ts";
+import { sayProblem } from "../words/problems.ts";
+import { useSpeech } from "../words/speech.ts";
 
 /** Runs a change of the webhooks, then shows what is there now. */
 export function useChange<Input, Answer>(change: (input: Input) => Promise<Answer>) {
+  const { say } = useSpeech();
   const client = useQueryClient();
   return useMutation({
     mutationFn: change,
-    onError: (error) => toast(sayProblem(error)),
+    onError: (error) => toast(sayProblem(error, say)),
     onSettled: () => client.invalidateQueries({ queryKey: ["webhooks"] }),
   });
 }

@@ -2,7 +2,7 @@
 
 import { formatUnits, inertPieces } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
-import { element, said, say } from "./speech.ts";
+import { element, said, say, sayTime } from "./speech.ts";
 
 /** How the service says amounts and the chain: shown, not proved. */
 export type Shown = {
@@ -96,9 +96,6 @@ function list(items: readonly (readonly [string, Node])[]): HTMLElement {
 
 const sayBlock = ({ number, timestamp }: { number: number; timestamp: number }) =>
   said("span", "atBlock", { number: String(number), time: sayTime(timestamp) });
-
-const sayTime = (seconds: number) =>
-  new Date(seconds * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC");
 
 function sayAmount(amount: string, { symbol, decimals }: Shown): HTMLElement {
   if (!symbol || decimals === undefined) {

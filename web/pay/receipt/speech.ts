@@ -2,6 +2,7 @@
 // kept asks nobody.
 
 import { type LanguageTag, recall, remember } from "executable-address/page";
+import { sayMoment } from "../../shown/words/say-when.ts";
 import {
   type Language,
   languages,
@@ -44,6 +45,8 @@ function speak(chosen: Language): void {
   Object.assign(document.documentElement, { lang: chosen.tag, dir: chosen.dir });
   document.title = say("title");
 }
+
+export const sayTime = (seconds: number) => sayMoment(seconds, language);
 
 /** An element of HTML, with text in it as it is. */
 export function element(name: string, ...children: readonly Child[]): HTMLElement {

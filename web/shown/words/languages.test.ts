@@ -10,14 +10,18 @@ type Words = Readonly<Record<string, string>>;
 
 const folders = {
   "the element": join(import.meta.dirname, "../../../address/element/words"),
+  "the parts": join(import.meta.dirname, "../../ui/words"),
   "the page": import.meta.dirname,
+  "the dashboard": join(import.meta.dirname, "../../dashboard/words"),
   "the receipt": join(import.meta.dirname, "../../pay/receipt/words"),
 };
 const read = (folder: string, tag: string): Words =>
   JSON.parse(readFileSync(join(folder, `${tag}.json`), "utf8"));
-const wordsOf = (tag: string) =>
-  ({ ...read(folders["the element"], tag), ...read(folders["the page"], tag) }) as Catalogue;
-const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort();
+const ofPage = ["the element", "the parts", "the page"] as const;
+const wordsOf = (tag: string): Catalogue =>
+  Object.assign({}, ...ofPage.map((name) => read(folders[name], tag)));
+/** A sentence with several forms, by number, has its places in any of them. */
+const placesOf = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
 
 for (const [name, folder] of Object.entries(folders)) {
   describe(`the catalogues of ${name}`, () => {

@@ -21,16 +21,21 @@ export function saySpan(seconds: number, say: Say): string {
     .join(" ");
 }
 
-const formatter = ({ tag }: Language, options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(`${tag}-u-nu-latn`, options);
+export const localeOf = ({ tag }: Language) => `${tag}-u-nu-latn`;
 
-/** Day and time. @param seconds Unix */
+export const dateFormat = (language: Language, options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(localeOf(language), options);
+
+/** Day and time where the reader is, with the name of that zone. @param seconds Unix */
 export const sayMoment = (seconds: number, language: Language): string =>
-  formatter(language, { dateStyle: "medium", timeStyle: "short" }).format(seconds * 1000);
-
-/** With seconds and time zone, for a receipt. */
-export const sayMomentInFull = (seconds: number, language: Language): string =>
-  formatter(language, { dateStyle: "long", timeStyle: "long" }).format(seconds * 1000);
+  dateFormat(language, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    timeZoneName: "short",
+  }).format(seconds * 1000);
 
 export const sayClock = (ms: number, language: Language): string =>
-  formatter(language, { timeStyle: "medium" }).format(ms);
+  dateFormat(language, { timeStyle: "medium" }).format(ms);

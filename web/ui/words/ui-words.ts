@@ -1,26 +1,34 @@
-import { createContext, useContext } from "react";
+// The words that every page has: the library's of an address, and those that the parts say.
 
-type ThemeName = "device" | "light" | "dark";
+import { elementWords, type LanguageTag, loadElementWords } from "executable-address/page";
+import en from "./en.json" with { type: "json" };
 
-/** The few words that the parts say by themselves. The public page gives them in its language. */
-export type UiWords = {
-  loading: string;
-  copyWhat: (what: string) => string;
-  whatCopied: (what: string) => string;
-  copyRefused: string;
-  tryAgain: string;
-  colours: (now: ThemeName, next: ThemeName) => string;
+export const uiWords = { ...elementWords, ...en };
+export type UiKey = keyof typeof uiWords;
+
+export type Words<Key extends string> = Readonly<Record<Key, string>>;
+/** Fetches the words of a language; one whose catalogue lacks a sentence does not compile. */
+export type Catalogues<Key extends string> = Readonly<
+  Record<LanguageTag, () => Promise<Words<Key>>>
+>;
+
+const catalogues: Catalogues<keyof typeof en> = {
+  en: async () => en,
+  es: () => import("./es.json").then((words) => words.default),
+  fr: () => import("./fr.json").then((words) => words.default),
+  de: () => import("./de.json").then((words) => words.default),
+  ar: () => import("./ar.json").then((words) => words.default),
+  zh: () => import("./zh.json").then((words) => words.default),
 };
 
-const themeNames = { device: "as the device", light: "light", dark: "dark" };
-
-export const UiWordsContext = createContext<UiWords>({
-  loading: "Loading",
-  copyWhat: (what) => `Copy ${what}`,
-  whatCopied: (what) => `${what} copied`,
-  copyRefused: "Not allowed here: select it and copy by hand",
-  tryAgain: "Try again",
-  colours: (now, next) => `Colours: ${themeNames[now]}. Change to ${themeNames[next]}`,
-});
-
-export const useUiWords = () => useContext(UiWordsContext);
+/** Gives a room's words with those of the parts. @throws where they cannot be fetched */
+export const loaderOf =
+  <Key extends string>(room: Catalogues<Key>) =>
+  async (tag: LanguageTag): Promise<Words<UiKey | Key>> => {
+    const [shared, own, words] = await Promise.all([
+      loadElementWords(tag),
+      catalogues[tag](),
+      room[tag](),
+    ]);
+    return { ...shared, ...own, ...words } as Words<UiKey | Key>;
+  };

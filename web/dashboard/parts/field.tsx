@@ -1,5 +1,7 @@
 import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from "react";
-import { Button } from "./button.tsx";
+import { Button } from "../../ui/button.tsx";
+import { useSpeech } from "../words/speech.ts";
+import type { Say } from "../words/words.ts";
 
 type Around = { label: string; hint?: ReactNode; error?: string | undefined };
 type FieldProps = ComponentProps<"input"> & Around;
@@ -19,6 +21,7 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
 
 /** Says below the field why the form is not sent, in place of the browser's bubble. */
 function useFault(error: string | undefined) {
+  const { say } = useSpeech();
   const [refused, setRefused] = useState<string>();
   return {
     fault: error ?? refused,
@@ -26,7 +29,7 @@ function useFault(error: string | undefined) {
       onInvalid(event: FormEvent<HTMLInputElement>) {
         event.preventDefault();
         const input = event.currentTarget;
-        setRefused(sayFault(input));
+        setRefused(sayFault(input, say));
         if (input.form?.querySelector(":invalid") === input) input.focus();
       },
       onInput: () => setRefused(undefined),
@@ -34,15 +37,16 @@ function useFault(error: string | undefined) {
   };
 }
 
-function sayFault({ validity, minLength, validationMessage }: HTMLInputElement): string {
-  if (validity.valueMissing) return "Fill this in.";
-  if (validity.tooShort) return `At least ${minLength} characters.`;
-  if (validity.typeMismatch) return "An email address is needed, such as ada@example.com.";
+function sayFault({ validity, minLength, validationMessage }: HTMLInputElement, say: Say): string {
+  if (validity.valueMissing) return say("fillIn");
+  if (validity.tooShort) return say("atLeastCharacters", { n: minLength });
+  if (validity.typeMismatch) return say("emailNeeded");
   return validationMessage;
 }
 
 export function PasswordField({ label, hint, error, ...input }: FieldProps) {
   const id = useId();
+  const { say } = useSpeech();
   const [shown, setShown] = useState(false);
   const { fault, watch } = useFault(error);
   return (
@@ -54,17 +58,17 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps) {
           {...watch}
           {...describedBy(id, hint, fault)}
           type={shown ? "text" : "password"}
-          className="input pr-20"
+          className="input pe-20"
         />
         <Button
           look="bare"
           small
-          className="absolute inset-y-1 right-1"
+          className="absolute inset-y-1 end-1"
           aria-pressed={shown}
-          aria-label={`Show ${label.toLowerCase()}`}
+          aria-label={say("showWhat", { what: label })}
           onClick={() => setShown(!shown)}
         >
-          {shown ? "Hide" : "Show"}
+          {say(shown ? "hide" : "show")}
         </Button>
       </div>
       <Below id={id} hint={hint} error={fault} />

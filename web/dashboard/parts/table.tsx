@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useSpeech } from "../words/speech.ts";
 
 type Column<Row> = {
   head: string;
@@ -18,6 +19,7 @@ type TableProps<Row> = {
  * `display: grid` takes a table's own ones away.
  */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+  const { say } = useSpeech();
   return (
     // biome-ignore-start lint/a11y/noRedundantRoles: see above
     <table role="table" className="table">
@@ -26,7 +28,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
         <tr role="row">
           {columns.map(({ head }) => (
             <th key={head} role="columnheader" scope="col">
-              {head === "" ? <span className="sr-only">Actions</span> : head}
+              {head === "" ? <span className="sr-only">{say("actions")}</span> : head}
             </th>
           ))}
         </tr>

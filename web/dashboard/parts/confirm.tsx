@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { useSpeech } from "../words/speech.ts";
 
 type ConfirmProps = {
   title: string;
@@ -15,12 +16,13 @@ type ConfirmProps = {
 
 /** Asks before something stops working, and says what. */
 export function Confirm(props: ConfirmProps) {
+  const { say } = useSpeech();
   const { title, action, open, busy, onClose, onConfirm, children } = props;
   return (
     <Dialog title={title} open={open} onClose={onClose}>
       <div className="space-y-3 text-soft">{children}</div>
       <div className="mt-6 flex flex-wrap justify-end gap-3">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{say("cancel")}</Button>
         <Button look="danger" busy={busy} onClick={onConfirm}>
           {action}
         </Button>

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
-import { Button } from "../ui/button.tsx";
-import { CopyButton } from "../ui/copy.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { Notice } from "../ui/notice.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { useSpeech } from "../words/speech.ts";
 
 type SecretDialogProps = {
   title: string;
@@ -19,11 +20,12 @@ type SecretDialogProps = {
 
 /** Shows a secret at the only moment that it is on a screen. */
 export function SecretDialog(props: SecretDialogProps) {
+  const { say } = useSpeech();
   const { title, secret, what, testId, says, onDone, children } = props;
   return (
     <Dialog title={title} persistent open={secret !== undefined} onClose={onDone}>
       <div className="space-y-5">
-        <Notice tone="warn" title="Copy it now">
+        <Notice tone="warn" title={say("copyItNow")}>
           <p>{says}</p>
         </Notice>
         <div className="flex items-start gap-3 rounded-lg bg-sunken p-3">
@@ -31,12 +33,12 @@ export function SecretDialog(props: SecretDialogProps) {
             {secret}
           </code>
           <CopyButton look="primary" text={secret ?? ""} what={what}>
-            Copy
+            {say("copy")}
           </CopyButton>
         </div>
         {children}
         <div className="flex justify-end">
-          <Button onClick={onDone}>I have stored it</Button>
+          <Button onClick={onDone}>{say("storedIt")}</Button>
         </div>
       </div>
     </Dialog>

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
+import { useSpeech } from "../words/speech.ts";
 
 /** One column: what `says` reads out, and the heights of its parts from below. */
 export type Bar = { label: string; says: string; parts: readonly number[] };
@@ -17,6 +18,7 @@ type ChartProps = {
 
 /** A stacked column chart. Arrow keys or the pointer walk the columns; the line above reads one. */
 export function Chart({ bars, title, fills, sayMost }: ChartProps) {
+  const { say } = useSpeech();
   const [at, setAt] = useState<number>();
   const most = roundUp(Math.max(...bars.map(({ parts }) => sumOf(parts))) || 1);
   const step = width / bars.length;
@@ -37,9 +39,7 @@ export function Chart({ bars, title, fills, sayMost }: ChartProps) {
   return (
     <figure>
       <figcaption aria-live="polite" className="mb-2 min-h-6 text-sm text-soft tabular-nums">
-        {bar
-          ? `${bar.label}: ${bar.says}`
-          : `Up to ${sayMost(most)} a column. Point at one, or use the arrow keys, to read it.`}
+        {bar ? `${bar.label}: ${bar.says}` : say("chartHint", { most: sayMost(most) })}
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}
@@ -64,7 +64,7 @@ export function Chart({ bars, title, fills, sayMost }: ChartProps) {
           <Column key={label} {...{ parts, fills, step, most }} x={index * step} />
         ))}
       </svg>
-      <div className="mt-1.5 flex justify-between text-xs text-soft">
+      <div dir="ltr" className="mt-1.5 flex justify-between text-xs text-soft">
         <span>{bars[0]?.label}</span>
         <span>{bars.at(-1)?.label}</span>
       </div>

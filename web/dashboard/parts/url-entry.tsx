@@ -1,6 +1,6 @@
 import type { ComponentProps } from "react";
-import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Field } from "./field.tsx";
 
 type UrlEntryProps = Omit<ComponentProps<typeof Field>, "onChange"> & {
   onType: (text: string) => void;
@@ -17,6 +17,7 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
         {...field}
         className="min-w-0 flex-1 basis-64"
         onChange={(event) => onType(event.target.value)}
+        dir="ltr"
         inputMode="url"
         autoComplete="off"
         autoCapitalize="none"

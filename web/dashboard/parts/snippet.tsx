@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useId, useRef, useState } from "react";
-import { CopyButton } from "./copy.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { useSpeech } from "../words/speech.ts";
 
 const tab = "button button-bare button-small";
 
@@ -14,6 +15,7 @@ type SnippetProps = {
 
 /** Code to copy, in one or more languages under tabs. */
 export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
+  const { say } = useSpeech();
   const id = useId();
   const [at, setAt] = useState(0);
   const tabs = useRef<HTMLDivElement>(null);
@@ -49,8 +51,8 @@ export function Snippet({ samples, label, canCopy = true }: SnippetProps) {
           ))}
         </div>
         {canCopy && (
-          <CopyButton look="bare" text={sample.text} what={`${sample.name} example`}>
-            Copy
+          <CopyButton look="bare" text={sample.text} what={say("example", { name: sample.name })}>
+            {say("copy")}
           </CopyButton>
         )}
       </div>

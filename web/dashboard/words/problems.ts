@@ -1,0 +1,42 @@
+// An error says to the person at the screen the sentence of its code in the reader's language, or
+// else the sentence that the server sent.
+
+import { Problem } from "../request.ts";
+import type { Key, Say } from "./words.ts";
+
+export const passwordCharactersMin = 12;
+
+const keys: Readonly<Record<string, Key>> = {
+  unreachable: "problemUnreachable",
+  unauthorized: "problemUnauthorized",
+  conflict: "problemConflict",
+  rate_limited: "problemRateLimited",
+  forbidden: "problemForbidden",
+  chain_unavailable: "problemChain",
+  service_unavailable: "problemOverloaded",
+  reference_in_use: "problemReference",
+  invalid_email_or_password: "problemSignIn",
+  invalid_email: "problemEmail",
+  invalid_password: "problemPassword",
+  password_too_short: "problemPasswordShort",
+  password_guessable: "problemPasswordGuessable",
+  user_already_exists: "problemUserExists",
+  invalid_token: "problemToken",
+  signup_closed: "signupClosedAsk",
+};
+
+/** One sentence for an error: of its code, of its first issue, or an honest last resort. */
+export function sayProblem(error: unknown, say: Say): string {
+  if (!(error instanceof Problem)) return say("problemReload");
+  const key = keys[error.code];
+  if (key) return say(key, { n: passwordCharactersMin });
+  const issue = error.issues[0];
+  if (issue) return sentence(issue.message);
+  if (error.status >= 500) return say("problemServer");
+  return error.message ? sentence(error.message) : say("problemRefused", { code: error.code });
+}
+
+const sentence = (text: string) => {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+};

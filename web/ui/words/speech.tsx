@@ -1,0 +1,131 @@
+// How components speak, made once for the words of each room. What is put into a sentence keeps its
+// own direction: amounts and addresses read from left to right in every language.
+
+import { type LanguageTag, recall, remember } from "executable-address/page";
+import {
+  createContext,
+  Fragment,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import {
+  english,
+  type Language,
+  languages,
+  pickLanguage,
+  type SayIn,
+  sayWith,
+} from "./languages.ts";
+import { type UiKey, uiWords, type Words } from "./ui-words.ts";
+
+export type Speech<Key extends string> = {
+  readonly say: SayIn<Key>;
+  readonly language: Language;
+  readonly words: Words<Key>;
+};
+
+const speechOf = <Key extends string>(language: Language, words: Words<Key>): Speech<Key> => ({
+  say: sayWith(words, language),
+  language,
+  words,
+});
+
+let chosen: string | undefined;
+const listeners = new Set<() => void>();
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+const asked = () => new URLSearchParams(window.location.search).get("lang");
+const wantedTag = (): LanguageTag =>
+  pickLanguage(chosen ?? asked() ?? recall("language"), navigator.languages).tag;
+
+const UiContext = createContext<Speech<UiKey>>(speechOf(english, uiWords));
+
+/** What the parts of ui/ say, in the language of the page. */
+export const useUiSpeech = () => useContext(UiContext);
+
+/**
+ * @param en the room's words with those of the parts
+ * @param load the words of a language; English is shown where they cannot be loaded
+ */
+export function makeSpeech<Key extends string>(
+  en: Words<Key> & Words<UiKey>,
+  load: (tag: LanguageTag) => Promise<Words<Key> & Words<UiKey>>,
+) {
+  const Context = createContext(speechOf<Key>(english, en));
+  const useSpeech = () => useContext(Context);
+
+  /** A sentence whose places hold anything: `<Said as="payWith" wallet={<b>…</b>} />`. */
+  function Said({ as, ...values }: { as: Key } & Record<string, ReactNode>) {
+    return useSpeech()
+      .words[as].split(/\{(\w+)\}/)
+      .map((piece, at) =>
+        at % 2 === 0 ? (
+          <Fragment key={at.toString()}>{piece}</Fragment>
+        ) : (
+          <bdi key={at.toString()}>{values[piece]}</bdi>
+        ),
+      );
+  }
+
+  /** Shows `children` once the reader's language is there. */
+  function Speaking({ children }: { children: ReactNode }) {
+    const tag = useSyncExternalStore(subscribe, wantedTag);
+    const [speech, setSpeech] = useState<{ own: Speech<Key>; ui: Speech<UiKey> }>();
+    useEffect(() => {
+      let isWanted = true;
+      const show = (language: Language, words: typeof en) => {
+        const both = { own: speechOf<Key>(language, words), ui: speechOf<UiKey>(language, words) };
+        if (isWanted) setSpeech(both);
+      };
+      load(tag).then(
+        (words) => show(pickLanguage(tag, []), words),
+        () => show(english, en),
+      );
+      return () => {
+        isWanted = false;
+      };
+    }, [tag]);
+    useEffect(() => {
+      if (!speech) return;
+      document.documentElement.lang = speech.ui.language.tag;
+      document.documentElement.dir = speech.ui.language.dir;
+    }, [speech]);
+    if (!speech) return null;
+    return (
+      <Context value={speech.own}>
+        <UiContext value={speech.ui}>{children}</UiContext>
+      </Context>
+    );
+  }
+
+  return { useSpeech, Said, Speaking };
+}
+
+/** The languages by their own names; the choice is remembered. */
+export function LanguageSelect() {
+  const { say, language } = useUiSpeech();
+  const choose = (tag: string) => {
+    chosen = tag;
+    remember("language", tag);
+    for (const listener of listeners) listener();
+  };
+  return (
+    <select
+      aria-label={say("language")}
+      className="language"
+      value={language.tag}
+      onChange={(event) => choose(event.target.value)}
+    >
+      {languages.map(({ tag, name }) => (
+        <option key={tag} value={tag} lang={tag}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
