@@ -272,7 +272,7 @@ describe("what is known, and since when", () => {
   test("surplus: how much, and where it can go", async () => {
     const page = await open();
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText(/ at \d+:\d\d:\d\d .*, block \d+/).waitFor();
+    await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.*, block \d+/).waitFor();
     await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
     await page.getByText("the address is a contract, and wallets may say so").waitFor();
     await page.context().close();
