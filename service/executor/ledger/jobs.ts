@@ -180,17 +180,22 @@ function jobOf(row: Row, record: Held): Job {
   };
 }
 
-/** How often a job failed, and when its intent expires. Zero and never where it is not known. */
+/**
+ * How often a job failed, when money was last seen to come, and when its intent expires. Zero and
+ * never where it is not known.
+ */
 export async function readFailures(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,
 ): Promise<
-  Pick<Job, "failures" | "paidFailures" | "recoveryFailures"> & { expirationSeconds: number }
+  Pick<Job, "failures" | "paidFailures" | "recoveryFailures" | "detectedAtSeconds"> & {
+    expirationSeconds: number;
+  }
 > {
   const row = await db
     .selectFrom("executor_jobs")
-    .select(["failures", "paid_failures", "recovery_failures"])
+    .select(["failures", "paid_failures", "recovery_failures", "detected_at"])
     .where("chain_id", "=", chainId)
     .where("address", "=", fromHex(address))
     .executeTakeFirst();
@@ -199,6 +204,7 @@ export async function readFailures(
     failures: row?.failures ?? 0,
     paidFailures: row?.paid_failures ?? 0,
     recoveryFailures: row?.recovery_failures ?? 0,
+    detectedAtSeconds: row?.detected_at ?? 0,
     expirationSeconds: creator?.expirationSeconds ?? Number.POSITIVE_INFINITY,
   };
 }

@@ -30,6 +30,7 @@ const signed = (n: number) => ({
   fee: { maxFee: 10n ** 20n + BigInt(n), priorityFee: 1n },
   signedAtSeconds: 100 + n,
   signedBlock: 10,
+  isFill: false,
 });
 const purpose = (nonce: number, ...addresses: Hex[]) => ({
   sender,

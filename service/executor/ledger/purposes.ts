@@ -10,13 +10,17 @@ import type { Payer } from "../money/budgets.ts";
 import type { Fee } from "../money/fees.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** `raw` as signed; times in seconds of the chain's clock. */
+/**
+ * `raw` as signed; times in seconds of the chain's clock. `isFill`: a transfer of nothing, also
+ * where it took the place of another transaction.
+ */
 type SignedTransaction = {
   hash: Hex;
   raw: Hex;
   fee: Fee;
   signedAtSeconds: number;
   signedBlock: number;
+  isFill: boolean;
 };
 
 type NewPurpose = {
@@ -143,7 +147,7 @@ export function addTransaction(
 async function insertTransaction(
   transaction: Transaction<Tables>,
   purposeId: string,
-  { hash, raw, fee, signedAtSeconds, signedBlock }: SignedTransaction,
+  { hash, raw, fee, signedAtSeconds, signedBlock, isFill }: SignedTransaction,
 ): Promise<void> {
   await transaction
     .insertInto("executor_transactions")
@@ -155,6 +159,7 @@ async function insertTransaction(
       priority_fee: fee.priorityFee.toString(),
       signed_at: signedAtSeconds,
       signed_block: signedBlock,
+      is_fill: isFill ? 1 : 0,
     })
     .execute();
 }
@@ -241,10 +246,17 @@ async function findPurposes(
           fee: { maxFee: BigInt(entry.max_fee), priorityFee: BigInt(entry.priority_fee) },
           signedAtSeconds: entry.signed_at,
           signedBlock: entry.signed_block,
+          isFill: entry.is_fill === 1,
         }))
-        .sort((a, b) => (a.fee.maxFee < b.fee.maxFee ? -1 : 1)),
+        .sort(byOffer),
     };
   });
+}
+
+/** A transfer of nothing may offer as little as what it replaces, where no node took that. */
+function byOffer(a: SignedTransaction, b: SignedTransaction): number {
+  if (a.fee.maxFee === b.fee.maxFee) return Number(a.isFill) - Number(b.isFill);
+  return a.fee.maxFee < b.fee.maxFee ? -1 : 1;
 }
 
 export const shareOf = (row: Selectable<Tables["executor_purpose_addresses"]>): Share => ({

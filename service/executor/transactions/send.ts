@@ -34,6 +34,7 @@ import type { Pass } from "../parts.ts";
  * has become pointless.
  */
 export const idleGas = 21_000;
+const nothing = { data: "0x", gas: idleGas } as const;
 
 /** EIP-7825: no chain's block holds a transaction of more gas. */
 const transactionGasMax = 16_777_216n;
@@ -104,10 +105,15 @@ export const gasPerByte = ({ perByte, suggested }: Purse): number =>
 type Sized = Pick<Order, "gas" | "data">;
 export const sizeOf = ({ gas, data }: Sized) => ({ gas, bytes: size(data) });
 
-/** Computes what a purpose may cost at most, as last signed. @param perByte as of now */
-export function costMax(purpose: Purpose, perByte: bigint): bigint {
-  return costOf(sizeOf(purpose), purpose.transactions.at(-1)?.fee.maxFee ?? 0n, perByte);
+/** Computes what the dearest of a purpose's transactions may cost. @param perByte as of now */
+export function costMax({ transactions, ...purpose }: Purpose, perByte: bigint): bigint {
+  const costs = transactions.map(({ isFill, fee }) =>
+    costOf(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
+  );
+  return costs.reduce(more, 0n);
 }
+
+const more = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
@@ -167,12 +173,14 @@ export async function replace(
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
   const isNew = memory.hopeless.delete(purpose.id);
-  const fee = isNew ? purse.suggested : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
+  const fee = isNew
+    ? noLess(newest.fee, purse.suggested)
+    : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
   const spoken = costMax(purpose, purse.perByte);
   const raiseOf = (order: Sized) =>
     fee ? costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
   const isIdle = isMoot || raiseOf(purpose) > left;
-  const order: Order = isIdle ? { ...purpose, kind: "fill", data: "0x", gas: idleGas } : purpose;
+  const order: Order = isIdle ? { ...purpose, kind: "fill", ...nothing } : purpose;
   const raise = raiseOf(order);
   if (!fee || raise > left) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });
@@ -187,6 +195,12 @@ export async function replace(
   purse.reserved += more;
   return more;
 }
+
+/** The newest transaction of a purpose offers the most: it is the one that is sent again. */
+const noLess = (old: Fee, now: Fee): Fee => ({
+  maxFee: more(old.maxFee, now.maxFee),
+  priorityFee: more(old.priorityFee, now.priorityFee),
+});
 
 /** The key did not sign, or did not a moment ago: it rests. */
 export class SignerFailed extends Error {
@@ -223,6 +237,7 @@ async function sign(pass: Pass, order: Order, fee: Fee) {
     fee,
     signedAtSeconds: nowSeconds,
     signedBlock: view.head.number,
+    isFill: isIdle,
   };
 }
 

@@ -5,9 +5,9 @@
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
-import { retryAt } from "../ledger/backoff.ts";
+import { patience, retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import type { Purpose } from "../ledger/purposes.ts";
+import { midnightAfter, type Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../parts.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
@@ -16,6 +16,9 @@ import { readGasTaken, tipsIn } from "./taken.ts";
 
 /** Passes in a row without a receipt before another transaction is looked for. */
 const absentPassesMin = 3;
+
+/** How soon an address is looked at again whose transaction was replaced by one of nothing. */
+const freedSeconds = 60;
 
 /** @param usedBelow the sender's nonce on chain: every lower one was spent on something */
 export async function settle(
@@ -122,14 +125,20 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     purpose.addresses.includes(outcome.vault),
   );
   if (!(await isBorneOut(pass, receipt, outcomes))) return;
-  const overtaken = await findOvertaken(pass, purpose, receipt, outcomes);
+  const mined = purpose.transactions.find(({ hash }) => hash === receipt.transactionHash);
+  const isFill = mined?.isFill === true;
+  const overtaken = await findOvertaken(pass, purpose, !isFill && receipt.succeeded, outcomes);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const isOvertaken = overtaken.has(address);
-    updates.push(await updateOf(pass, purpose, address, isOvertaken ? [] : outcomes, isOvertaken));
+    if (isFill && !isOvertaken) updates.push(await setFree(pass, address));
+    else {
+      const mine = isOvertaken ? [] : outcomes;
+      updates.push(await updateOf(pass, purpose, address, mine, isOvertaken));
+    }
   }
   const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
-  const gasOf = await readGasTaken(pass, receipt.transactionHash, vaults);
+  const gasOf = isFill ? undefined : await readGasTaken(pass, receipt.transactionHash, vaults);
   const isNew = await parts.ledger.settlePurpose(fence, {
     purposeId: purpose.id,
     transactionHash: receipt.transactionHash,
@@ -176,6 +185,14 @@ async function isBorneOut(
   return false;
 }
 
+/** Its transaction was replaced by one of nothing: it did not fail, and waits as for a budget. */
+async function setFree({ parts, nowSeconds }: Pass, address: Hex): Promise<JobUpdate> {
+  const { detectedAtSeconds } = await parts.ledger.readFailures(parts.chain.chainId, address);
+  const waitedSeconds = patience(freedSeconds, nowSeconds - detectedAtSeconds);
+  const dueAtSeconds = Math.min(nowSeconds + waitedSeconds, midnightAfter(nowSeconds));
+  return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
+}
+
 /** Updates a job: it is due at once after a success, and after a backoff otherwise. */
 async function updateOf(
   { parts, nowSeconds }: Pass,
@@ -220,7 +237,7 @@ async function updateOf(
 async function findOvertaken(
   { view }: Pass,
   { kind, addresses }: Purpose,
-  { succeeded }: Receipt,
+  succeeded: boolean,
   outcomes: readonly VaultOutcome[],
 ): Promise<Set<Hex>> {
   if (kind === "recover" && succeeded) {

@@ -69,7 +69,10 @@ export type ExecutorTables = {
     wei: Generated<string>;
     tips_wei: Generated<string>;
   };
-  /** Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal. */
+  /**
+   * Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal;
+   * `is_fill`: it is a transfer of nothing, whatever the purpose was.
+   */
   executor_transactions: {
     hash: string;
     purpose_id: string;
@@ -78,6 +81,7 @@ export type ExecutorTables = {
     priority_fee: string;
     signed_at: number;
     signed_block: number;
+    is_fill: Generated<number>;
   };
   /** The factory's events in settled receipts. Amounts are decimal. */
   executor_outcomes: {
@@ -147,7 +151,8 @@ export function statements(dialect: Dialect): Statement[] {
         primary key (purpose_id, address))`,
     sql`create table executor_transactions (hash text primary key not null,
         purpose_id text not null, raw ${bytes} not null, max_fee text not null,
-        priority_fee text not null, signed_at bigint not null, signed_block bigint not null)`,
+        priority_fee text not null, signed_at bigint not null, signed_block bigint not null,
+        is_fill bigint not null default 0)`,
     sql`create index executor_transactions_purpose on executor_transactions (purpose_id)`,
     sql`create table executor_outcomes (purpose_id text not null, address ${bytes} not null,
         kind text not null, token text not null, amount text not null, "left" text not null,

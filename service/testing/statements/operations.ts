@@ -419,6 +419,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
         fee,
         signedAtSeconds: 1,
         signedBlock: 1,
+        isFill: false,
       },
     });
     const shares = [{ ...share, address }];

@@ -1,12 +1,16 @@
-// Transactions that no node takes are replaced for more, as far as the day's budget allows it.
+// Transactions that no node takes are replaced for more, as far as the day's budget allows it, and
+// else by a transfer of nothing, which is no failure of what they were for.
 
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import type { Hex } from "executable-address";
+import { after, describe, type TestContext, test } from "node:test";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { parseTransaction, toHex } from "viem";
-import { saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { prepare, startCore } from "../../../testing/executor/executor.ts";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
+import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
+import type { Parts } from "../../parts.ts";
 
 const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
@@ -54,4 +58,119 @@ test("several in one pass share what the budget has left for one", async (contex
   const worst = sum((await costs()).map(most));
   assert.ok(worst > sent, "one was replaced for more");
   assert.ok(worst <= budgets.perDayMax, `${worst} of ${budgets.perDayMax} wei`);
+});
+
+describe("what a transfer of nothing took the place of", () => {
+  const plenty = 10n ** 24n;
+  const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
+
+  /** @param gate what the endpoint does with transactions that call the factory */
+  function start(context: TestContext, gate: { does: "pass" | "drop" | "refuse" }) {
+    const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
+    const answerTo = async (ask: Endpoint["ask"], calls: readonly Call[]): Promise<Answer[]> => {
+      const { method, params } = calls[0]!;
+      const isCall = method === "eth_sendRawTransaction" && parseTransaction(params[0] as Hex).data;
+      if (!isCall || gate.does === "pass") return ask(calls);
+      return [gate.does === "drop" ? { result: "0x" } : refusal];
+    };
+    const adapt = (core: Parts): Parts => ({
+      ...core,
+      chain: { ...core.chain, budgets },
+      endpoints: core.endpoints.map((each) => ({
+        ...each,
+        ask: (calls) => answerTo(each.ask, calls),
+      })),
+      tuning: { ...core.tuning, stuckSeconds: 1, resendMs: 600_000 },
+    });
+    const running = startCore(store, world.chains(), adapt);
+    context.after(running.stop);
+    const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
+    return { budgets, count };
+  }
+
+  async function paidTogether(): Promise<AddressRecord[]> {
+    const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
+    await saveRecords(store, records);
+    await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
+    await world.mine();
+    return records;
+  }
+
+  const jobsOf = (records: readonly AddressRecord[]) =>
+    store.db
+      .selectFrom("executor_jobs")
+      .selectAll()
+      .where(
+        "address",
+        "in",
+        records.map(({ address }) => fromHex(address)),
+      )
+      .execute();
+
+  const oneBlock = async (seconds: number) => {
+    await world.client.increaseTime({ seconds });
+    await world.mine();
+  };
+
+  /** They were freed without a failure, so that they are executed together later. */
+  async function assertGoTogether(records: readonly AddressRecord[]) {
+    const jobs = await jobsOf(records);
+    assert.deepEqual(
+      jobs.map((job) => [job.failures, job.paid_failures, job.reason]),
+      records.map(() => [0, 0, "replaced_by_nothing"]),
+    );
+    await oneBlock(3600);
+    world.startTicking(100);
+    await until("they are executed", async () =>
+      (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+    );
+    await until("nothing is on its way", () => isAtRest(store));
+    world.stopTicking();
+    const outcomes = await store.db
+      .selectFrom("executor_outcomes")
+      .selectAll()
+      .where(
+        "address",
+        "in",
+        records.map(({ address }) => fromHex(address)),
+      )
+      .execute();
+    assert.equal(outcomes.length, 3);
+    assert.equal(new Set(outcomes.map((each) => each.transaction_hash)).size, 1);
+  }
+
+  const areFree = async (records: readonly AddressRecord[]) =>
+    (await jobsOf(records)).every((job) => Number(job.due_at) > 0 && job.purpose_id === null);
+
+  test("since the budget was spent has not failed", async (context) => {
+    const gate = { does: "pass" as "pass" | "drop" };
+    const { budgets, count } = start(context, gate);
+    world.startTicking(100);
+    await until("nothing is left of the test above", () => isAtRest(store));
+    world.stopTicking();
+    gate.does = "drop";
+    const before = count("sent");
+    const records = await paidTogether();
+    await until("they are sent", async () => count("sent") > before);
+    budgets.perDayMax = 0n;
+    const replaced = count("replaced");
+    await oneBlock(60);
+    await until("it is replaced", async () => count("replaced") > replaced);
+    gate.does = "pass";
+    await world.mine();
+    await until("they are free", () => areFree(records));
+    budgets.perDayMax = plenty;
+    await assertGoTogether(records);
+  });
+
+  test("since no block could hold it has not failed", async (context) => {
+    const gate = { does: "refuse" as "pass" | "refuse" };
+    const { count } = start(context, gate);
+    const records = await paidTogether();
+    await until("it is replaced", async () => count("replaced") > 0);
+    gate.does = "pass";
+    await world.mine();
+    await until("they are free", () => areFree(records));
+    await assertGoTogether(records);
+  });
 });
