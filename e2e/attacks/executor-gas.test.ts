@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { deterministicDeployer, periphery } from "executable-address-contracts";
-import { concat, zeroHash } from "viem";
+import { concat, toHex, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
+import type { Endpoint } from "../../service/chain/rpc/endpoint.ts";
+import type { Answer } from "../../service/chain/rpc/json-rpc.ts";
 import type { Parts } from "../../service/executor/parts.ts";
 import {
   assertReportIsExact,
@@ -271,27 +273,51 @@ describe("who shares a transaction with others", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
+  /** What an endpoint says to a trace, given the true one. */
+  type Says = (trace: Answer) => Answer;
+  const truth: Says = (trace) => trace;
+  const refuses: Says = () => ({
+    error: { code: -32601, message: "the method does not exist" },
+  });
+  /** All gas was taken by the item that calls `target`. */
+  const blames =
+    (target: Hex): Says =>
+    (trace) => {
+      const { calls } = (trace as { result: { calls: { gasUsed: Hex }[] } }).result;
+      const sum = calls.reduce((all, { gasUsed }) => all + Number(gasUsed), 0);
+      const isBlamed = (call: object) => JSON.stringify(call).includes(target.toLowerCase());
+      const gasOf = (call: object) => (isBlamed(call) ? toHex(sum - calls.length) : "0x1");
+      return { result: { calls: calls.map((call) => ({ gasUsed: gasOf(call) })) } };
+    };
+
+  /** With as many endpoints as there are `says`. */
+  const tracedBy =
+    (says: readonly Says[]) =>
+    (core: Parts): Parts => ({
+      ...core,
+      endpoints: says.map(
+        (say, place): Endpoint => ({
+          name: `rpc${place}`,
+          ask: async (calls, timeoutMs) => {
+            const answers = await core.endpoints[0]!.ask(calls, timeoutMs);
+            const isTrace = (index: number) => calls[index]!.method === "debug_traceTransaction";
+            return answers.map((answer, index) => (isTrace(index) ? say(answer) : answer));
+          },
+        }),
+      ),
+    });
+
+  let neighbours = 0;
+
   /** Three of the attacker burn all they are allowed: what one of the victim pays, and alone. */
-  async function gasOfVictim(context: TestContext, isTraced: boolean) {
+  async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
     world.stopTicking();
-    const refuses = (core: Parts): Parts => ({
-      ...core,
-      endpoints: core.endpoints.map(({ name, ask }) => ({
-        name,
-        ask: async (calls) => {
-          const answers = await ask(calls);
-          const error = { code: -32601, message: "the method does not exist" };
-          const isTrace = (index: number) => calls[index]!.method === "debug_traceTransaction";
-          return answers.map((answer, index) => (isTrace(index) ? { error } : answer));
-        },
-      })),
-    });
     const before = await purposes();
-    const neighbour = `acc_b${isTraced ? 1 : 2}d000000000000000000000`;
+    const neighbour = `acc_b${++neighbours}d000000000000000000000`;
     await funded(3, attacker, intentAt(fickle));
     await attack.fundedInBlock(1, neighbour, intentAt(plain));
-    const running = startCore(store, world.chains(), isTraced ? undefined : refuses);
+    const running = startCore(store, world.chains(), tracedBy(saysOf(plain)));
     context.after(running.stop);
     await until("they are sent", async () => running.events.some(({ kind }) => kind === "sent"));
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
@@ -305,7 +331,7 @@ describe("who shares a transaction with others", () => {
     const together = Number((await chargedTo(neighbour)) / effectiveGasPrice);
     const single = startCore(store, world.chains());
     context.after(single.stop);
-    const alone = `acc_a${isTraced ? 1 : 2}0e00000000000000000000`;
+    const alone = `acc_a${neighbours}0e00000000000000000000`;
     await funded(1, alone, intentAt(plain));
     await until("it is settled", async () => (await chargedTo(alone)) > 0n);
     await single.stop();
@@ -318,12 +344,26 @@ describe("who shares a transaction with others", () => {
   }
 
   test("pays 1.1 times its own at most where a node traces", async (context) => {
-    assert.ok((await gasOfVictim(context, true)) <= 1.1);
+    assert.ok((await gasOfVictim(context, () => [truth])) <= 1.1);
+  });
+
+  test("pays so where two of three endpoints trace and the third lies", async (context) => {
+    const says = (plain: Hex) => [blames(plain), truth, truth];
+    assert.ok((await gasOfVictim(context, says)) <= 1.1);
   });
 
   test("control: twice its own at most where none does, and more than its own", async (context) => {
-    const times = await gasOfVictim(context, false);
+    const times = await gasOfVictim(context, () => [refuses]);
     assert.ok(times > 1.1 && times <= 2, `${times}`);
+  });
+
+  test("pays twice its own at most where one of three alone traces and lies", async (context) => {
+    const says = (plain: Hex) => [blames(plain), refuses, refuses];
+    assert.ok((await gasOfVictim(context, says)) <= 2);
+  });
+
+  test("control: the only endpoint makes it pay for all", async (context) => {
+    assert.ok((await gasOfVictim(context, (plain) => [blames(plain)])) > 2);
   });
 });
 

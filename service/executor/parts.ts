@@ -223,8 +223,8 @@ export type Memory = {
   budget: { day: number; share: number } | undefined;
   /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
   takesDataFee: boolean | undefined;
-  /** No endpoint traces transactions. */
-  isUntraced: boolean;
+  /** When too few endpoints were last seen to trace transactions. */
+  untracedMs: number;
   shortage: Shortage | undefined;
   /** Whether a token is the native coin, as far as it was asked. */
   nativeTokens: Map<Hex, boolean>;

@@ -43,7 +43,7 @@ export function freshMemory(parts: Parts): Memory {
     restingMs: new Map(),
     isFactoryThere: false,
     takesDataFee: undefined,
-    isUntraced: false,
+    untracedMs: Number.NEGATIVE_INFINITY,
     shortage: undefined,
     nativeTokens: new Map(),
     looks: freshLooks(),

@@ -24,6 +24,7 @@ const receipt = (...logs: Receipt["logs"]): Receipt => ({
   blockHash: "0x02",
   blockNumber: 3,
   succeeded: true,
+  gasUsed: 1,
   paid: 1n,
   logs,
 });

@@ -13,6 +13,7 @@ export type Receipt = {
   blockHash: Hex;
   blockNumber: number;
   succeeded: boolean;
+  gasUsed: number;
   /** In wei: gas used times what it cost, and the fee for bytes where the chain has one. */
   paid: bigint;
   logs: Log[];
@@ -24,14 +25,14 @@ export function receiptOf(value: unknown): Receipt | undefined {
   if (typeof value !== "object") throw new ChainUnavailable("wanted a receipt");
   const receipt = value as Record<string, unknown>;
   if (!Array.isArray(receipt.logs)) throw new ChainUnavailable("a receipt without logs");
+  const gasUsed = quantity(receipt.gasUsed);
   return {
     transactionHash: hexData(receipt.transactionHash),
     blockHash: hexData(receipt.blockHash),
     blockNumber: Number(quantity(receipt.blockNumber)),
     succeeded: quantity(receipt.status) === 1n,
-    paid:
-      quantity(receipt.gasUsed) * quantity(receipt.effectiveGasPrice ?? "0x0") +
-      dataFeePaid(receipt),
+    gasUsed: Number(gasUsed),
+    paid: gasUsed * quantity(receipt.effectiveGasPrice ?? "0x0") + dataFeePaid(receipt),
     logs: receipt.logs.map(logOf),
   };
 }

@@ -138,7 +138,7 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     }
   }
   const tips = tipsIn(receipt, purpose, parts.chain.tipPrices);
-  const gasOf = isFill ? undefined : await readGasTaken(pass, receipt.transactionHash, vaults);
+  const gasOf = isFill ? undefined : await readGasTaken(pass, receipt, vaults);
   const isNew = await parts.ledger.settlePurpose(fence, {
     purposeId: purpose.id,
     transactionHash: receipt.transactionHash,

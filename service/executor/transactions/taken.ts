@@ -1,13 +1,14 @@
-// Reads what each address of a transaction took of its gas, where a node traces it, and what it
-// paid the sender in tokens that have a price.
+// Reads what each address of a transaction took of its gas, where enough nodes trace it, and what
+// it paid the sender in tokens that have a price.
 
 import type { Hex } from "executable-address";
-import { saidBy } from "../../chain/rpc/alike.ts";
+import { agreed, saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../../chain/rpc/log.ts";
+import type { View } from "../../chain/rpc/view.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
-import type { Pass } from "../parts.ts";
+import type { Memory, Parts } from "../parts.ts";
 import type { Receipt } from "./receipt.ts";
 
 /** In wei, by address; a token's log is believed as far as the operator has a price for it. */
@@ -28,29 +29,49 @@ export function tipsIn(
   return sums;
 }
 
+/** A node that is not done by then is no help: the pass waits for it. */
+const traceMsMax = 2000;
+/** Where too few trace, as often as this one is asked again: a stranger can make a trace slow. */
+const untracedMs = 3_600_000;
+
 /**
- * By address, in units of gas; undefined where no node says it, or two contradict each other. Who
- * shares a transaction otherwise pays by what was estimated.
+ * By address, in units of gas; undefined where too few endpoints say the same. Who shares a
+ * transaction otherwise pays by what was estimated.
  */
 export async function readGasTaken(
-  { memory, view }: Pass,
-  hash: Hex,
+  { parts, memory, view }: TracePass,
+  { transactionHash, gasUsed }: Pick<Receipt, "transactionHash" | "gasUsed">,
   vaults: readonly Hex[],
 ): Promise<Map<Hex, number> | undefined> {
-  if (vaults.length < 2 || memory.isUntraced) return undefined;
-  const call = { method: "debug_traceTransaction", params: [hash, { tracer: "callTracer" }] };
-  const lists = await view.readEach([call]);
-  const found = saidBy(lists, 0, (result) => gasOfItems(result, vaults.length));
-  // A node that has no such method now will have none in the next hour.
-  memory.isUntraced = found.length === 0;
-  const [first] = found;
-  const isSame = found.every((each) => `${each}` === `${first}`);
-  return first && isSame ? new Map(vaults.map((vault, i) => [vault, first[i]!])) : undefined;
+  if (vaults.length < 2 || parts.clock() - memory.untracedMs < untracedMs) return undefined;
+  const params = [transactionHash, { tracer: "callTracer" }];
+  const method = "debug_traceTransaction";
+  const askers = view.askers(0);
+  const lists = await Promise.all(askers.map(({ ask }) => ask([{ method, params }], traceMsMax)));
+  const traces = lists.map((list) => saidBy([Array.isArray(list) ? list : undefined], 0, gasOf)[0]);
+  const votes = traces.map((gas) => gas && `${gas}`);
+  if (votes.filter(Boolean).length < view.quorum) memory.untracedMs = parts.clock();
+  const places = agreed(votes, view.quorum);
+  if (!places || places.length < view.quorum) return undefined;
+  votes.forEach((vote, place) => {
+    if (vote && !places.includes(place)) askers[place]!.accuse(method);
+  });
+  const gas = traces[places[0]!]!;
+  // A fifth of what was used may have been given back.
+  const isTooMuch = gas.reduce((sum, each) => sum + each, 0) > gasUsed * 1.25;
+  if (gas.length !== vaults.length || isTooMuch) return undefined;
+  return new Map(vaults.map((vault, index) => [vault, gas[index]!]));
 }
 
-/** The factory calls itself once for each item, but for those that were over before. */
-function gasOfItems(trace: unknown, count: number): number[] | undefined {
+/** The parts of a pass that it uses. */
+type TracePass = {
+  parts: Pick<Parts, "clock">;
+  memory: Pick<Memory, "untracedMs">;
+  view: View;
+};
+
+/** The factory calls itself once for each item; a batch that ran out of gas has fewer. */
+function gasOf(trace: unknown): number[] {
   const { calls = [] } = trace as { calls?: { gasUsed: unknown }[] };
-  if (calls.length !== count) return undefined;
   return calls.map(({ gasUsed }) => Number(quantity(gasUsed)));
 }

@@ -1,0 +1,115 @@
+// What a node's trace is believed of who took the gas of a transaction.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Hex } from "executable-address";
+import type { Endpoint } from "../../chain/rpc/endpoint.ts";
+import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
+import type { NetworkEvent } from "../../chain/rpc/known.ts";
+import { openNetwork } from "../../chain/rpc/network.ts";
+import { readGasTaken } from "./taken.ts";
+
+const hash = (byte: string): Hex => `0x${byte.repeat(32)}`;
+const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timestamp: "0x64" };
+const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
+const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
+
+/** What an endpoint says to a trace; absent: it has no such method; "slow": no answer in time. */
+type Says = number[] | "slow" | undefined;
+
+/** @param says what each endpoint says, as it is when it is asked */
+async function passOver(says: readonly Says[]) {
+  let nowMs = 0;
+  const asked: string[] = [];
+  const events: NetworkEvent[] = [];
+  const answer = (place: number, { method }: Call): Answer => {
+    if (method === "eth_chainId") return { result: "0x1" };
+    if (method === "eth_getBlockByNumber") return { result: block };
+    asked.push(method);
+    const said = says[place];
+    if (said === "slow") throw new Error("no answer in time");
+    if (!said) return { error: { code: -32601, message: "the method does not exist" } };
+    return { result: { calls: said.map((gas) => ({ gasUsed: `0x${gas.toString(16)}` })) } };
+  };
+  const endpoints = says.map(
+    (_, place): Endpoint => ({
+      name: `rpc${place}`,
+      ask: async (calls) => calls.map((call) => answer(place, call)),
+    }),
+  );
+  const clock = () => nowMs;
+  const network = openNetwork(1, endpoints, (event) => events.push(event), clock);
+  const view = await network.openView();
+  const memory = { untracedMs: Number.NEGATIVE_INFINITY };
+  return {
+    asked,
+    events,
+    wait: (ms: number) => {
+      nowMs += ms;
+    },
+    read: async () => {
+      const taken = await readGasTaken({ parts: { clock }, memory, view }, receipt, vaults);
+      return taken && vaults.map((vault) => taken.get(vault));
+    },
+  };
+}
+
+describe("of three endpoints", () => {
+  test("one that alone traces decides nothing", async () => {
+    const { read } = await passOver([[1, 79_999], undefined, undefined]);
+    assert.equal(await read(), undefined);
+  });
+
+  test("two that say the same are believed, and the third is told of", async () => {
+    const { read, events } = await passOver([
+      [1, 79_999],
+      [30_000, 50_000],
+      [30_000, 50_000],
+    ]);
+    assert.deepEqual(await read(), [30_000, 50_000]);
+    assert.deepEqual(events, [
+      { kind: "rpc_differs", rpc: "rpc0", method: "debug_traceTransaction" },
+    ]);
+  });
+
+  test("two that differ are not", async () => {
+    const { read, asked } = await passOver([[1, 79_999], [30_000, 50_000], undefined]);
+    assert.equal(await read(), undefined);
+    await read();
+    assert.equal(asked.length, 6, "the next transaction is traced all the same");
+  });
+});
+
+test("the only endpoint is believed, but for more gas than the receipt has", async () => {
+  const only = await passOver([[30_000, 50_000]]);
+  assert.deepEqual(await only.read(), [30_000, 50_000]);
+  const more = await passOver([[30_000, 100_000]]);
+  assert.equal(await more.read(), undefined);
+});
+
+test("a batch that ran out of gas before its last item is not shared by its trace", async () => {
+  const { read, asked } = await passOver([[30_000], [30_000]]);
+  assert.equal(await read(), undefined);
+  await read();
+  assert.equal(asked.length, 4, "nodes trace all the same");
+});
+
+describe("where too few trace", () => {
+  test("they are asked again after an hour", async () => {
+    const says: Says[] = [undefined, undefined];
+    const { read, asked, wait } = await passOver(says);
+    assert.equal(await read(), undefined);
+    says.fill([30_000, 50_000]);
+    wait(3_599_999);
+    assert.equal(await read(), undefined);
+    assert.equal(asked.length, 2);
+    wait(1);
+    assert.deepEqual(await read(), [30_000, 50_000]);
+  });
+
+  test("since a trace takes them long, they are blamed for nothing", async () => {
+    const { read, events } = await passOver(["slow", "slow"]);
+    assert.equal(await read(), undefined);
+    assert.deepEqual(events, []);
+  });
+});
