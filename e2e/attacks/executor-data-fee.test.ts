@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { demoTokens } from "../../scripts/local-chain.ts";
+import type { Endpoint } from "../../service/chain/rpc/endpoint.ts";
+import type { Answer } from "../../service/chain/rpc/json-rpc.ts";
 import { hintJobs } from "../../service/executor/desk/hints.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
@@ -35,9 +37,15 @@ before(async () => {
 });
 after(() => proxy.stop());
 
-const start = (context: TestContext, perAccountMax = budget, more: object = {}) => {
+const start = (
+  context: TestContext,
+  perAccountMax = budget,
+  more: object = {},
+  endpointsOf = (endpoints: Endpoint[]) => endpoints,
+) => {
   const running = startCore(store, world.chains([proxy.url], more), (core) => ({
     ...core,
+    endpoints: endpointsOf(core.endpoints),
     chain: {
       ...core.chain,
       budgets: { perDayMax: plenty, perAccountMax, perClientMax: plenty },
@@ -78,6 +86,37 @@ describe("a chain that takes a fee for bytes", () => {
     assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
     assert.equal(await paid(), charged + (await chargedTo(victim)), "every wei is charged");
     context.diagnostic(`${charged} of ${budget} wei`);
+  });
+
+  test("one endpoint says that there is none while another is silent on it", async (context) => {
+    await world.client.setCode({ address: oracle, bytecode: oracleCode });
+    const tells =
+      (name: string, answer: Answer) =>
+      (each: Endpoint): Endpoint => ({
+        name,
+        ask: async (calls, timeoutMs) => {
+          const answers = await each.ask(calls, timeoutMs);
+          const isOracle = (index: number) =>
+            JSON.stringify(calls[index]!.params).includes(oracle.toLowerCase());
+          return answers.map((honest, index) => (isOracle(index) ? answer : honest));
+        },
+      });
+    const silent: Answer = { error: { code: -32000, message: "try again" } };
+    const other = "acc_bad00000000000000000000c";
+    const running = start(context, budget, {}, ([honest]) => [
+      tells("liar", { result: "0x" })(honest!),
+      honest!,
+      tells("silent", silent)(honest!),
+    ]);
+    const hostile = await funded(30, other);
+    await until(
+      "it has spent its budget",
+      async () => (await isOver(hostile)) || (await chargedTo(other)) > budget,
+    );
+    await until("nothing is on its way", isQuiet);
+    await running.stop();
+    const charged = await chargedTo(other);
+    assert.ok(charged > 0n && charged <= budget, `${charged} of ${budget} wei`);
   });
 
   test("control: where nothing tells of the fee, the budget is exceeded", async (context) => {

@@ -17,7 +17,7 @@ import type { Fence, Lease } from "./ledger/lease.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Purpose } from "./ledger/purposes.ts";
 import type { BudgetLimits } from "./money/budgets.ts";
-import type { Size } from "./money/data-fee.ts";
+import type { DataFee, Size } from "./money/data-fee.ts";
 import type { FeePolicy } from "./money/fees.ts";
 import type { TipPrices } from "./money/tips.ts";
 
@@ -221,8 +221,7 @@ export type Memory = {
   isFactoryThere: boolean;
   /** How much of the chain's budget of a day since 1970 was taken when it was last read: 0 to 1. */
   budget: { day: number; share: number } | undefined;
-  /** Whether the chain takes a fee for bytes; undefined: it was not asked. */
-  takesDataFee: boolean | undefined;
+  dataFee: DataFee;
   /** When too few endpoints were last seen to trace transactions. */
   untracedMs: number;
   shortage: Shortage | undefined;

@@ -14,6 +14,7 @@ import { freshLateWalk, pullLateJobs, waitedSeconds } from "./jobs/late.ts";
 import { work } from "./jobs/work.ts";
 import { dayOf, type Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
+import { unknownDataFee } from "./money/data-fee.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
@@ -42,7 +43,7 @@ export function freshMemory(parts: Parts): Memory {
     nonces: new Map(),
     restingMs: new Map(),
     isFactoryThere: false,
-    takesDataFee: undefined,
+    dataFee: unknownDataFee,
     untracedMs: Number.NEGATIVE_INFINITY,
     shortage: undefined,
     nativeTokens: new Map(),

@@ -31,6 +31,37 @@ export function dataFeeOf(result: unknown): bigint | undefined {
   return (BigInt(bound) * headroom + sizeAsked - 1n) / sizeAsked;
 }
 
+/**
+ * What is known of the fee: at most `perByte` wei a byte, and when all endpoints that answered said
+ * that there is none.
+ */
+export type DataFee = { perByte: bigint; freeMs: number };
+
+export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
+
+/** A chain that takes none is asked again after so long. */
+const freeMsMax = 3_600_000;
+
+export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
+
+/**
+ * The greater of two endpoints' bounds counts, and of three the middle. Where fewer than `quorum`
+ * answer, no bound is lowered on their word.
+ */
+export function weighDataFee(
+  known: DataFee,
+  said: readonly bigint[],
+  { quorum, nowMs }: { quorum: number; nowMs: number },
+): DataFee {
+  const ascending = said.toSorted((a, b) => (a < b ? -1 : 1));
+  const bound = ascending[Math.floor(said.length / 2)] ?? 0n;
+  if (said.length < quorum) {
+    return { ...unknownDataFee, perByte: bound > known.perByte ? bound : known.perByte };
+  }
+  const isNone = said.every((each) => each === 0n);
+  return { perByte: bound, freeMs: isNone ? nowMs : unknownDataFee.freeMs };
+}
+
 /** `gas` it is given, `bytes` of calldata. */
 export type Size = { gas: number; bytes: number };
 

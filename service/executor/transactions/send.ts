@@ -17,7 +17,14 @@ import {
 import type { Told } from "../../chain/rpc/relays.ts";
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
-import { costOf, dataFeeCall, dataFeeOf, type Size } from "../money/data-fee.ts";
+import {
+  costOf,
+  dataFeeCall,
+  dataFeeOf,
+  isFree,
+  type Size,
+  weighDataFee,
+} from "../money/data-fee.ts";
 import {
   baseFeeAfter,
   bumpFee,
@@ -72,10 +79,11 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
 /** The balance is the most that any endpoint shows: a send that it does not cover is refused. */
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
+  const nowMs = parts.clock();
   const lists = await view.readEach([
     { method: "eth_getBalance", params: [signer.address, view.at] },
     feeHistoryCall,
-    ...(memory.takesDataFee === false ? [] : [dataFeeCall(view.at)]),
+    ...(isFree(memory.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
   ]);
   const balances = saidBy(lists, 0, quantity);
   if (balances.length === 0) throw new ChainUnavailable("no endpoint answers eth_getBalance");
@@ -83,9 +91,11 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
   const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(saidBy(lists, 1, baseFeeAfter)));
-  const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
-  const perByte = middle(bounds) ?? 0n;
-  if (bounds.length >= view.quorum) memory.takesDataFee = perByte > 0n;
+  if (!isFree(memory.dataFee, nowMs)) {
+    const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
+    memory.dataFee = weighDataFee(memory.dataFee, bounds, { quorum: view.quorum, nowMs });
+  }
+  const { perByte } = memory.dataFee;
   const isLow = wei < parts.chain.balanceWarnBelow;
   parts.report({ kind: "balance", sender: signer.address, wei, isLow });
   return {

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type DataFee, isFree, unknownDataFee, weighDataFee } from "./data-fee.ts";
+
+const known: DataFee = { ...unknownDataFee, perByte: 7n };
+const weigh = (...said: bigint[]) => weighDataFee(known, said, { quorum: 2, nowMs: 1000 });
+
+describe("the fee for bytes", () => {
+  test("is the middle of three bounds, and the greater of two", () => {
+    assert.equal(weigh(1n, 900n, 9n).perByte, 9n);
+    assert.equal(weigh(9n, 0n).perByte, 9n);
+    assert.equal(weigh(0n, 9n).perByte, 9n);
+  });
+
+  test("is not lowered by one endpoint, nor by none", () => {
+    assert.equal(weigh(0n).perByte, 7n);
+    assert.equal(weigh(9n).perByte, 9n);
+    assert.equal(weigh().perByte, 7n);
+  });
+
+  test("is none for an hour once all say so, and not while one says otherwise", () => {
+    const none = weigh(0n, 0n, 0n);
+    assert.equal(none.perByte, 0n);
+    assert.ok(isFree(none, 3_600_999));
+    assert.ok(!isFree(none, 3_601_000));
+    assert.ok(!isFree(weigh(0n, 0n, 9n), 1000));
+    assert.ok(!isFree(weigh(0n), 1000));
+    assert.ok(!isFree(unknownDataFee, 0));
+  });
+});
