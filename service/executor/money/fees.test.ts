@@ -3,6 +3,8 @@ import { describe, test } from "node:test";
 import { bumpFee, priorityAsked, suggestFee } from "./fees.ts";
 
 const policy = { perGasMax: 1000n, priorityMin: 2n, priorityMax: 5n };
+/** Twice it is more priority fee than most replacements below offer. */
+const baseFee = 100n;
 
 describe("fees", () => {
   test("never above the cap, the priority fee included", () => {
@@ -32,18 +34,18 @@ describe("fees", () => {
 
   test("no replacement where it would take more than the cap", () => {
     assert.equal(
-      bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, policy),
+      bumpFee({ maxFee: 900n, priorityFee: 9n }, { maxFee: 1n, priorityFee: 1n }, baseFee, policy),
       undefined,
     );
   });
 
   test("a replacement raises both fields by an eighth at least, and by one", () => {
     const low = { maxFee: 1n, priorityFee: 1n };
-    assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, policy), {
+    assert.deepEqual(bumpFee({ maxFee: 800n, priorityFee: 80n }, low, baseFee, policy), {
       maxFee: 900n,
       priorityFee: 90n,
     });
-    assert.deepEqual(bumpFee({ maxFee: 3n, priorityFee: 1n }, low, policy), {
+    assert.deepEqual(bumpFee({ maxFee: 3n, priorityFee: 1n }, low, baseFee, policy), {
       maxFee: 4n,
       priorityFee: 2n,
     });
@@ -51,6 +53,20 @@ describe("fees", () => {
 
   test("a replacement offers what is asked now, if that is more", () => {
     const asked = { maxFee: 500n, priorityFee: 50n };
-    assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, policy), asked);
+    assert.deepEqual(bumpFee({ maxFee: 100n, priorityFee: 10n }, asked, baseFee, policy), asked);
+  });
+
+  test("an hour of replacements offers no more priority than a first send may", () => {
+    const gwei = 1_000_000_000n;
+    const open = { perGasMax: 500n * gwei, priorityMin: 1n, priorityMax: 3n * gwei };
+    const { fee: first } = suggestFee(gwei, gwei, open);
+    const rises = (each: { maxFee: bigint; priorityFee: bigint }, times: number) => {
+      for (let i = 0; i < times; i++) each = bumpFee(each, first, gwei, open) ?? each;
+      return each;
+    };
+    assert.ok(rises(first, 3).priorityFee > first.priorityFee);
+    assert.ok(rises(first, 80).priorityFee <= 3n * gwei);
+    // Once the base fee has risen, that cap has too: it goes on where it has to.
+    assert.ok(bumpFee(rises(first, 80), first, 4n * gwei, open));
   });
 });

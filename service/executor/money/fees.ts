@@ -36,6 +36,9 @@ export const nextBaseFeeOf = (baseFee: bigint, said: bigint | undefined): bigint
 /** No more priority fee is offered than so many times the base fee, or the policy's most. */
 const priorityFactor = 2n;
 
+const priorityMaxAt = (baseFee: bigint, { priorityMax }: FeePolicy): bigint =>
+  max(baseFee * priorityFactor, priorityMax);
+
 /** Twice the base fee outlasts six full blocks, each of which raises it by an eighth. */
 const baseFeeHeadroom = 2n;
 
@@ -45,22 +48,27 @@ export function suggestFee(
   asked: bigint,
   policy: FeePolicy,
 ): { fee: Fee; neededPerGas: bigint } {
-  const priorityMax = max(baseFee * priorityFactor, policy.priorityMax);
-  const priority = max(min(asked, priorityMax), policy.priorityMin);
+  const priority = max(min(asked, priorityMaxAt(baseFee, policy)), policy.priorityMin);
   const maxFee = min(baseFee * baseFeeHeadroom + priority, policy.perGasMax);
   return { fee: { maxFee, priorityFee: min(priority, maxFee) }, neededPerGas: baseFee + priority };
 }
 
 /**
  * The least that may take the place of `old` at its nonce, or what is asked now if that is more.
- * Nodes refuse a replacement that does not raise both fields by a tenth (geth) or an eighth.
+ * Nodes refuse a replacement that does not raise both fields by a tenth (geth) or an eighth. One
+ * who drops transactions to be offered more gets no more than a first send may offer.
  *
- * @returns undefined where that is over the cap
+ * @returns undefined where that is over a cap
  */
-export function bumpFee(old: Fee, suggested: Fee, policy: FeePolicy): Fee | undefined {
+export function bumpFee(
+  old: Fee,
+  suggested: Fee,
+  baseFee: bigint,
+  policy: FeePolicy,
+): Fee | undefined {
   const maxFee = max(raised(old.maxFee), suggested.maxFee);
   const priorityFee = max(raised(old.priorityFee), suggested.priorityFee);
-  if (maxFee > policy.perGasMax) return undefined;
+  if (maxFee > policy.perGasMax || priorityFee > priorityMaxAt(baseFee, policy)) return undefined;
   return { maxFee, priorityFee: min(priorityFee, maxFee) };
 }
 

@@ -179,13 +179,14 @@ export async function replace(
   isMoot: boolean,
   left: bigint,
 ): Promise<bigint> {
-  const { parts, memory, fence } = pass;
+  const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
   const isNew = memory.hopeless.delete(purpose.id);
+  const { suggested } = purse;
   const fee = isNew
-    ? noLess(newest.fee, purse.suggested)
-    : bumpFee(newest.fee, purse.suggested, parts.chain.fees);
+    ? noLess(newest.fee, suggested)
+    : bumpFee(newest.fee, suggested, view.head.baseFee, parts.chain.fees);
   const spoken = costMax(purpose, purse.perByte);
   const raiseOf = (order: Sized) =>
     fee ? costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;

@@ -2,11 +2,14 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, describe, type TestContext, test } from "node:test";
+import type { Hex } from "executable-address";
 import type { Chain } from "../../../chain/chains.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
 import { type Misbehaviour, startProxy } from "../../../testing/executor/rpc-proxy.ts";
+import type { FeePolicy } from "../../money/fees.ts";
 
+const gwei = 10n ** 9n;
 const { world, store } = await prepare({ tickMs: 100 });
 const seen: string[] = [];
 const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
@@ -29,18 +32,20 @@ afterEach(async () => {
 });
 
 type Relayed = Pick<Chain, "sendUrls" | "sendFallbackBlocks">;
+type Change = { rpcUrls?: string[]; stuckSeconds?: number; fees?: Partial<FeePolicy> };
 
 /** Pays an address while the relay misbehaves. */
 async function payWith(
   context: TestContext,
   fault: Misbehaviour,
   relayed: Relayed,
-  { rpcUrls = [open.url], stuckSeconds = 2 }: { rpcUrls?: string[]; stuckSeconds?: number } = {},
+  { rpcUrls = [open.url], stuckSeconds = 2, fees = {} }: Change = {},
 ) {
   seen.length = 0;
   await relay.behave(fault);
   const running = startCore(store, world.chains(rpcUrls, relayed), (core) => ({
     ...core,
+    chain: { ...core.chain, fees: { ...core.chain.fees, ...fees } },
     tuning: { ...core.tuning, resendMs: 300, stuckSeconds },
   }));
   context.after(running.stop);
@@ -111,6 +116,24 @@ describe("private relays", () => {
     const waited = Number(await world.client.getBlockNumber()) - sentAt;
     assert.ok(waited >= blocks - 2, `${waited} blocks`);
     assert.ok(seen.length > 0);
+  });
+
+  test("one that waits for a dearer replacement gets no more than at first", async (context) => {
+    const fees = { perGasMax: 20n * gwei, priorityMax: 2n * gwei };
+    const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 1 });
+    const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
+    await until("it is replaced for more no longer", async () => count("fee_capped") > 0);
+    assert.ok(count("replaced") > 0);
+    await relay.behave("none");
+    await until("it is executed", running.isExecuted);
+    await until("it is settled", () => isAtRest(store));
+    const { transaction_hash } = await store.db
+      .selectFrom("executor_purposes")
+      .select("transaction_hash")
+      .orderBy("nonce", "desc")
+      .executeTakeFirstOrThrow();
+    const sent = await world.client.getTransaction({ hash: transaction_hash as Hex });
+    assert.ok(sent.maxPriorityFeePerGas! <= fees.priorityMax, `${sent.maxPriorityFeePerGas} wei`);
   });
 
   test("an honest one: executed once, and told to nobody else", async (context) => {
