@@ -18,38 +18,42 @@ function open() {
   const spend = async (attempt: { ip: string; email?: string; deviceCookie?: string }) => {
     for (let admitted = 0; ; admitted++) {
       const whole = { email, deviceCookie: undefined, ...attempt };
-      if ((await attempts.trySignIn(whole)) > 0) return admitted;
+      if ((await attempts.trySignIn(whole)).waitMs > 0) return admitted;
     }
   };
   const wait = (ms: number) => {
     now += ms;
   };
-  return { attempts, spend, wait };
+  const waitToTry = async (attempt: Parameters<typeof attempts.trySignIn>[0]) =>
+    (await attempts.trySignIn(attempt)).waitMs;
+  const newCookie = (of = email) =>
+    attempts.deviceCookieFor({ email: of, deviceCookie: undefined });
+  return { attempts, spend, wait, waitToTry, newCookie };
 }
 
 describe("attempts to sign in", () => {
   test("the 11th at one account from one address is told to wait a minute", async () => {
-    const { attempts, spend } = open();
+    const { spend, waitToTry } = open();
     assert.equal(await spend({ ip: "192.0.2.1" }), 10);
     const again = { ip: "192.0.2.1", email: "ADA@example.com ", deviceCookie: undefined };
-    assert.equal(await attempts.trySignIn(again), 60_000);
+    assert.equal(await waitToTry(again), 60_000);
   });
 
   test("the 21st from one address is refused, whatever the account", async () => {
-    const { attempts } = open();
+    const { waitToTry } = open();
     const tryNext = (i: number) =>
-      attempts.trySignIn({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
+      waitToTry({ ip: "192.0.2.1", email: `${i}@example.com`, deviceCookie: undefined });
     for (let i = 0; i < 20; i++) assert.equal(await tryNext(i), 0);
     assert.ok((await tryNext(20)) > 0);
   });
 
   test("the 61st from one /24 or /48 is refused, whatever the addresses and accounts", async () => {
     for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
-      const { attempts } = open();
+      const { waitToTry } = open();
       let admitted = 0;
       for (let i = 0; i < 200; i++) {
         const attempt = { ip: ip(i), email: `${i}@example.com`, deviceCookie: undefined };
-        if ((await attempts.trySignIn(attempt)) === 0) admitted += 1;
+        if ((await waitToTry(attempt)) === 0) admitted += 1;
       }
       assert.equal(admitted, 60);
     }
@@ -71,10 +75,10 @@ describe("attempts to sign in", () => {
   });
 
   test("a cookie of another account, a forged one and a malformed one change nothing", async () => {
-    const { attempts, spend } = open();
+    const { newCookie, spend } = open();
     await spend({ ip: "192.0.2.1" });
-    const other = attempts.newDeviceCookie("eve@example.com");
-    const forged = attempts.newDeviceCookie(email).replace(/.$/, (c) => (c === "0" ? "1" : "0"));
+    const other = newCookie("eve@example.com");
+    const forged = newCookie().replace(/.$/, (c) => (c === "0" ? "1" : "0"));
     for (const deviceCookie of [other, forged, "", "x", `${"0".repeat(32)}.`]) {
       assert.equal(await spend({ ip: "192.0.2.1", deviceCookie }), 0, deviceCookie);
     }
@@ -87,30 +91,87 @@ describe("attempts to sign in", () => {
   });
 
   test("a browser that has signed in is not locked out by strangers from everywhere", async () => {
-    const { attempts, spend } = open();
+    const { newCookie, spend } = open();
     for (let i = 0; i < 1_000; i++) await spend({ ip: network(i) });
     assert.equal(await spend({ ip: network(1_001) }), 0);
-    const deviceCookie = attempts.newDeviceCookie(email);
-    assert.equal(await spend({ ip: network(1_001), deviceCookie }), 10);
+    assert.equal(await spend({ ip: network(1_001), deviceCookie: newCookie() }), 10);
+  });
+
+  test("a browser keeps its cookie, and a cookie of another account is exchanged", () => {
+    const { attempts, newCookie } = open();
+    const deviceCookie = newCookie();
+    assert.equal(attempts.deviceCookieFor({ email, deviceCookie }), deviceCookie);
+    const other = newCookie("eve@example.com");
+    assert.notEqual(attempts.deviceCookieFor({ email, deviceCookie: other }), other);
+  });
+
+  test("an account's cookies, however many, go first 20 times, then are strangers", async () => {
+    const { attempts, newCookie } = open();
+    let [known, admitted] = [0, 0];
+    for (let i = 0; i < 100; i++) {
+      const attempt = { email, ip: "192.0.2.1", deviceCookie: newCookie() };
+      const { isKnown, waitMs } = await attempts.trySignIn(attempt);
+      if (isKnown) known += 1;
+      if (waitMs === 0) admitted += 1;
+    }
+    assert.deepEqual({ known, admitted }, { known: 20, admitted: 20 + 10 });
+  });
+
+  test("a /24 or /48 goes first 30 times, with however many accounts and cookies", async () => {
+    for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
+      const { attempts, newCookie } = open();
+      let known = 0;
+      for (let i = 0; i < 200; i++) {
+        const email = `${i}@example.com`;
+        const attempt = { email, ip: ip(i), deviceCookie: newCookie(email) };
+        if ((await attempts.trySignIn(attempt)).isKnown) known += 1;
+      }
+      assert.equal(known, 30);
+      const elsewhere = { email, ip: "198.51.100.1", deviceCookie: newCookie() };
+      assert.ok((await attempts.trySignIn(elsewhere)).isKnown);
+    }
+  });
+
+  test("whoever has an old cookie of the account locks no browser of its owner out", async () => {
+    const { newCookie, spend, waitToTry } = open();
+    for (let i = 0; i < 100; i++) await spend({ ip: "192.0.2.1", deviceCookie: newCookie() });
+    assert.equal(await waitToTry({ email, ip: network(1), deviceCookie: newCookie() }), 0);
   });
 
   test("nor is a browser that never has, while 200 networks guess for days", async () => {
-    const { attempts, spend, wait } = open();
+    const { spend, wait, waitToTry } = open();
     for (let hour = 0; hour < 72; hour++) {
       for (let i = 0; i < 200; i++) await spend({ ip: network(i) });
       const owner = { ip: network(1_000 + hour), email, deviceCookie: undefined };
-      for (let i = 0; i < 3; i++) assert.equal(await attempts.trySignIn(owner), 0, `hour ${hour}`);
+      for (let i = 0; i < 3; i++) assert.equal(await waitToTry(owner), 0, `hour ${hour}`);
       wait(3_600_000);
     }
   });
 
   test("one a minute is always admitted", async () => {
-    const { attempts, spend, wait } = open();
+    const { spend, wait, waitToTry } = open();
     await spend({ ip: "192.0.2.1" });
     for (let i = 0; i < 100; i++) {
       wait(60_000);
       const attempt = { ip: "192.0.2.1", email, deviceCookie: undefined };
-      assert.equal(await attempts.trySignIn(attempt), 0);
+      assert.equal(await waitToTry(attempt), 0);
+    }
+  });
+});
+
+describe("attempts to sign up", () => {
+  test("the 21st from one address and the 61st from one /24 or /48 are refused", async () => {
+    for (const ip of [(i: number) => `192.0.2.${i}`, (i: number) => `2001:db8:1:${i}::1`]) {
+      const { attempts } = open();
+      const spend = async (from: string) => {
+        for (let admitted = 0; ; admitted++) {
+          if ((await attempts.trySignUp(from)).waitMs > 0) return admitted;
+        }
+      };
+      const admitted = [];
+      for (let i = 0; i < 5; i++) admitted.push(await spend(ip(i)));
+      assert.deepEqual(admitted, [20, 20, 20, 0, 0]);
+      assert.equal(await spend("198.51.100.1"), 20);
     }
   });
 });

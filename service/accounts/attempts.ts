@@ -4,8 +4,12 @@
 // address and account, and by account. The limit by account stops a guesser with many IP
 // addresses, who could also use it up to lock the owner out. So it has two parts: one for the
 // first three tries a day of each /24 of IPv4 or /48 of IPv6, which 200 such networks cannot use
-// up, and one for all others. A browser that has signed in before has a signed cookie that proves
-// it, and has a limit of its own.
+// up, and one for all others.
+//
+// A browser that has signed in before has a signed cookie that proves it. Its tries count by
+// cookie, by account and by network, apart from those of others: an attacker's own account gets as
+// many cookies as it likes, so a limit by cookie alone bounds nothing. A browser that has used one
+// of the three up is treated as one that never signed in: filling them locks nobody out.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import ipaddr from "ipaddr.js";
@@ -22,22 +26,33 @@ const perFirstTries = perDay("sign-in-first-tries", 3);
 const perAccountFirst: Policy = { name: "sign-in-account-first", intervalMs: 72_000, burst: 700 };
 const perAccount: Policy = { name: "sign-in-account", intervalMs: 72_000, burst: 100 };
 const perDevice: Policy = { name: "sign-in-device", intervalMs: minuteMs, burst: 10 };
+const perDevices: Policy = { name: "sign-in-devices", intervalMs: 3_000, burst: 20 };
+/** Fewer than the places of their line, so that one network never fills it. */
+const perDeviceNetwork: Policy = {
+  name: "sign-in-device-network",
+  intervalMs: 2_000,
+  burst: 30,
+};
 const perSignUpAddress: Policy = { name: "sign-up-address", intervalMs: 30_000, burst: 20 };
+const perSignUpNetwork: Policy = { name: "sign-up-network", intervalMs: 3_000, burst: 60 };
 
 /** `deviceCookie` as the browser sent it, if it did. */
 type Attempt = { email: string; ip: string; deviceCookie: string | undefined };
 
+/**
+ * `waitMs` to wait before trying again; 0 when this attempt may go on, and is spent.
+ * `isKnown`: it goes before strangers. Attempts with one `turnOf` share a turn.
+ */
+export type Leave = { waitMs: number; isKnown: boolean; turnOf: string };
+
 export type Attempts = {
-  /** Whether the browser has signed in to this account before. */
-  isKnown(attempt: Attempt): boolean;
-  /** Milliseconds to wait before trying again; 0 when this attempt may go on, and is spent. */
-  trySignIn(attempt: Attempt): Promise<number>;
-  /** The same for sign-ups, and for links to set a password: per address alone. */
-  trySignUp(ip: string): Promise<number>;
-  /** The same for new accounts: per /24 of IPv4 and /48 of IPv6, where there is such a bound. */
+  trySignIn(attempt: Attempt): Promise<Leave>;
+  /** For sign-ups, and for links to set a password: by network alone. */
+  trySignUp(ip: string): Promise<Leave>;
+  /** Milliseconds to wait, by /24 of IPv4 and /48 of IPv6, where new accounts have such a bound. */
   tryNewAccount(ip: string): Promise<number>;
-  /** A cookie for a browser that has just signed in to the account with this email. */
-  newDeviceCookie(email: string): string;
+  /** The cookie of a browser that has just signed in: the one it sent, if that is the account's. */
+  deviceCookieFor(browser: Pick<Attempt, "email" | "deviceCookie">): string;
 };
 
 /**
@@ -54,48 +69,70 @@ export function limitAttempts(
       .update(`device ${nonce} ${normalizeEmail(email)}`)
       .digest("hex");
 
-  const knownDevice = ({ deviceCookie, email }: Attempt): string | undefined => {
+  const knownDevice = ({ deviceCookie, email }: Pick<Attempt, "email" | "deviceCookie">) => {
     const [, nonce, signature] = /^([0-9a-f]{32})\.([0-9a-f]{64})$/.exec(deviceCookie ?? "") ?? [];
     if (nonce === undefined || signature === undefined) return undefined;
     const wanted = Buffer.from(sign(nonce, email));
     return timingSafeEqual(wanted, Buffer.from(signature)) ? nonce : undefined;
   };
 
+  async function tryStranger(ip: string, email: string): Promise<number> {
+    const network = networkOf(ip);
+    const waitMs = await takeEach(limiter, [
+      [perAddress, network],
+      [perNetwork, wideNetworkOf(ip)],
+      [perPair, `${network} ${email}`],
+    ]);
+    if (waitMs > 0) return waitMs;
+    // A first try is spent whether it is let through or not: nobody can save them up to be there
+    // whenever there is one to take.
+    const first = await take(limiter, perFirstTries, `${wideNetworkOf(ip)} ${email}`);
+    if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
+    return retryMs(await take(limiter, perAccount, email));
+  }
+
   return {
-    isKnown: (attempt) => knownDevice(attempt) !== undefined,
     async trySignIn(attempt) {
-      const device = knownDevice(attempt);
-      if (device) return retryMs(await take(limiter, perDevice, device));
-      const email = normalizeEmail(attempt.email);
-      const network = networkOf(attempt.ip);
-      // The narrow limits first: what they refuse is not spent from the account's.
-      for (const [policy, key] of [
-        [perAddress, network],
-        [perNetwork, wideNetworkOf(attempt.ip)],
-        [perPair, `${network} ${email}`],
-      ] as const) {
-        const wait = retryMs(await take(limiter, policy, key));
-        if (wait > 0) return wait;
+      const [device, email] = [knownDevice(attempt), normalizeEmail(attempt.email)];
+      const turnOf = wideNetworkOf(attempt.ip);
+      if (device) {
+        const waitMs = await takeEach(limiter, [
+          [perDevice, device],
+          [perDevices, email],
+          [perDeviceNetwork, turnOf],
+        ]);
+        if (waitMs === 0) return { waitMs, isKnown: true, turnOf: email };
       }
-      // A first try is spent whether it is let through or not: nobody can save them up to be there
-      // whenever there is one to take.
-      const first = await take(limiter, perFirstTries, `${wideNetworkOf(attempt.ip)} ${email}`);
-      if (first.admitted && (await take(limiter, perAccountFirst, email)).admitted) return 0;
-      return retryMs(await take(limiter, perAccount, email));
+      return { waitMs: await tryStranger(attempt.ip, email), isKnown: false, turnOf };
     },
     async trySignUp(ip) {
-      return retryMs(await take(limiter, perSignUpAddress, networkOf(ip)));
+      const turnOf = wideNetworkOf(ip);
+      const waitMs = await takeEach(limiter, [
+        [perSignUpAddress, networkOf(ip)],
+        [perSignUpNetwork, turnOf],
+      ]);
+      return { waitMs, isKnown: false, turnOf };
     },
     async tryNewAccount(ip) {
       if (accountsPerNetworkDay === 0) return 0;
       const policy = perDay("accounts-network", accountsPerNetworkDay);
       return retryMs(await take(limiter, policy, wideNetworkOf(ip)));
     },
-    newDeviceCookie(email) {
+    deviceCookieFor(browser) {
+      if (browser.deviceCookie !== undefined && knownDevice(browser)) return browser.deviceCookie;
       const nonce = randomBytes(16).toString("hex");
-      return `${nonce}.${sign(nonce, email)}`;
+      return `${nonce}.${sign(nonce, browser.email)}`;
     },
   };
+}
+
+/** The narrow limits first: what they refuse is not spent from the wide ones. */
+async function takeEach(limiter: Limiter, limits: [policy: Policy, key: string][]) {
+  for (const [policy, key] of limits) {
+    const waitMs = retryMs(await take(limiter, policy, key));
+    if (waitMs > 0) return waitMs;
+  }
+  return 0;
 }
 
 const take = (limiter: Limiter, policy: Policy, key: string) =>

@@ -11,9 +11,13 @@ let browsers = 0;
 /**
  * At an address of its own, so that each has limits of its own.
  * @param more headers of every request, such as an `origin` other than our own page's
+ * @param remoteAddress where a test needs browsers of one network
  */
-export function openBrowser(service: TestApp, more: Record<string, string> = {}) {
-  const remoteAddress = `2001:db8:${(browsers++).toString(16)}::1`;
+export function openBrowser(
+  service: TestApp,
+  more: Record<string, string> = {},
+  remoteAddress = `2001:db8:${(browsers++).toString(16)}::1`,
+) {
   const jar = new Map<string, string>();
   const ask = async (method: "GET" | "POST" | "DELETE", url: string, body?: object) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");

@@ -9,15 +9,22 @@ function openTurns(atOnce?: number) {
   const hash = openHashing(() => shed.count++, atOnce);
   const begun: string[] = [];
   const ends: ((error?: Error) => void)[] = [];
-  const ask = (name: string, isKnown: boolean) =>
-    hash(isKnown, () => {
+  const ask = (name: string, isKnown: boolean, turnOf = name) =>
+    hash({ isKnown, turnOf }, () => {
       begun.push(name);
       return new Promise<void>((done, failed) => {
         ends.push((error) => (error ? failed(error) : done()));
       });
     });
+  /** Ends each as it begins, until nothing waits. */
+  const drain = async () => {
+    for (let i = 0; i < ends.length; i++) {
+      ends[i]!();
+      await settle();
+    }
+  };
   const settle = () => new Promise((done) => setImmediate(done));
-  return { ask, begun, ends, settle, shed };
+  return { ask, begun, drain, ends, settle, shed };
 }
 
 describe("hashing in turn", () => {
@@ -26,11 +33,42 @@ describe("hashing in turn", () => {
     for (let i = 0; i < 34; i++) void ask(`stranger ${i}`, false);
     const refused = { code: "service_unavailable" };
     await assert.rejects(ask("one too many", false), refused);
-    for (let i = 0; i < 32; i++) void ask(`known ${i}`, true);
+    for (let i = 0; i < 64; i++) void ask(`known ${i}`, true);
     await settle();
     assert.equal(shed.count, 1);
     await assert.rejects(ask("a known one too many", true), refused);
     assert.deepEqual(begun, ["stranger 0", "stranger 1"]);
+  });
+
+  test("503 to an account's fifth and a network's ninth, and to no other's", async () => {
+    for (const [isKnown, eachMax] of [
+      [true, 4],
+      [false, 8],
+    ] as const) {
+      const { ask, begun, drain, settle } = openTurns(1);
+      for (let i = 0; i <= eachMax; i++) void ask(`own ${i}`, isKnown, "attacker");
+      const refused = { code: "service_unavailable" };
+      await assert.rejects(ask("own, one too many", isKnown, "attacker"), refused);
+      const other = ask("other", isKnown);
+      await settle();
+      await drain();
+      await other;
+      assert.deepEqual(begun.slice(0, 3), ["own 0", "own 1", "other"]);
+      // The control: of one line for all, as it was, the other is refused.
+      const shared = openTurns(1);
+      for (let i = 0; i <= eachMax; i++) void shared.ask(`own ${i}`, isKnown, "all");
+      await assert.rejects(shared.ask("other", isKnown, "all"), refused);
+    }
+  });
+
+  test("known browsers, however many, leave strangers each fourth turn", async () => {
+    const { ask, begun, drain, settle } = openTurns(1);
+    for (let i = 0; i < 20; i++) void ask(`known ${i}`, true);
+    void ask("stranger 0", false);
+    void ask("stranger 1", false);
+    await settle();
+    await drain();
+    assert.deepEqual([begun.indexOf("stranger 0"), begun.indexOf("stranger 1")], [4, 8]);
   });
 
   test("one for each core at once, at most three, and a core is left", async () => {

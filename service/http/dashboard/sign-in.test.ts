@@ -155,29 +155,86 @@ for (const [name, database] of Object.entries(databases)) {
       await behind.app.close();
     });
 
-    test("a flood from 256 networks keeps no owner's known browser out", async () => {
-      const [email, browser] = [newEmail(), openBrowser(service)];
-      await browser.post("/auth/sign-up/email", { email, password });
-      await browser.post("/auth/sign-out", {});
-      let waiting = 256;
-      const flood = Array.from({ length: waiting }, async (_, i) => {
-        const answer = await openBrowser(service).signIn(i % 2 === 0 ? email : newEmail());
-        waiting -= 1;
-        return answer.statusCode;
-      });
-      const isFull = (each: Promise<number>) => each.then((code) => assert.equal(code, 503));
-      await Promise.any(flood.map(isFull));
-      for (let turn = 0; turn < 8; turn++) {
-        assert.equal((await browser.signIn(email)).statusCode, 200, `turn ${turn}`);
+    /**
+     * An attacker has asked 256 times before an owner asks, and 4 times before each later time.
+     * @returns how often the owner was let in, and what the attacker got
+     */
+    const raceOwner = async (
+      times: number,
+      attack: (i: number) => Promise<{ statusCode: number }>,
+      owner: () => Promise<{ statusCode: number }>,
+    ) => {
+      const asked: Promise<{ statusCode: number }>[] = [];
+      let entered = 0;
+      for (let time = 0; time < times; time++) {
+        for (let i = time === 0 ? 256 : 4; i > 0; i--) asked.push(attack(asked.length));
+        if ((await owner()).statusCode === 200) entered += 1;
       }
-      assert.ok(waiting > 0, "it went before strangers who had waited longer");
-      const codes = await Promise.all(flood);
-      // The control: with the same email and password a browser that is not known waits in vain.
-      assert.ok(
-        codes.filter((_, i) => i % 2 === 0).includes(503),
-        "the email alone opens no place",
+      return { entered, attacker: (await Promise.all(asked)).map((answer) => answer.statusCode) };
+    };
+    /** The rule as it was: no limit that counts here, and one line for all, in its order. */
+    const oneLine = async (isKnown: boolean): Promise<TestApp> => {
+      const { store, accounts } = service.parts;
+      const ask = async () => ({ waitMs: 0, isKnown, turnOf: "all" });
+      const attempts = { ...accounts.attempts, trySignIn: ask, trySignUp: ask };
+      return startApp({ store, accounts: { ...accounts, attempts } });
+    };
+
+    test("256 networks, and one account's cookies, keep no owner's known browser out", async () => {
+      const [email, owner] = [newEmail(), openBrowser(service)];
+      await owner.signUp(email);
+      const [own, attacker] = [newEmail(), openBrowser(service)];
+      await attacker.signUp(own);
+      const cookie = attacker.jar.get("eas-device")!;
+      assert.equal((await attacker.signIn(own)).statusCode, 200);
+      assert.equal(attacker.jar.get("eas-device"), cookie, "a success gives no further cookie");
+
+      // Collected over months, by browsers that did not show the one they had.
+      const { attempts } = service.parts.accounts;
+      const cookies = Array.from({ length: 40 }, () =>
+        attempts.deviceCookieFor({ email: own, deviceCookie: undefined }),
       );
-      assert.ok(codes.filter((_, i) => i % 2 === 1).includes(503), "too many for strangers");
+      const change = { currentPassword: "a wrong password, surely", newPassword: password };
+      const attack = (at: TestApp) => (i: number) => {
+        if (i % 4 < 2) return openBrowser(at).signIn(i % 4 === 0 ? email : newEmail());
+        const browser = openBrowser(at, {}, "2001:db8:beef::1");
+        browser.jar.set("eas-session", attacker.jar.get("eas-session")!);
+        if (i % 4 === 2) return browser.post("/auth/change-password", change);
+        browser.jar.set("eas-device", cookies[i % cookies.length]!);
+        return browser.signIn(own);
+      };
+      const race = await raceOwner(10, attack(service), () => owner.signIn(email));
+      assert.equal(race.entered, 10);
+      const [byEmail, byNobody] = [0, 1].map((kind) =>
+        race.attacker.filter((_, i) => i % 4 === kind),
+      );
+      assert.ok(byEmail!.includes(503), "the email alone opens no place");
+      assert.ok(byNobody!.includes(503), "too many for strangers");
+
+      const control = await oneLine(true);
+      const browser = openBrowser(control);
+      browser.jar.set("eas-device", owner.jar.get("eas-device")!);
+      const lost = await raceOwner(1, attack(control), () => browser.signIn(email));
+      assert.equal(lost.entered, 0, "one line for all cookies keeps the owner out");
+      await control.app.close();
+    });
+
+    test("256 /64s of one /48 that sign up and in keep no owner's new browser out", async () => {
+      const email = newEmail();
+      await openBrowser(service).signUp(email);
+      const attack = (at: TestApp) => (i: number) => {
+        const browser = openBrowser(at, {}, `2001:db8:cafe:${(i % 256).toString(16)}::1`);
+        return i % 2 === 0 ? browser.signUp(newEmail()) : browser.signIn(newEmail());
+      };
+      const fromElsewhere = (at: TestApp) => () => openBrowser(at).signIn(email);
+      const race = await raceOwner(10, attack(service), fromElsewhere(service));
+      assert.equal(race.entered, 10);
+      assert.ok(race.attacker.includes(429));
+
+      const control = await oneLine(false);
+      const lost = await raceOwner(1, attack(control), fromElsewhere(control));
+      assert.equal(lost.entered, 0, "one line for all networks keeps the owner out");
+      await control.app.close();
     });
 
     test("403 signup_closed, whoever has an account; signing in goes on", async () => {

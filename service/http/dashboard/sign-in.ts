@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
+import type { Leave } from "../../accounts/attempts.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { parseInput } from "../input/schema.ts";
 import { overLimit } from "../load/limit.ts";
@@ -33,31 +34,40 @@ type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 /** Leave is asked before a turn is taken: what is refused costs a look at a limit. */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
-  const inTurn = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));
+  const hashing = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));
   const device = deviceCookie(parts.publicUrl);
 
-  const welcome = (reply: FastifyReply, account: Account, setCookies: string[]) => {
-    const remembered = device.set(attempts.newDeviceCookie(account.email));
+  const inTurn = <Done>(leave: Leave, run: () => Promise<Done>) => {
+    refuseUntil(leave.waitMs);
+    return hashing(leave, run);
+  };
+
+  const welcome = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { account, setCookies }: { account: Account; setCookies: string[] },
+  ) => {
+    const browser = { email: account.email, deviceCookie: device.get(request) };
+    const remembered = device.set(attempts.deviceCookieFor(browser));
     reply.header("set-cookie", [...setCookies, remembered]);
     return { accountId: account.accountId, email: account.email };
   };
 
   app.post("/sign-up/email", async (request, reply) => {
     const login = parseInput(loginInput, request.body);
-    refuseUntil(await attempts.trySignUp(request.ip));
+    const leave = await attempts.trySignUp(request.ip);
+    refuseUntil(leave.waitMs);
     refuseUntil(await attempts.tryNewAccount(request.ip));
     const signUp = () => signIn.signUp(login, actorOf(request, parts));
-    const signedUp = await inTurn(false, signUp);
-    return welcome(reply, signedUp.account, signedUp.setCookies);
+    return welcome(request, reply, await inTurn(leave, signUp));
   });
 
   app.post("/sign-in/email", async (request, reply) => {
     const login = parseInput(loginInput, request.body);
     const attempt = { email: login.email, ip: request.ip, deviceCookie: device.get(request) };
-    refuseUntil(await attempts.trySignIn(attempt));
+    const leave = await attempts.trySignIn(attempt);
     const enter = () => signIn.signIn(login, actorOf(request, parts));
-    const signedIn = await inTurn(attempts.isKnown(attempt), enter);
-    return welcome(reply, signedIn.account, signedIn.setCookies);
+    return welcome(request, reply, await inTurn(leave, enter));
   });
 
   app.post("/sign-out", async (request, reply) => {
@@ -72,10 +82,10 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
     if (!session) throw new SignInError("unauthorized");
     const { email } = session.account;
     const attempt = { email, ip: request.ip, deviceCookie: device.get(request) };
-    refuseUntil(await attempts.trySignIn(attempt));
+    const leave = await attempts.trySignIn(attempt);
     const change = { currentPassword, newPassword };
     const actor = actorOf(request, parts);
-    const { setCookies } = await inTurn(true, () =>
+    const { setCookies } = await inTurn(leave, () =>
       signIn.changePassword(request.headers, change, actor),
     );
     reply.header("set-cookie", setCookies);
@@ -84,8 +94,8 @@ export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
 
   app.post("/reset-password", async (request) => {
     const reset = parseInput(resetInput, request.body);
-    refuseUntil(await attempts.trySignUp(request.ip));
-    await inTurn(false, () => signIn.resetPassword(reset, actorOf(request, parts)));
+    const leave = await attempts.trySignUp(request.ip);
+    await inTurn(leave, () => signIn.resetPassword(reset, actorOf(request, parts)));
     return {};
   });
 }
