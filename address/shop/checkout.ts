@@ -10,7 +10,7 @@ import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { encodeNewIntent } from "../intent/parse.ts";
 import { makeRecord } from "../record.ts";
 import { parseReference, saltFor, verifyReference } from "./reference.ts";
-import type { ShopOrder, ShopStore } from "./store.ts";
+import { addressKey, type ShopOrder, type ShopStore } from "./store.ts";
 
 /** An order's intent. Its salt is made of the order's reference. */
 export type OrderIntent = Omit<NewIntent, "salt">;
@@ -40,11 +40,18 @@ export function openCheckout(parts: CheckoutParts) {
     const name = parseReference(reference);
     const salted = { ...intent, salt: saltFor(name, key!) };
     const record = makeRecord(encodeNewIntent(salted, trust).intent, trust);
-    const kept = await store.findByReference(name);
-    if (kept) return create(assertSame(kept, record));
-    const made = newOrder(name, record, "made");
-    await store.saveOrder(made);
-    return create(made);
+    const made =
+      (await store.findByReference(name)) ??
+      (await store.saveOrder(newOrder(name, record, "made"))) ??
+      (await keptAs(name));
+    return create(assertSame(made, record));
+  }
+
+  /** The order that another save has put in the place of what was known. */
+  async function keptAs(reference: string): Promise<ShopOrder> {
+    const kept = await store.findByReference(reference);
+    if (kept) return kept;
+    throw new Error(`${reference} is gone from the store`);
   }
 
   async function create(order: ShopOrder): Promise<ShopOrder> {
@@ -58,26 +65,32 @@ export function openCheckout(parts: CheckoutParts) {
       return assertSame(await adopt(reference, address), record);
     }
     // It may have been paid and worked off while the service answered.
-    const kept = await store.findByReference(reference);
-    if (kept && kept.state !== "made") return kept;
-    const open: ShopOrder = { ...order, state: "open" };
-    await store.saveOrder(open);
-    return open;
+    return (await store.saveOrder({ ...order, state: "open" })) ?? keptAs(reference);
   }
 
-  /** Keeps the order that the service already has, if the reference key shows it is the shop's. */
+  /**
+   * Keeps the order that the service already has, if the reference key shows it is the shop's. It
+   * takes the place of one that was not made, and of no other.
+   *
+   * @returns the order that is kept under the reference, perhaps with another address
+   */
   async function adopt(reference: string, address: Hex): Promise<ShopOrder> {
     const record = verifyReference(await service.lookup(address), reference, referenceKeys, trust);
-    const restored = { ...newOrder(reference, record, "open"), isRestored: true };
-    await store.saveOrder(restored);
-    return restored;
+    const kept = await store.findByReference(reference);
+    if (kept && kept.state !== "made") return kept;
+    const { version = 0 } = kept ?? {};
+    const restored = { ...newOrder(reference, record, "open"), isRestored: true, version };
+    return (await store.saveOrder(restored)) ?? keptAs(reference);
   }
 
   /** An order that the store does not know, found by what an event or a list says of it. */
   async function restoreOne({ address, reference }: Named): Promise<ShopOrder | undefined> {
     if (reference === null || parts.isOurs?.(reference) === false) return undefined;
     try {
-      return await adopt(reference, address);
+      const order = await adopt(reference, address);
+      if (addressKey(order.record.address) === addressKey(address)) return order;
+      warn(`${reference} is ${order.record.address}; ${address} is called so too`);
+      return undefined;
     } catch (error) {
       if (error instanceof InvalidError) return undefined;
       throw error;
@@ -124,7 +137,8 @@ async function* ownAddresses(service: Client) {
 }
 
 function newOrder(reference: string, record: AddressRecord, state: ShopOrder["state"]): ShopOrder {
-  return { reference, record, state, returned: {}, deliveredFor: null, isRestored: false };
+  const nothingYet = { returned: {}, deliveredFor: null, isRestored: false, version: 0 };
+  return { reference, record, state, ...nothingYet };
 }
 
 /** Whether two intents pay the same for the same customer; they may expire at different times. */

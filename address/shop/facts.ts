@@ -1,4 +1,6 @@
-// Applies a proved fact to its order: goods leave once, and what went back is booked once.
+// Applies a proved fact to its order: goods leave once, and what went back is booked once. A state
+// is kept only in place of the order that was read before the fact was proved, so none takes the
+// place of a newer one. What was done is noted afterwards, whatever else was kept meanwhile.
 
 import type { ProvedEvent } from "../client/webhook.ts";
 import { addressKey, type OrderState, type ShopOrder, type ShopStore } from "./store.ts";
@@ -16,7 +18,12 @@ export type FactParts = {
   warn(message: string): void;
 };
 
-/** May be repeated: what was done for a transaction is not done again. */
+/**
+ * May be repeated: what was noted as done for a transaction is not done again.
+ *
+ * @param order as it was before the fact was proved
+ * @throws {Error} where the order has changed since: prove it again
+ */
 export async function applyFact(
   order: ShopOrder,
   fact: ProvedEvent,
@@ -28,18 +35,34 @@ export async function applyFact(
     return;
   }
   const { reference, deliveredFor, returned } = order;
-  const next = { ...order, state: stateAfter(order.state, fact) };
+  const kept = await store.saveOrder({ ...order, state: stateAfter(order.state, fact) });
+  if (!kept) throw new Error(`${reference} changed while an event of it was proved`);
   if (fact.fact === "executed" && deliveredFor === null) {
-    await deliver(next, fact);
-    next.deliveredFor = fact.transactionHash;
+    await deliver(kept, fact);
+    await note(kept, store, (now) => ({ deliveredFor: now.deliveredFor ?? fact.transactionHash }));
   }
   if (fact.fact === "recovered" && !(fact.transactionHash in returned)) {
-    await refund(next, fact);
-    next.returned = { ...returned, [fact.transactionHash]: amountOf(order, fact) };
+    await refund(kept, fact);
+    const amount = amountOf(order, fact);
+    await note(kept, store, (now) => ({
+      returned: { ...now.returned, [fact.transactionHash]: amount },
+    }));
   }
   if (fact.fact === "reverted" && deliveredFor !== null && fact.state !== "executed")
     warn(`${reference}: the chain took back a payment whose goods have left`);
-  await store.saveOrder(next);
+}
+
+/** Adds to the order what was done, and changes nothing else that it has by now. */
+async function note(
+  order: ShopOrder,
+  store: ShopStore,
+  done: (now: ShopOrder) => Partial<ShopOrder>,
+): Promise<void> {
+  for (let now: ShopOrder | undefined = order; now; ) {
+    if (await store.saveOrder({ ...now, ...done(now) })) return;
+    now = await store.findByAddress(order.record.address);
+  }
+  throw new Error(`${order.reference} is gone from the store`);
 }
 
 /** An executed order stays so, whatever returns of it later. */

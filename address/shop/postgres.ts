@@ -1,5 +1,6 @@
 // A shop's memory in PostgreSQL: any number of servers may keep events in it and work them off. An
 // address is claimed by a row, so that of its events one is worked on at a time, by one server.
+// Time is the database's: the servers' own clocks may differ by more than a claim allows for.
 
 import { addressKey, type KeptEvent, type ShopOrder, type ShopStore } from "./store.ts";
 
@@ -14,7 +15,7 @@ const tables = `
   select pg_advisory_xact_lock(hashtext('shop_orders'));
   create table if not exists shop_orders (
     reference text primary key, address text not null unique, state text not null,
-    body text not null);
+    body text not null, version integer not null);
   create index if not exists shop_orders_made on shop_orders (reference) where state = 'made';
   create table if not exists shop_events (
     id text primary key, position bigint generated always as identity, address text not null,
@@ -22,13 +23,16 @@ const tables = `
   create index if not exists shop_events_due on shop_events (due_at, position)
     where due_at is not null;
   create table if not exists shop_claims (
-    address text primary key, id text not null, until bigint not null);
+    address text primary key, id text not null, claim text not null, until bigint not null);
   create table if not exists shop_cursor (
     one integer primary key check (one = 1), cursor text not null);
 `;
 
-const saveOrder = `insert into shop_orders values ($1, $2, $3, $4) on conflict (reference)
-  do update set address = excluded.address, state = excluded.state, body = excluded.body`;
+const addOrder = `insert into shop_orders (reference, address, state, body, version)
+  values ($1, $2, $3, $4, $5::integer + 1) on conflict (reference) do nothing returning version`;
+
+const saveOrder = `update shop_orders set address = $2, state = $3, body = $4, version = $5 + 1
+  where reference = $1 and version = $5 returning version`;
 
 const keepEvents = `
   with moved as (
@@ -39,23 +43,32 @@ const keepEvents = `
   from unnest($1::text[], $2::text[], $3::text[]) with ordinality as e (id, address, body, nth)
   order by nth on conflict do nothing`;
 
-/** Two servers may find the same event; the row of the claim is given to one of them. */
+/** Unix milliseconds at the beginning of a statement. */
+const nowMs = "(extract(epoch from now()) * 1000)::bigint";
+
+/**
+ * Two servers may find two events of one address; the row of the claim is given to one of them. The
+ * event's own row is locked, so that one that was ended a moment ago is not claimed again.
+ */
 const claimEvent = `
   with due as (
     select address, id, body, attempts from shop_events e
-    where due_at <= $1
-      and not exists (select from shop_claims c where c.address = e.address and c.until > $1)
-    order by due_at, position limit 1),
+    where due_at <= ${nowMs}
+      and not exists (select from shop_claims c where c.address = e.address and c.until > ${nowMs})
+    order by due_at, position limit 1 for update skip locked),
   claimed as (
-    insert into shop_claims select address, id, $2 from due
-    on conflict (address) do update set id = excluded.id, until = excluded.until
-      where shop_claims.until <= $1
+    insert into shop_claims (address, id, claim, until)
+    select address, id, $1, ${nowMs} + $2 from due
+    on conflict (address) do update
+      set id = excluded.id, claim = excluded.claim, until = excluded.until
+      where shop_claims.until <= ${nowMs}
     returning address)
   select body, attempts, exists (select from claimed) as "isMine" from due`;
 
+/** A claim that another has taken over has no row, and settles nothing. */
 const settle = (fields: string) => `
-  with settled as (update shop_events set ${fields} where id = $1 returning address)
-  delete from shop_claims where id = $1 and address in (select address from settled)`;
+  with settled as (delete from shop_claims where claim = $1 returning id)
+  update shop_events set ${fields} where id in (select id from settled)`;
 
 /** Makes its four tables where they are not there. */
 export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
@@ -66,9 +79,11 @@ export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
   };
   return {
     async saveOrder(order) {
-      const { reference, record, state } = order;
-      const address = addressKey(record.address);
-      await pool.query(saveOrder, [reference, address, state, JSON.stringify(order)]);
+      const { reference, record, state, version } = order;
+      const next = { ...order, version: version + 1 };
+      const row = [reference, addressKey(record.address), state, JSON.stringify(next), version];
+      const { rows } = await pool.query(version === 0 ? addOrder : saveOrder, row);
+      return rows.length > 0 ? next : undefined;
     },
     findByAddress: async (address) => (await orders("address", addressKey(address)))[0],
     findByReference: async (reference) => (await orders("reference", reference))[0],
@@ -82,19 +97,21 @@ export async function postgresStore(pool: PostgresPool): Promise<ShopStore> {
       ]);
     },
     cursor: async () => (await pool.query("select cursor from shop_cursor")).rows[0]?.cursor,
-    async claimEvent(nowMs, untilMs): Promise<KeptEvent | undefined> {
+    async claimEvent(forMs): Promise<KeptEvent | undefined> {
+      const claim = crypto.randomUUID();
       for (;;) {
-        const { rows } = await pool.query(claimEvent, [nowMs, untilMs]);
+        const { rows } = await pool.query(claimEvent, [claim, forMs]);
         const [found] = rows;
         if (!found) return undefined;
-        if (found.isMine) return { event: JSON.parse(found.body), attempts: found.attempts };
+        if (found.isMine) return { event: JSON.parse(found.body), attempts: found.attempts, claim };
       }
     },
-    async delayEvent(id, attempts, dueAtMs) {
-      await pool.query(settle("attempts = $2, due_at = $3"), [id, attempts, dueAtMs]);
+    async delayEvent(claim, attempts, afterMs) {
+      const fields = `attempts = $2, due_at = ${nowMs} + $3`;
+      await pool.query(settle(fields), [claim, attempts, afterMs]);
     },
-    async endEvent(id) {
-      await pool.query(settle("body = null, due_at = null"), [id]);
+    async endEvent(claim) {
+      await pool.query(settle("body = null, due_at = null"), [claim]);
     },
   };
 }

@@ -177,23 +177,22 @@ describeOnEach("order", () => {
   });
 
   test("an order that is worked off while the service answers keeps what was done", async () => {
-    const store = await newStore();
-    const client = createClient(service);
+    const inner = await newStore();
     const done = { state: "executed", deliveredFor: `0x${"11".repeat(32)}` } as const;
     const { shop } = await newShop({
-      store,
-      service: {
-        ...client,
-        async create(...given: Parameters<typeof client.create>) {
-          const made = await client.create(...given);
-          const [kept] = await store.findMade();
-          await store.saveOrder({ ...kept!, ...done });
-          return made;
+      store: {
+        ...inner,
+        async saveOrder(order) {
+          const [kept] = await inner.findMade();
+          if (kept) await inner.saveOrder({ ...kept, ...done });
+          return inner.saveOrder(order);
         },
       },
     });
-    const { state, deliveredFor } = await shop.order(nextName(), await intentFor());
+    const name = nextName();
+    const { state, deliveredFor } = await shop.order(name, await intentFor());
     assert.deepEqual({ state, deliveredFor }, done);
+    assert.equal((await inner.findByReference(name))?.deliveredFor, done.deliveredFor);
   });
 
   test("a shop that lost its database finds the order again, proved by the key", async () => {
@@ -231,7 +230,7 @@ describeOnEach("receive", () => {
     const store = await newStore();
     const { shop } = await newShop({ store });
     await assert.rejects(shop.receive("{}", { "webhook-id": "evt_1" }), WebhookError);
-    assert.equal(await store.claimEvent(Date.now(), 0), undefined);
+    assert.equal(await store.claimEvent(0), undefined);
   });
 
   test("a payment is booked as it is proved, not as it is told, and no goods leave", async () => {
@@ -396,29 +395,76 @@ describeOnEach("events that fail", () => {
     assert.deepEqual(naive, []);
   });
 
-  test("what failed is tried again, and then it is done", async () => {
+  test("a delivery that ends after others took its place undoes nothing of theirs", async () => {
     const store = await newStore();
-    let isShut = true;
+    let calls = 0;
+    let end = () => {};
+    const isOver = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let isNoted = false;
+    const slow = await newShop({
+      store: {
+        ...store,
+        async saveOrder(order) {
+          const kept = await store.saveOrder(order);
+          isNoted ||= order.deliveredFor !== null;
+          return kept;
+        },
+      },
+      patienceMs: 1,
+      deliver: () => (++calls === 1 ? isOver : undefined),
+    });
+    const order = await paidOrder(slow.shop, 7n);
+    const executed = await eventOf(order, "address.executed");
+    await deliverTo(slow, executed);
+    await until("it hangs", () => calls === 1);
+    await slow.shop.stop();
+    const world = await newShop({ store });
+    await served.world.recover(order.record, [served.world.token]);
+    await deliverTo(world, { ...executed, id: "evt_executed_twin" });
+    await until("goods", () => world.delivered.length === 1);
+    await deliverTo(world, await eventOf(order, "address.recovered"));
+    await until("the refund", () => world.refunded.length === 1);
+    await world.shop.stop();
+    const before = (await store.findByReference(order.reference))!;
+    end();
+    await until("it is noted", () => isNoted);
+    const { state, returned, deliveredFor } = (await store.findByReference(order.reference))!;
+    assert.deepEqual(
+      { state, returned, deliveredFor },
+      { state: "executed", returned: before.returned, deliveredFor: before.deliveredFor },
+    );
+    assert.deepEqual(Object.values(returned), ["7"]);
+  });
+
+  test("what failed is tried again, and then it is done", async () => {
+    const inner = await newStore();
+    const delays: [attempts: number, afterMs: number][] = [];
+    const store: ShopStore = {
+      ...inner,
+      delayEvent(claim, attempts, afterMs) {
+        delays.push([attempts, afterMs]);
+        return inner.delayEvent(claim, attempts, 0);
+      },
+    };
     const delivered: string[] = [];
     const world = await newShop({
       store,
       deliver({ reference }) {
-        if (isShut) throw new Error("shut");
+        if (delays.length < 2) throw new Error("shut");
         delivered.push(reference);
       },
     });
     const order = await paidOrder(world.shop);
-    const event = await eventOf(order, "address.executed");
-    await deliverTo(world, event);
-    await until(
-      "a delay",
-      async () => (await store.claimEvent(Date.now() + 5000, 0))?.attempts === 1,
-    );
-    isShut = false;
-    await store.delayEvent(event.id, 1, 0);
-    await deliverTo(world, event);
+    await deliverTo(world, await eventOf(order, "address.executed"));
     await until("goods", () => delivered.length > 0);
+    await world.shop.stop();
     assert.deepEqual(delivered, [order.reference]);
+    assert.deepEqual(delays, [
+      [1, 1_000],
+      [2, 2_000],
+    ]);
   });
 });
 

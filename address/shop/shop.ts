@@ -31,10 +31,14 @@ export type ShopOptions = ProveEventOptions & {
   readonly secrets?: readonly string[];
   /**
    * Sends the goods of an order, whose payment is proved. It is called until it has succeeded once,
-   * and after a crash perhaps once more: make the order's reference the key of what it does.
+   * and perhaps once more with the same order: after a crash, or beside a call that takes longer
+   * than `patienceMs`. Make the order's address the key of what it does.
    */
   deliver(order: ShopOrder, fact: Executed): unknown;
-  /** Books what one transaction sent back to the customer; called as `deliver` is. */
+  /**
+   * Books what one transaction sent back to the customer; called as `deliver` is. Make address and
+   * transaction the key of what it does.
+   */
   refund(order: ShopOrder, fact: Recovered): unknown;
   /**
    * Books a payment: all that one transaction paid in one token, which may be any: look at

@@ -17,7 +17,7 @@ export type SqliteDatabase = {
 const tables = `
   create table if not exists shop_orders (
     reference text primary key, address text not null unique, state text not null,
-    body text not null) strict;
+    body text not null, version integer not null) strict;
   create table if not exists shop_events (
     id text primary key not null, address text not null, body text, attempts integer not null,
     due_at integer) strict;
@@ -32,8 +32,10 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec(tables);
   const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
   const statement = {
-    save: db.prepare(`insert into shop_orders values (?, ?, ?, ?) on conflict (reference)
-      do update set address = excluded.address, state = excluded.state, body = excluded.body`),
+    add: db.prepare(`insert into shop_orders (address, state, body, version, reference)
+      values (?, ?, ?, ?, ?) on conflict (reference) do nothing returning version`),
+    save: db.prepare(`update shop_orders set address = ?, state = ?, body = ?, version = ?
+      where reference = ? and version = ? returning version`),
     byAddress: orderBy("address"),
     byReference: orderBy("reference"),
     byState: orderBy("state"),
@@ -46,15 +48,25 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
     cursor: db.prepare("select cursor from shop_cursor"),
     move: db.prepare("insert or replace into shop_cursor values (1, ?)"),
   };
-  /** By address: the event that is claimed, and until when. */
-  const claims = new Map<string, { id: string; untilMs: number }>();
-  const unclaim = (id: string) => {
-    for (const [address, claim] of claims) if (claim.id === id) claims.delete(address);
+  /** By address: the event that is claimed, the claim's name, and until when. */
+  const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
+  /** @returns the event that was claimed so, if no other claim of its address came after */
+  const unclaim = (claim: string): string | undefined => {
+    for (const [address, held] of claims) {
+      if (held.claim !== claim) continue;
+      claims.delete(address);
+      return held.id;
+    }
+    return undefined;
   };
   return {
     saveOrder(order) {
-      const { reference, record, state } = order;
-      statement.save.run(reference, addressKey(record.address), state, JSON.stringify(order));
+      const next = { ...order, version: order.version + 1 };
+      const { reference, record, state, version } = next;
+      const row = [addressKey(record.address), state, JSON.stringify(next), version, reference];
+      const isNew = order.version === 0;
+      const saved = isNew ? statement.add.get(...row) : statement.save.get(...row, order.version);
+      return saved ? next : undefined;
     },
     findByAddress: (address) => orderOf(statement.byAddress.get(addressKey(address))),
     findByReference: (reference) => orderOf(statement.byReference.get(reference)),
@@ -74,21 +86,23 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
       }
     },
     cursor: () => (statement.cursor.get() as { cursor: string } | undefined)?.cursor,
-    claimEvent(nowMs, untilMs) {
+    claimEvent(forMs) {
+      const nowMs = Date.now();
       const claimed = [...claims].filter(([, claim]) => claim.untilMs > nowMs);
       const row = statement.due.get(nowMs, JSON.stringify(claimed.map(([address]) => address)));
       if (!row) return undefined;
       const { id, address, body, attempts } = row as EventRow;
-      claims.set(address, { id, untilMs });
-      return { event: JSON.parse(body), attempts };
+      const claim = crypto.randomUUID();
+      claims.set(address, { id, claim, untilMs: nowMs + forMs });
+      return { event: JSON.parse(body), attempts, claim };
     },
-    delayEvent(id, attempts, dueAtMs) {
-      statement.delay.run(attempts, dueAtMs, id);
-      unclaim(id);
+    delayEvent(claim, attempts, afterMs) {
+      const id = unclaim(claim);
+      if (id !== undefined) statement.delay.run(attempts, Date.now() + afterMs, id);
     },
-    endEvent(id) {
-      statement.end.run(id);
-      unclaim(id);
+    endEvent(claim) {
+      const id = unclaim(claim);
+      if (id !== undefined) statement.end.run(id);
     },
   };
 }

@@ -21,7 +21,7 @@ const eventAt = (address: Hex): ServiceEvent =>
 const orderAt = (address: Hex, given: Partial<ShopOrder> = {}): ShopOrder => ({
   reference: `order-${randomBytes(4).toString("hex")}`,
   record: { address } as AddressRecord,
-  ...{ state: "made", returned: {}, deliveredFor: null, isRestored: false },
+  ...{ state: "made", returned: {}, deliveredFor: null, isRestored: false, version: 0 },
   ...given,
 });
 
@@ -52,13 +52,13 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       store = await open();
     });
 
-    const claimedId = async (nowMs: number, untilMs = nowMs, by = store) =>
-      (await by.claimEvent(nowMs, untilMs))?.event.id;
+    const hourMs = 3_600_000;
+    const claimedId = async (forMs: number, by = store) => (await by.claimEvent(forMs))?.event.id;
 
     test("an order is found by its reference and by its address in any letter case", async () => {
       const address = newAddress();
-      const order = orderAt(address);
-      await store.saveOrder(order);
+      const order = await store.saveOrder(orderAt(address));
+      assert.ok(order);
       const lower = address.toLowerCase() as Hex;
       assert.deepEqual(await store.findByAddress(lower), order);
       assert.deepEqual(await store.findByReference(order.reference), order);
@@ -67,11 +67,12 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("saved again it takes its own place, and no other order's address", async () => {
-      const order = orderAt(newAddress());
-      await store.saveOrder(order);
-      const open = { ...order, state: "open" as const, returned: { "0x01": "7" } };
+      const order = (await store.saveOrder(orderAt(newAddress())))!;
+      assert.equal(order.version, 1);
       assert.deepEqual(await store.findMade(), [order]);
-      await store.saveOrder(open);
+      const change = { state: "open" as const, returned: { "0x01": "7" } };
+      const open = (await store.saveOrder({ ...order, ...change }))!;
+      assert.deepEqual(open, { ...order, ...change, version: 2 });
       assert.deepEqual(await store.findByReference(order.reference), open);
       assert.deepEqual(await store.findMade(), []);
       const thief = orderAt(order.record.address);
@@ -79,15 +80,42 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await store.findByAddress(order.record.address), open);
     });
 
+    test("an order that was read before another save is not kept, nor is a new one", async () => {
+      const read = (await store.saveOrder(orderAt(newAddress())))!;
+      const { reference } = read;
+      const paid = await store.saveOrder({ ...read, state: "executed", deliveredFor: "0x01" });
+      assert.equal(await store.saveOrder({ ...read, state: "open" }), undefined);
+      assert.equal(await store.saveOrder(orderAt(newAddress(), { reference })), undefined);
+      assert.equal(await store.saveOrder(orderAt(newAddress(), { version: 1 })), undefined);
+      assert.deepEqual(await store.findByReference(reference), paid);
+    });
+
+    test("of servers that save at once one is told that it did", async () => {
+      const servers = dialect === "postgres" ? [store, await open(), await open()] : [store, store];
+      const all = [...servers, ...servers];
+      const { reference } = orderAt(newAddress());
+      const made = await Promise.all(
+        all.map((server) => server.saveOrder(orderAt(newAddress(), { reference }))),
+      );
+      const [order, ...others] = made.filter((each) => each !== undefined);
+      assert.deepEqual([await store.findByReference(reference), others], [order, []]);
+      const saved = await Promise.all(
+        all.map((server, nth) => server.saveOrder({ ...order!, returned: { "0x01": `${nth}` } })),
+      );
+      const kept = saved.filter((each) => each !== undefined);
+      assert.deepEqual(kept, [await store.findByReference(reference)]);
+    });
+
     test("an event is kept once, whatever came of it", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event, event]);
       await store.keepEvents([event]);
-      assert.deepEqual(await store.claimEvent(1, 2), { event, attempts: 0 });
-      assert.equal(await claimedId(1), undefined);
-      await store.endEvent(event.id);
+      const { claim, ...kept } = (await store.claimEvent(hourMs))!;
+      assert.deepEqual(kept, { event, attempts: 0 });
+      assert.equal(await claimedId(0), undefined);
+      await store.endEvent(claim);
       await store.keepEvents([event]);
-      assert.equal(await claimedId(1_000), undefined);
+      assert.equal(await claimedId(0), undefined);
     });
 
     test("events and their cursor are kept together, or neither", async () => {
@@ -99,9 +127,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const broken = { ...eventAt(newAddress()), id: null as unknown as string };
       await assert.rejects(async () => store.keepEvents([eventAt(newAddress()), broken], "9"));
       assert.equal(await store.cursor(), "5");
-      assert.equal(await claimedId(0, 1), first.id);
-      assert.equal(await claimedId(0, 1), second.id);
-      assert.equal(await claimedId(0, 1), undefined);
+      assert.equal(await claimedId(hourMs), first.id);
+      assert.equal(await claimedId(hourMs), second.id);
+      assert.equal(await claimedId(hourMs), undefined);
     });
 
     test("the longest due comes first, and of one address one at a time", async () => {
@@ -109,15 +137,19 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const events = [eventAt(one), eventAt(one.toLowerCase() as Hex), eventAt(other)];
       await store.keepEvents(events);
       const [first, behind, beside] = events.map(({ id }) => id);
-      assert.equal(await claimedId(10, 20), first);
-      assert.equal(await claimedId(10, 20), beside);
-      assert.equal(await claimedId(10, 20), undefined, "the address of the first is claimed");
-      await store.delayEvent(first!, 1, 50);
-      assert.equal(await claimedId(10, 20), behind);
-      await store.endEvent(behind!);
-      assert.equal(await claimedId(49, 60), beside, "its claim is over");
-      assert.equal(await claimedId(49, 60), undefined);
-      assert.deepEqual(await store.claimEvent(50, 60), { event: events[0], attempts: 1 });
+      const claimed = (await store.claimEvent(hourMs))!;
+      assert.equal(claimed.event.id, first);
+      assert.equal(await claimedId(0), beside);
+      assert.equal(await claimedId(hourMs), beside, "its claim is over");
+      assert.equal(await claimedId(hourMs), undefined, "the address of the first is claimed");
+      await store.delayEvent(claimed.claim, 1, 0);
+      const next = (await store.claimEvent(hourMs))!;
+      assert.equal(next.event.id, behind);
+      await store.endEvent(next.claim);
+      const { claim, ...again } = (await store.claimEvent(hourMs))!;
+      assert.deepEqual(again, { event: events[0], attempts: 1 });
+      await store.delayEvent(claim, 2, hourMs);
+      assert.equal(await claimedId(hourMs), undefined, "it is not due for an hour");
     });
 
     test("a thousand events of one address hide no other's", async () => {
@@ -125,8 +157,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await store.keepEvents(Array.from({ length: 1_000 }, () => eventAt(many)));
       const other = eventAt(newAddress());
       await store.keepEvents([other]);
-      assert.notEqual(await claimedId(1, 2), other.id);
-      assert.equal(await claimedId(1, 2), other.id);
+      assert.notEqual(await claimedId(hourMs), other.id);
+      assert.equal(await claimedId(hourMs), other.id);
     });
 
     test("who claim at once get an event each, every event once", async () => {
@@ -136,7 +168,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const claimed: string[] = [];
       const work = async (server: ShopStore) => {
         for (let id: string | undefined; ; ) {
-          id = await claimedId(1, 1_000, server);
+          id = await claimedId(hourMs, server);
           if (id === undefined) return;
           claimed.push(id);
         }
@@ -148,12 +180,41 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     test("what a server had claimed when it crashed is another's", async () => {
       const event = eventAt(newAddress());
       await store.keepEvents([event]);
-      assert.equal(await claimedId(1, 1_000), event.id);
+      assert.equal(await claimedId(0), event.id);
       const next = await open();
+      assert.equal(await claimedId(hourMs, next), event.id);
       // A row outlives the process that wrote it; the claims of SQLite are the process's own.
-      if (dialect === "postgres") assert.equal(await claimedId(999, 2_000, next), undefined);
-      assert.equal(await claimedId(1_000, 2_000, next), event.id);
+      const last = await claimedId(hourMs, await open());
+      assert.equal(last, dialect === "postgres" ? undefined : event.id);
     });
+
+    test("a claim that another has taken over neither delays nor ends", async () => {
+      const event = eventAt(newAddress());
+      await store.keepEvents([event]);
+      const late = (await store.claimEvent(0))!;
+      const holder = (await store.claimEvent(hourMs))!;
+      assert.notEqual(late.claim, holder.claim);
+      await store.delayEvent(late.claim, 9, 0);
+      await store.endEvent(late.claim);
+      assert.equal(await claimedId(hourMs), undefined, "the holder has it");
+      await store.delayEvent(holder.claim, 1, 0);
+      const { claim, attempts } = (await store.claimEvent(hourMs))!;
+      assert.equal(attempts, 1);
+      await store.endEvent(claim);
+      await store.delayEvent(claim, 2, 0);
+      assert.equal(await claimedId(hourMs), undefined, "it has ended for good");
+    });
+
+    if (dialect === "postgres")
+      test("servers whose clocks differ by an hour keep each other's claims", async (t) => {
+        const [event, delayed] = [eventAt(newAddress()), eventAt(newAddress())];
+        await store.keepEvents([event]);
+        assert.equal(await claimedId(60_000), event.id);
+        await store.keepEvents([delayed]);
+        await store.delayEvent((await store.claimEvent(60_000))!.claim, 1, 60_000);
+        t.mock.timers.enable({ apis: ["Date"], now: Date.now() + hourMs });
+        assert.equal(await claimedId(60_000, await open()), undefined);
+      });
 
     test("servers that start at once make the tables once", async () => {
       const stores = await Promise.all([open(), open(), open()]);

@@ -18,17 +18,30 @@ export type ShopOrder = {
   readonly deliveredFor: Hex | null;
   /** It was read back from the service after a loss: its goods may have left before. */
   readonly isRestored: boolean;
+  /** How often it was saved: 0 of an order that is new to the store. */
+  readonly version: number;
 };
 
 /** An event that is kept until it is worked off. */
-export type KeptEvent = { readonly event: ServiceEvent; readonly attempts: number };
+export type KeptEvent = {
+  readonly event: ServiceEvent;
+  readonly attempts: number;
+  /** The name of this claim, which no other ever has. */
+  readonly claim: string;
+};
 
 type MaybePromise<T> = T | Promise<T>;
 
 /** Each promise is durable when it resolves. */
 export type ShopStore = {
-  /** Keeps an order under its reference, in place of the one that has it. */
-  saveOrder(order: ShopOrder): MaybePromise<void>;
+  /**
+   * Keeps an order in place of the one it was made of: the one that has its reference and its
+   * `version`, or none for 0.
+   *
+   * @returns the order with its next version; undefined, where another save came between and
+   *   nothing was kept
+   */
+  saveOrder(order: ShopOrder): MaybePromise<ShopOrder | undefined>;
   /** @param address in any letter case */
   findByAddress(address: Hex): MaybePromise<ShopOrder | undefined>;
   findByReference(reference: string): MaybePromise<ShopOrder | undefined>;
@@ -41,15 +54,15 @@ export type ShopStore = {
   keepEvents(events: readonly ServiceEvent[], cursor?: string): MaybePromise<void>;
   cursor(): MaybePromise<string | undefined>;
   /**
-   * Claims the event that is due the longest at `nowMs`, of an address none of whose events is
-   * claimed. Nobody is given an event of that address until this one is delayed or ended, or until
-   * `untilMs`.
+   * Claims the event that is due the longest, of an address none of whose events is claimed. Nobody
+   * is given an event of that address for `forMs`, or until this one is delayed or ended. Time is
+   * by one clock for all servers.
    */
-  claimEvent(nowMs: number, untilMs: number): MaybePromise<KeptEvent | undefined>;
-  /** Ends the claim; tries the event again at `dueAtMs`. */
-  delayEvent(id: string, attempts: number, dueAtMs: number): MaybePromise<void>;
-  /** Ends the claim and the event; its id stays known. */
-  endEvent(id: string): MaybePromise<void>;
+  claimEvent(forMs: number): MaybePromise<KeptEvent | undefined>;
+  /** Ends the claim; the event is due again in `afterMs`. Does nothing once another claimed it. */
+  delayEvent(claim: string, attempts: number, afterMs: number): MaybePromise<void>;
+  /** Ends the claim and the event; its id stays known. Does nothing once another claimed it. */
+  endEvent(claim: string): MaybePromise<void>;
 };
 
 /** The form in which a store compares addresses. */

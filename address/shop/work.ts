@@ -40,8 +40,7 @@ export function openWork(parts: WorkParts) {
     try {
       while (isAskedAgain && !isStopped && busy.size < eventsAtOnce) {
         isAskedAgain = false;
-        const nowMs = Date.now();
-        const kept = await store.claimEvent(nowMs, nowMs + patienceMs + claimMsMore);
+        const kept = await store.claimEvent(patienceMs + claimMsMore);
         if (!kept) continue;
         isAskedAgain = true;
         begin(kept);
@@ -61,26 +60,26 @@ export function openWork(parts: WorkParts) {
     busy.add(work);
   }
 
-  async function workOff({ event, attempts }: KeptEvent): Promise<void> {
+  async function workOff(kept: KeptEvent): Promise<void> {
+    const { event, claim } = kept;
     try {
       const ended = await within(patienceMs, take(event));
-      if (!ended) return await again(event, attempts, `not done in ${patienceMs} ms`);
+      if (!ended) return await again(kept, `not done in ${patienceMs} ms`);
       if ("error" in ended) throw ended.error;
-      if (ended.found) return await store.endEvent(event.id);
-      await again(event, attempts, "not deep enough yet");
+      if (ended.found) return await store.endEvent(claim);
+      await again(kept, "not deep enough yet");
     } catch (error) {
       const { message } = error as Error;
-      if (!(error instanceof WebhookError)) return again(event, attempts, message);
+      if (!(error instanceof WebhookError)) return again(kept, message);
       warn(`${event.id} is refused: ${message}`);
-      await store.endEvent(event.id);
+      await store.endEvent(claim);
     }
   }
 
-  async function again({ id }: ServiceEvent, attempts: number, reason: string): Promise<void> {
-    if (attempts < attemptsMax)
-      return store.delayEvent(id, attempts + 1, Date.now() + delayMs(attempts));
-    warn(`${id} is given up after ${attempts} attempts: ${reason}`);
-    await store.endEvent(id);
+  async function again({ event, attempts, claim }: KeptEvent, reason: string): Promise<void> {
+    if (attempts < attemptsMax) return store.delayEvent(claim, attempts + 1, delayMs(attempts));
+    warn(`${event.id} is given up after ${attempts} attempts: ${reason}`);
+    await store.endEvent(claim);
   }
 
   /** @returns whether the event is done with */
