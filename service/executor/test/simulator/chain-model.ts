@@ -3,19 +3,23 @@
 import type { Hex } from "executable-address";
 import { hexToString, keccak256, stringToHex } from "viem";
 import type { Block as ToldBlock } from "../../../chain/rpc/json-rpc.ts";
-import { type Log, transferTopic } from "../../../chain/rpc/log.ts";
+import type { Log } from "../../../chain/rpc/log.ts";
 import type { UnsignedTransaction } from "../../parts.ts";
 import {
   batch,
   cloneState,
   type Env,
   execute,
+  gasOfItem,
+  type Item,
   move,
   parseCalldata,
   Revert,
   recover,
   type State,
+  transferLog,
   type VaultModel,
+  wordOf,
 } from "./factory-model.ts";
 
 type Sent = UnsignedTransaction & { from: Hex };
@@ -41,7 +45,15 @@ export type Mined = {
   /** Vaults whose execution failed because they were over. */
   wasted: Hex[];
   gasUsed: number;
+  /** What each call took that the factory made to itself: none for what was executed before. */
+  callGas: number[];
+  /** Wei for the bytes. */
+  dataFee: bigint;
 };
+
+/** Computes what the sender paid for it, in wei. */
+export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigint): bigint =>
+  BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
 /** What a node tells of it, and what happened in it. */
 export type Block = ToldBlock & {
@@ -52,9 +64,30 @@ export type Block = ToldBlock & {
 };
 
 const perBlockMax = 3;
-/** What an execution or a recovery takes, and a transfer. */
-export const itemGas = 100_000;
 const transferGas = 21_000;
+
+/** What chains and their nodes differ in. */
+export type Rules = {
+  /** Of a block. */
+  gasLimit: bigint;
+  /** Wei that each byte of calldata takes, as on the OP Stack; 0 elsewhere. */
+  weiPerByte: bigint;
+  /** Nodes serve debug_traceTransaction. */
+  isTraced: boolean;
+  /** Logs that a node gives in one call. */
+  logsMax: number;
+  /** Wei that keys began with; one that is not named has plenty. */
+  coins: ReadonlyMap<Hex, bigint>;
+};
+
+export const plainRules: Rules = {
+  gasLimit: 30_000_000n,
+  weiPerByte: 0n,
+  isTraced: false,
+  logsMax: Number.POSITIVE_INFINITY,
+  coins: new Map(),
+};
+const plenty = 10n ** 24n;
 
 export type ChainModel = ReturnType<typeof createChainModel>;
 
@@ -63,16 +96,17 @@ export type ChainModel = ReturnType<typeof createChainModel>;
  * `rangeBlocksMax`: blocks whose logs a node gives in one call.
  */
 type Setting = Pick<Env, "chainId" | "factory" | "shop"> & {
-  /** They have coin for gas. */
   senders: readonly Hex[];
   startSeconds: number;
   confirmations: number;
   rangeBlocksMax?: number;
+  rules?: Rules | undefined;
 };
 
 export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, VaultModel>) {
+  const { rules = plainRules } = setting;
   const byTerms = new Map([...vaults.values()].map((vault) => [vault.terms, vault]));
-  const blocks: Block[] = [genesisAt(setting.startSeconds)];
+  const blocks: Block[] = [genesisOf(setting, rules)];
   const pool = new Map<string, PoolTransaction>();
   const lost = new Set<Hex>();
   let deeds: Deed[] = [];
@@ -94,14 +128,16 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
     /** A block was undone that had been final. */
     wasDeep: () => wasDeep,
     setting,
+    rules,
     byTerms,
     envAt,
-    submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state, raw),
+    submit: (raw: Hex) => submit(pool, blocks.at(-1)!.state, rules, raw),
     add: (deed: Deed) => deeds.push(deed),
 
     mine(timestamp: number, baseFee: bigint) {
       const env = envAt(timestamp, false);
-      blocks.push(nextBlock(blocks.at(-1)!, { deeds, pool, byTerms, env, baseFee, forks }));
+      const filling = { deeds, pool, byTerms, env, baseFee, forks, rules };
+      blocks.push(nextBlock(blocks.at(-1)!, filling));
       deeds = [];
       highest = Math.max(highest, blocks.length - 1);
     },
@@ -124,18 +160,19 @@ export function createChainModel(setting: Setting, vaults: ReadonlyMap<Hex, Vaul
   };
 }
 
-function genesisAt(timestamp: number): Block {
+function genesisOf({ startSeconds, senders }: Setting, { gasLimit, coins }: Rules): Block {
+  const all = new Map(senders.map((key) => [key, coins.get(key) ?? plenty]));
   return {
     number: 0,
     hash: keccak256("0x00"),
     parentHash: keccak256("0x"),
-    timestamp,
+    timestamp: startSeconds,
     baseFee: 10n,
-    gasLimit: 30_000_000n,
+    gasLimit,
     mined: [],
     deeds: [],
     logs: [],
-    state: { nonces: new Map(), code: new Map(), balances: new Map() },
+    state: { nonces: new Map(), code: new Map(), balances: new Map(), coins: all },
   };
 }
 
@@ -148,10 +185,12 @@ type Filling = {
   baseFee: bigint;
   /** How often the chain has forked, so that hashes differ. */
   forks: number;
+  rules: Rules;
 };
 
 /** Mines what others do first, then ours, by key and nonce, as long as they pay the base fee. */
-function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }: Filling): Block {
+function nextBlock(parent: Block, filling: Filling): Block {
+  const { deeds, pool, byTerms, env, baseFee, forks, rules } = filling;
   const state = cloneState(parent.state);
   const logs = deeds.flatMap((deed) => doDeed(state, deed, env));
   const mined: Mined[] = [];
@@ -160,10 +199,14 @@ function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }:
       const slot = slotOf({ from, nonce: nonceOf(state, from) });
       const transaction = pool.get(slot);
       if (!transaction || transaction.maxFee < baseFee) break;
+      const coins = state.coins.get(from)!;
+      if (coins < costMaxOf(transaction, rules)) break;
       pool.delete(slot);
       state.nonces.set(from, transaction.nonce + 1);
       const result = runTransaction(state, transaction, byTerms, { ...env, sender: from });
-      mined.push({ transaction, ...result });
+      const entry = { transaction, ...result, dataFee: dataFeeOf(transaction, rules) };
+      state.coins.set(from, coins - paidFor(entry, baseFee));
+      mined.push(entry);
       logs.push(...result.logs);
     }
   }
@@ -185,12 +228,33 @@ function nextBlock(parent: Block, { deeds, pool, byTerms, env, baseFee, forks }:
   };
 }
 
-/** As nodes do: a replacement must raise both fees by a tenth. @returns why not, or nothing */
-function submit(pool: Map<string, PoolTransaction>, state: State, raw: Hex): string | undefined {
+const dataFeeOf = ({ data }: Sent, { weiPerByte }: Rules): bigint =>
+  BigInt(data.length / 2) * weiPerByte;
+
+const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
+  BigInt(transaction.gas) * transaction.maxFee + dataFeeOf(transaction, rules);
+
+/**
+ * As nodes do: a replacement must raise both fees by a tenth, and what a key has must cover all
+ * that it has in the pool. @returns why not, or nothing
+ */
+function submit(
+  pool: Map<string, PoolTransaction>,
+  state: State,
+  rules: Rules,
+  raw: Hex,
+): string | undefined {
   const transaction = decodeRaw(raw);
-  if (transaction.nonce < nonceOf(state, transaction.from)) return "nonce too low";
+  const { from, nonce } = transaction;
+  if (nonce < nonceOf(state, from)) return "nonce too low";
   const old = pool.get(slotOf(transaction));
   if (old?.hash === transaction.hash) return "already known";
+  if (transaction.gas > rules.gasLimit) return "exceeds block gas limit";
+  const others = [...pool.values()].filter((each) => each.from === from && each.nonce !== nonce);
+  const spoken = others.reduce((sum, each) => sum + costMaxOf(each, rules), 0n);
+  if (spoken + costMaxOf(transaction, rules) > state.coins.get(from)!) {
+    return "insufficient funds for gas * price + value";
+  }
   const raises = (a: bigint, b: bigint) => a * 10n >= b * 11n;
   const isBetter =
     !old ||
@@ -222,7 +286,7 @@ function doDeed(state: State, deed: Deed, env: Env): Log[] {
     return [transferLog(deed.token, env.shop, deed.to, deed.amount)];
   }
   try {
-    return [execute(state, deed.vault, env)];
+    return execute(state, deed.vault, { ...env, sender: env.shop });
   } catch {
     return [];
   }
@@ -233,14 +297,18 @@ function runTransaction(
   transaction: PoolTransaction,
   byTerms: ReadonlyMap<Hex, VaultModel>,
   env: Env,
-): Omit<Mined, "transaction"> {
+): Omit<Mined, "transaction" | "dataFee"> {
   if (transaction.to !== env.factory) {
-    return { succeeded: true, logs: [], wasted: [], gasUsed: transferGas };
+    return { succeeded: true, logs: [], wasted: [], gasUsed: transferGas, callGas: [] };
   }
   const { isBatch, items } = parseCalldata(transaction.data);
-  const gasUsed = Math.min(transaction.gas, itemGas * items.length);
   const vaults = items.map(({ terms }) => byTerms.get(terms)!);
+  const gases = items.map((item, index) => gasOfItem(item, vaults[index]!));
+  const gasNeeded = gases.reduce((sum, gas) => sum + gas, 0);
   const over = new Set(vaults.flatMap(({ address }) => (state.code.has(address) ? address : [])));
+  const isSkipped = ({ name }: Item, { address }: VaultModel) =>
+    name === "execute" && state.code.get(address) === "executed";
+  const callGas = gases.filter((_, index) => !isSkipped(items[index]!, vaults[index]!));
   /** An execution of what is over, or a recovery of it that returned nothing. */
   const wastedBy = (logs: readonly Log[]) => {
     const told = new Set(logs.map(({ topics }) => topics[1]));
@@ -249,23 +317,19 @@ function runTransaction(
       return over.has(address) && !isTold ? [address] : [];
     });
   };
-  const done = (logs: Log[]) => ({ succeeded: true, logs, wasted: wastedBy(logs), gasUsed });
-  const failed = { succeeded: false, logs: [], wasted: wastedBy([]), gasUsed };
-  if (transaction.gas < itemGas * items.length) return failed;
+  const gasUsed = Math.min(transaction.gas, gasNeeded);
+  const done = (logs: Log[]) => {
+    return { succeeded: true, logs, wasted: wastedBy(logs), gasUsed, callGas };
+  };
+  const failed = { succeeded: false, logs: [], wasted: wastedBy([]), gasUsed, callGas: [] };
+  if (transaction.gas < gasNeeded) return failed;
   if (isBatch) return done(batch(state, items, (terms) => byTerms.get(terms)!, env));
   const { name, tokens } = items[0]!;
   try {
     if (name === "recover") return done(recover(state, vaults[0]!, tokens, env));
-    return done([execute(state, vaults[0]!, env)]);
+    return done(execute(state, vaults[0]!, env));
   } catch (error) {
     if (!(error instanceof Revert)) throw error;
     return failed;
   }
-}
-
-const wordOf = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
-
-function transferLog(token: Hex, from: Hex, to: Hex, amount: bigint): Log {
-  const data: Hex = `0x${amount.toString(16).padStart(64, "0")}`;
-  return { address: token, topics: [transferTopic, wordOf(from), wordOf(to)], data };
 }

@@ -1,6 +1,6 @@
 // The factory as its interface promises it, on a state of plain maps: what calldata does.
 
-import { type Hex, zeroAddress } from "executable-address";
+import { type Hex, type Tip, zeroAddress } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import {
   decodeFunctionData,
@@ -9,7 +9,7 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import type { Log } from "../../../chain/rpc/log.ts";
+import { type Log, transferTopic } from "../../../chain/rpc/log.ts";
 
 /**
  * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`
@@ -28,7 +28,17 @@ export type VaultModel = {
   behaviour: Behaviour;
   /** From when on a `mends` call runs. */
   mendsAtSeconds: number;
+  /** What an execution takes on chain, whatever it is estimated at. */
+  gas: number;
+  /** What it pays to the sender of its execution, in the token of the intent. */
+  tip?: Tip;
 };
+
+/** What a recovery takes, and what an execution is estimated at. */
+export const itemGas = 100_000;
+
+export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): number =>
+  name === "execute" ? gas : itemGas;
 
 export type State = {
   /** By sender; 0 where there is none. */
@@ -37,6 +47,8 @@ export type State = {
   code: Map<Hex, "executed" | "closed">;
   /** By token, then owner. */
   balances: Map<Hex, Map<Hex, bigint>>;
+  /** Wei, by sender. */
+  coins: Map<Hex, bigint>;
 };
 
 /** `onlyAsked`: a simulation, in which poison shows nothing. `sender`: of the transaction. */
@@ -65,7 +77,8 @@ const selectors = Object.fromEntries(
 
 export function cloneState(state: State): State {
   const balances = new Map([...state.balances].map(([token, owners]) => [token, new Map(owners)]));
-  return { nonces: new Map(state.nonces), code: new Map(state.code), balances };
+  const { nonces, code, coins } = state;
+  return { nonces: new Map(nonces), code: new Map(code), balances, coins: new Map(coins) };
 }
 
 export function balanceOf(state: State, token: Hex, owner: Hex): bigint {
@@ -105,8 +118,8 @@ function parseItem(data: Hex): Item {
 }
 
 /** Runs one execution on `state`, or throws and leaves it as it was. */
-export function execute(state: State, vault: VaultModel, env: Env): Log {
-  const { address, token, amount } = vault;
+export function execute(state: State, vault: VaultModel, env: Env): Log[] {
+  const { address, token, amount, tip } = vault;
   const refuse = (
     errorName: "AlreadyOver" | "WrongChain" | "Expired" | "Underfunded",
     args: unknown,
@@ -128,8 +141,11 @@ export function execute(state: State, vault: VaultModel, env: Env): Log {
     );
   }
   state.code.set(address, "executed");
-  move(state, token, address, env.shop, amount);
-  return eventOf(env, "Executed", { vault: address, token }, [held, held - amount]);
+  move(state, token, address, env.shop, amount - (tip?.amount ?? 0n));
+  const logs = [eventOf(env, "Executed", { vault: address, token }, [held, held - amount])];
+  if (!tip) return logs;
+  move(state, token, address, env.sender, tip.amount);
+  return [...logs, transferLog(token, address, env.sender, tip.amount)];
 }
 
 /** Closes or sweeps a vault. @throws where it is still open */
@@ -161,12 +177,19 @@ export function batch(
     const vault = vaultOf(terms);
     if (name === "execute" && state.code.get(vault.address) === "executed") return [];
     try {
-      return name === "execute" ? [execute(state, vault, env)] : recover(state, vault, tokens, env);
+      return name === "execute" ? execute(state, vault, env) : recover(state, vault, tokens, env);
     } catch (error) {
       if (!(error instanceof Revert)) throw error;
       return [itemFailed(env, index, error.data)];
     }
   });
+}
+
+export const wordOf = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
+
+export function transferLog(token: Hex, from: Hex, to: Hex, amount: bigint): Log {
+  const data: Hex = `0x${amount.toString(16).padStart(64, "0")}`;
+  return { address: token, topics: [transferTopic, wordOf(from), wordOf(to)], data };
 }
 
 function itemFailed(env: Env, index: number, reason: Hex): Log {

@@ -2,7 +2,7 @@
 // which makes a history take twice as long there.
 
 import { parentPort } from "node:worker_threads";
-import { faultsOfLie } from "./lie.ts";
+import { faultsOfLie } from "./price.ts";
 import { type Options, simulate, simulateNaively } from "./simulate.ts";
 import { faultsOf } from "./verdict.ts";
 

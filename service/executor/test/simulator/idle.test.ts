@@ -12,6 +12,7 @@ import { migrate } from "../../../store/migrate.ts";
 import { hintJobs } from "../../desk/hints.ts";
 import type { ExecutorEvent } from "../../parts.ts";
 import { createChainModel } from "./chain-model.ts";
+import { itemGas } from "./factory-model.ts";
 import { keepRunning } from "./instance.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
@@ -63,7 +64,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   const lower = record.address.toLowerCase() as Hex;
   const vault = {
     ...{ address: lower, terms: record.terms, token: tokens[0]!, amount: 1n, chainId },
-    ...{ recovery: shop, behaviour: "runs" as const, mendsAtSeconds: 0 },
+    ...{ recovery: shop, behaviour: "runs" as const, mendsAtSeconds: 0, gas: itemGas },
     expirationSeconds: expiresAt,
   };
   const chain = createChainModel({ ...setting, rangeBlocksMax }, new Map([[lower, vault]]));

@@ -30,7 +30,7 @@ const freezeMsMax = 60_000;
 /** Starts an executor and whatever takes its place after each crash. */
 export function keepRunning(
   name: string,
-  world: World,
+  { db, settings }: Pick<World, "db" | "settings">,
   endpoints: Endpoint[],
   scheduler: Scheduler,
   random: Random,
@@ -46,14 +46,14 @@ export function keepRunning(
       report(instance, { kind: "pass_failed", message: "killed" });
       scheduler.at(scheduler.now() + random() * restartMsMax, start);
     });
-    const ledger = openLedger(world.db, "sqlite");
+    const ledger = openLedger(db, "sqlite");
     const parts: Parts = {
       instance,
       chain: {
         chainId,
         tokens,
         confirmations,
-        finality: "blocks",
+        finality: settings?.finality ?? "blocks",
         paymentConfirmations: 0,
         decision: {
           recoverMin: new Map(),
@@ -70,7 +70,7 @@ export function keepRunning(
           perClientMax: 10n ** 30n,
         },
         pays: "both",
-        tipPrices: new Map(),
+        tipPrices: settings?.tipPrices ?? new Map(),
         balanceWarnBelow: 0n,
       },
       factory,

@@ -1,17 +1,16 @@
-// One endpoint of three that lies in one way for a whole history, about any method and any field;
-// and what it then cost, in wei and in blocks, beside the same world without it.
+// One endpoint of three that lies in one way for a history, about any method and any field.
 
-import type { Hex } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
-import { type Block, type ChainModel, itemGas, priceOf } from "./chain-model.ts";
-import { parseCalldata } from "./factory-model.ts";
-import { keepRunning } from "./instance.ts";
-import { waitsOf } from "./liveness.ts";
-import { answer, simulationMs } from "./node-model.ts";
-import { createScheduler, type Random, type Scheduler, seededRandom } from "./scheduler.ts";
-import { faultsOf, judge } from "./verdict.ts";
-import { createWorld, endSeconds, type World } from "./world.ts";
+import {
+  type Answer,
+  type Call,
+  ChainUnavailable,
+  toQuantity,
+} from "../../../chain/rpc/json-rpc.ts";
+import { answer, dataFeeOracle, simulationMs } from "./node-model.ts";
+import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
+import { drawWidth, type Needs, type Width } from "./width.ts";
+import { senders, type World } from "./world.ts";
 
 const methods = [
   "eth_getBlockByNumber",
@@ -25,6 +24,27 @@ const methods = [
   "eth_getTransactionReceipt",
   "eth_chainId",
 ] as const;
+
+/** What else is lied about in a wide world, and what that world must have. */
+const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
+  ...methods.map((name) => ({ name, needs: {} })),
+  { name: "eth_getLogs", needs: {} },
+  { name: "eth_getBalance", needs: { poorKey: true } },
+  { name: "eth_getTransactionReceipt", needs: { traces: true } },
+  { name: "debug_traceTransaction", needs: { traces: true } },
+  { name: "debug_traceTransaction", needs: { traces: true } },
+  { name: "eth_getBlockReceipts", needs: { fewLogs: true } },
+  {
+    name: "the finalized block",
+    needs: { finality: true },
+    isOf: ({ params }) => params[0] === "finalized",
+  },
+  {
+    name: "the data fee",
+    needs: { dataFee: true },
+    isOf: ({ params }) => (params[0] as { to?: string } | undefined)?.to === dataFeeOracle,
+  },
+];
 
 /** In place of any answer. */
 const wholes: readonly (Answer | "silence")[] = [
@@ -58,25 +78,54 @@ const twists: readonly ((value: bigint) => bigint)[] = [
 ];
 
 /** `field`: of those that an answer has, which; `word`: of those of a long answer, which. */
-type Lie = {
-  method: string;
+export type Lie = {
+  isOf(call: Call): boolean;
   whole: Answer | "silence" | undefined;
   twist: (value: bigint) => bigint;
   field: number;
   word: number;
+  /** Whether it lies at that time. */
+  isOn(ms: number): boolean;
+  text: string;
+  /** The world in which it is told; undefined: the plain one. */
+  openWidth: (() => Width) | undefined;
 };
 
-function lieOf(seed: number): Lie & { text: string } {
+/** Seeds of the other remainders mean what they meant when all worlds of liars were plain. */
+const wideRemainders = [1, 3, 4, 6];
+
+/** One seed gives one lie. */
+export function lieOf(seed: number): Lie {
   const random = seededRandom(seed * 7919);
-  const pick = <Each>(list: readonly Each[]) => list[Math.floor(random() * list.length)]!;
+  const pick = <Each>(list: readonly Each[], by: Random = random) =>
+    list[Math.floor(by() * list.length)]!;
   // Drawn apart, so that seeds that found something keep their methods.
   const method = seed % 11 === 9 ? "eth_getLogs" : methods[seed % methods.length]!;
   const whole = random() < 0.3 ? pick(wholes) : undefined;
   const twist = pick(twists);
   const [field, word] = [Math.floor(random() * 60), Math.floor(random() * 4)];
   const how = whole ? JSON.stringify(whole) : `field ${field}, word ${word}, ${twist}`;
-  return { method, whole, twist, field, word, text: `${method}: ${how}` };
+  const said = { whole, twist, field, word };
+  if (!wideRemainders.includes(seed % 7)) {
+    const isOf = (call: Call) => call.method === method;
+    const isOn = () => true;
+    return { ...said, isOf, isOn, text: `${method}: ${how}`, openWidth: undefined };
+  }
+  const wide = seededRandom(seed * 104_729);
+  const { name, needs, isOf = (call: Call) => call.method === name } = pick(subjects, wide);
+  const [when, isOn] = pick(times, wide);
+  const widthSeed = Math.floor(wide() * 2 ** 32);
+  const openWidth = () => drawWidth(seededRandom(widthSeed), senders, needs);
+  return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth };
 }
+
+/** An endpoint is honest at first, and well thought of, or now and again. */
+const times: readonly [string, (ms: number) => boolean][] = [
+  ["always", () => true],
+  ["always", () => true],
+  ["after ten minutes", (ms) => ms > 600_000],
+  ["every other two minutes", (ms) => Math.floor(ms / 120_000) % 2 === 1],
+];
 
 /** The answer with one field changed; of a long string of words every fourth is. */
 function twisted(result: unknown, lie: Lie): unknown {
@@ -99,20 +148,25 @@ function twisted(result: unknown, lie: Lie): unknown {
 type Path = (string | number)[];
 
 function leavesOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value === "number") return [path];
   if (typeof value === "string") return /^0x[0-9a-f]*$/i.test(value) ? [path] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]));
 }
 
 function replaced(value: unknown, [key, ...rest]: Path, change: (text: string) => string): unknown {
-  if (key === undefined) return change(value as string);
+  if (key === undefined) {
+    return typeof value === "number"
+      ? Number(change(toQuantity(Math.round(value))))
+      : change(value as string);
+  }
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as never;
   copy[key as never] = replaced(copy[key as never], rest, change) as never;
   return copy;
 }
 
 /** @param lie undefined: an honest one */
-function endpointOf(
+export function endpointOf(
   name: string,
   { chain }: World,
   scheduler: Scheduler,
@@ -122,7 +176,8 @@ function endpointOf(
   return {
     name,
     async ask(calls, timeoutMs = 5000) {
-      const lied = (call: Call) => lie !== undefined && call.method === lie.method;
+      const isOn = lie?.isOn(scheduler.now());
+      const lied = (call: Call) => lie !== undefined && isOn && lie.isOf(call);
       const isSilent = lie?.whole === "silence" && calls.some(lied);
       const neededMs = simulationMs(chain, calls);
       await scheduler.sleep(isSilent ? timeoutMs : neededMs + 5 + random() * 200);
@@ -136,90 +191,4 @@ function endpointOf(
       });
     },
   };
-}
-
-/**
- * `wastedWei`: what was paid for nothing, and above what honest endpoints ask.
- * `waits`: the blocks for which each address waited.
- */
-type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
-
-/** Gives what an execution or a recovery costs at the price that honest endpoints ask. */
-const fairWei = BigInt(itemGas) * 12n;
-
-function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
-  const paid = mined.reduce(
-    (sum, { transaction, gasUsed }) => sum + BigInt(gasUsed) * priceOf(transaction, baseFee),
-    0n,
-  );
-  const done = mined.flatMap(({ logs }) => [...new Set(logs.map(({ topics }) => topics[1]))]);
-  // Sent in time and mined too late: that happens to the honest too.
-  const late = mined.flatMap(({ transaction: { to, data } }) =>
-    to !== setting.factory
-      ? []
-      : parseCalldata(data).items.filter(({ name, terms }) => {
-          return name === "execute" && byTerms.get(terms)!.expirationSeconds < timestamp;
-        }),
-  );
-  return paid - BigInt(done.length + late.length) * fairWei;
-}
-
-type Asked = { lie?: Lie; isControl?: boolean; draw?: number };
-
-/**
- * What a history cost. One seed gives one world, whoever is asked about it.
- * @param lie of one endpoint of three; the control asks that one alone
- * @param draw of the times that endpoints take and the executor rests
- */
-async function priceOfHistory(
-  seed: number,
-  { lie, isControl = false, draw = 0 }: Asked,
-): Promise<Price> {
-  const scheduler = createScheduler();
-  const world = await createWorld(scheduler, seededRandom(seed), () => false, { isPlain: true });
-  const random = seededRandom(seed + 1_000_000 * (1 + draw));
-  const endpoints = Array.from({ length: isControl ? 1 : 3 }, (_, index) =>
-    endpointOf(`rpc${index}`, world, scheduler, random, index === 0 ? lie : undefined),
-  );
-  const danger = { crashRate: () => 0, freezeRate: () => 0 };
-  keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, { looksPerPass: 3 });
-  await scheduler.run(endSeconds * 1000);
-  const wastedWei = world.chain.blocks.reduce(
-    (sum, block) => sum + wastedIn(block, world.chain),
-    0n,
-  );
-  const waits = waitsOf(world, 0);
-  const faults = faultsOf(await judge(world));
-  await world.close();
-  return { wastedWei, waits, faults };
-}
-
-/** Until an endpoint that is silent, or says no to all, is asked last. */
-const lieBlocksMax = 2;
-
-/**
- * So many honest histories of a world are looked at. They differ in when the executor looks, which
- * decides for one whether it is sent before it expires, or is returned blocks later.
- */
-const drawsMax = 12;
-
-/** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
-export async function faultsOfLie(seed: number, isControl = false) {
-  const lie = lieOf(seed);
-  const lied = await priceOfHistory(seed, { lie, isControl });
-  const honest = await priceOfHistory(seed, {});
-  const waits = new Map(honest.waits);
-  const waitedMore = () =>
-    Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
-  for (let draw = 1; draw < drawsMax && waitedMore() > lieBlocksMax; draw++) {
-    const other = await priceOfHistory(seed, { draw });
-    for (const [address, blocks] of other.waits) {
-      waits.set(address, Math.max(blocks, waits.get(address)!));
-    }
-  }
-  const faults = [...lied.faults];
-  if (lied.wastedWei > 0n && lied.wastedWei > honest.wastedWei)
-    faults.push(`wasted ${lied.wastedWei} wei`);
-  if (waitedMore() > lieBlocksMax) faults.push(`waited ${waitedMore()} blocks more`);
-  return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore: waitedMore() };
 }

@@ -4,8 +4,16 @@ import type { Hex } from "executable-address";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { transferTopic } from "../../../chain/rpc/log.ts";
 import { probeData } from "../../../chain/status/probe.ts";
-import { type Block, type ChainModel, itemGas, nonceOf, priceOf } from "./chain-model.ts";
-import { balanceOf, cloneState, execute, parseCalldata, Revert, recover } from "./factory-model.ts";
+import { type Block, type ChainModel, nonceOf, priceOf } from "./chain-model.ts";
+import {
+  balanceOf,
+  cloneState,
+  execute,
+  itemGas,
+  parseCalldata,
+  Revert,
+  recover,
+} from "./factory-model.ts";
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 const rangeBlocksMaxDefault = 40;
@@ -40,28 +48,29 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
     case "eth_chainId":
       return hex(chain.setting.chainId);
     case "eth_getBlockByNumber": {
-      const block = first === "latest" ? blocks.at(-1) : blocks[Number(first)];
+      const block = namedBlock(chain, blocks, first);
       return block ? showBlock(block, second === true) : null;
     }
     case "eth_getLogs":
       return logsOf(chain, blocks, first as Filter);
     case "eth_getBlockReceipts": {
       const range = { fromBlock: first as Hex, toBlock: first as Hex };
-      return [{ logs: logsOf(chain, blocks, range) }];
+      return [{ logs: allLogsOf(blocks, range) }];
     }
     case "eth_getTransactionCount":
       return hex(nonceOf(blockAt(blocks, second).state, first as Hex));
     case "eth_getBalance":
-      return chain.setting.senders.includes(first as Hex) ? hex(10n ** 24n) : "0x0";
+      return hex(blockAt(blocks, second).state.coins.get(first as Hex) ?? 0n);
     case "eth_getCode": {
       const { code } = blockAt(blocks, second).state;
       return first === chain.setting.factory || code.has(first as Hex) ? "0x01" : "0x";
     }
     case "eth_feeHistory":
-      return { gasUsedRatio: [0.5], reward: [["0x2"]] };
+      return feeHistoryOf(blocks.at(-1)!);
     case "eth_call": {
       const { to, data } = first as { to?: Hex; data: Hex };
       const block = blockAt(blocks, second);
+      if (to === dataFeeOracle) return boundOfDataFee(chain);
       return to ? balanceCall(block, to, data) : probe(block, data, chain.setting.chainId);
     }
     case "eth_estimateGas":
@@ -72,11 +81,34 @@ function resultOf(chain: ChainModel, blocks: readonly Block[], call: Call): unkn
       return "0x";
     }
     case "eth_getTransactionReceipt":
-      return receiptOf(blocks, first as Hex);
-    default:
-      throw new Error(`the method ${call.method} does not exist`);
+      return receiptOf(chain, blocks, first as Hex);
+    case "debug_traceTransaction":
+      if (chain.rules.isTraced) return traceOf(blocks, first as Hex);
   }
+  throw new Error(`the method ${call.method} does not exist`);
 }
+
+/** By number or tag: what is final is so by depth. */
+function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unknown) {
+  if (name === "latest") return blocks.at(-1);
+  if (name === "finalized") return blocks[Math.max(0, blocks.length - 1 - setting.confirmations)];
+  return blocks[Number(name)];
+}
+
+/** What transactions of the newest block offered, and the base fees of it and the next. */
+const feeHistoryOf = ({ number, baseFee }: Block) => ({
+  oldestBlock: hex(number),
+  baseFeePerGas: [hex(baseFee), hex(baseFee)],
+  gasUsedRatio: [0.5],
+  reward: [["0x2"]],
+});
+
+/** It stands at one address on all chains that take a fee for bytes. */
+export const dataFeeOracle: Hex = "0x420000000000000000000000000000000000000f";
+
+/** For the size that is asked for: the core asks for one alone. */
+const boundOfDataFee = ({ rules }: ChainModel): Hex =>
+  rules.weiPerByte === 0n ? "0x" : `0x${word(100_000n * rules.weiPerByte)}`;
 
 function blockAt(blocks: readonly Block[], where: unknown): Block {
   const found =
@@ -96,6 +128,7 @@ function showBlock(block: Block, isFull: boolean) {
     parentHash: block.parentHash,
     timestamp: hex(block.timestamp),
     baseFeePerGas: hex(block.baseFee),
+    gasLimit: hex(block.gasLimit),
     transactions: isFull
       ? block.mined.map(({ transaction }) => ({
           hash: transaction.hash,
@@ -108,16 +141,21 @@ function showBlock(block: Block, isFull: boolean) {
 
 type Filter = { fromBlock: Hex; toBlock: Hex | "latest"; topics?: [Hex, null?, Hex[]?] };
 
-function logsOf(
-  { setting }: ChainModel,
-  blocks: readonly Block[],
-  { fromBlock, toBlock, topics }: Filter,
-) {
+/** @throws on what a node refuses: too many blocks, or more logs than it gives in one call */
+function logsOf({ setting, rules }: ChainModel, blocks: readonly Block[], filter: Filter) {
+  const { fromBlock, toBlock } = filter;
+  const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
+  const { rangeBlocksMax = rangeBlocksMaxDefault } = setting;
+  if (to - Number(fromBlock) >= rangeBlocksMax) throw new Error("range too large");
+  const logs = allLogsOf(blocks, filter);
+  if (logs.length > rules.logsMax) throw new Error(`more than ${rules.logsMax} results`);
+  return logs;
+}
+
+function allLogsOf(blocks: readonly Block[], { fromBlock, toBlock, topics }: Filter) {
   const recipients = topics?.[2];
   const from = Number(fromBlock);
   const to = toBlock === "latest" ? blocks.length - 1 : Number(toBlock);
-  const { rangeBlocksMax = rangeBlocksMaxDefault } = setting;
-  if (to - from >= rangeBlocksMax) throw new Error("range too large");
   return blocks.slice(from, to + 1).flatMap((block) =>
     block.logs
       .filter((log) => log.topics[0] === transferTopic)
@@ -151,15 +189,19 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   return `0x${head}${holdings.join("")}`;
 }
 
-type Fields = { time: Hex } | undefined;
+type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
 /** On a copy of the newest state, in a block of that time. */
 function estimate(
   chain: ChainModel,
   head: Block,
-  { to, data }: { to: Hex; data?: Hex },
+  { to, data, gasPrice = "0x0" }: { to: Hex; data?: Hex; gasPrice?: Hex },
   fields: Fields,
 ): Hex {
+  const baseFee = BigInt(fields?.baseFeePerGas ?? head.baseFee);
+  if (BigInt(gasPrice) > 0n && BigInt(gasPrice) < baseFee) {
+    throw new Error("max fee per gas less than block base fee");
+  }
   if (to !== chain.setting.factory) return hex(50_000);
   const { name, terms, tokens } = parseCalldata(data ?? "0x").items[0]!;
   const env = chain.envAt(Number(fields?.time ?? head.timestamp + 1), true);
@@ -170,21 +212,37 @@ function estimate(
   return hex(itemGas);
 }
 
-function receiptOf(blocks: readonly Block[], hash: Hex) {
+function minedAs(blocks: readonly Block[], hash: Hex) {
   for (const block of blocks) {
     const mined = block.mined.find((entry) => entry.transaction.hash === hash);
-    if (!mined) continue;
-    return {
-      transactionHash: hash,
-      blockHash: block.hash,
-      blockNumber: hex(block.number),
-      status: mined.succeeded ? "0x1" : "0x0",
-      gasUsed: hex(mined.gasUsed),
-      effectiveGasPrice: hex(priceOf(mined.transaction, block.baseFee)),
-      logs: mined.logs,
-    };
+    if (mined) return { block, mined };
   }
-  return null;
+  return undefined;
+}
+
+function receiptOf({ rules }: ChainModel, blocks: readonly Block[], hash: Hex) {
+  const found = minedAs(blocks, hash);
+  if (!found) return null;
+  const { block, mined } = found;
+  return {
+    transactionHash: hash,
+    blockHash: block.hash,
+    blockNumber: hex(block.number),
+    status: mined.succeeded ? "0x1" : "0x0",
+    gasUsed: hex(mined.gasUsed),
+    effectiveGasPrice: hex(priceOf(mined.transaction, block.baseFee)),
+    logs: mined.logs,
+    ...(rules.weiPerByte > 0n && { l1Fee: hex(mined.dataFee) }),
+  };
+}
+
+/** As the call tracer tells it: what the factory called, and what each call took. */
+function traceOf(blocks: readonly Block[], hash: Hex) {
+  const found = minedAs(blocks, hash);
+  if (!found) throw new Error("transaction not found");
+  const { gasUsed, callGas } = found.mined;
+  const calls = callGas.map((gas) => ({ type: "CALL", gasUsed: hex(gas) }));
+  return { type: "CALL", gasUsed: hex(gasUsed), calls };
 }
 
 /** What a liar would make of a receipt: an execution that was not, or one that did not happen. */

@@ -10,6 +10,7 @@ import { longestWait } from "./liveness.ts";
 import { keepRunningNaively } from "./naive.ts";
 import { createScheduler, seededRandom } from "./scheduler.ts";
 import { judge, judgeChain, type Verdict } from "./verdict.ts";
+import { tippedWidth } from "./width.ts";
 import { createWorld, endSeconds, overTimes, senders, stormSeconds } from "./world.ts";
 
 export type History = {
@@ -33,16 +34,21 @@ export type Options = {
   looksPerPass?: number;
   /** Keys that pay gas; where there are two, each refuses to sign now and then. */
   keys?: number;
+  /** Some intents pay a tip, and executions take other gas than estimated. */
+  isTipped?: boolean;
 };
 
 export async function simulate(seed: number, options: Options = {}): Promise<History> {
   const { watch, looksPerPass = 3, hostile = 0, isolates = true, isOver = false } = options;
-  const { keys = 1 } = options;
+  const { keys = 1, isTipped = false } = options;
   const random = seededRandom(seed);
   const scheduler = createScheduler();
   const times = isOver ? overTimes : 1;
   const isStormy = () => scheduler.now() < stormSeconds * times * 1000;
-  const world = await createWorld(scheduler, random, isStormy, { hostile, isOver });
+  const world = await createWorld(scheduler, random, isStormy, {
+    ...{ hostile, isOver },
+    ...(isTipped && { width: tippedWidth(seededRandom(seed * 104_729), keys) }),
+  });
   const rpcCount = random() < 0.25 ? 1 : 3;
   const faultRate = random() * 0.5;
   const weather = { isStormy, faultRate };

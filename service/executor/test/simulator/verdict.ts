@@ -1,7 +1,8 @@
 // What must be true at the end of every history.
 
 import { type Hex, toHex } from "executable-address";
-import { nonceOf, priceOf } from "./chain-model.ts";
+import { judgeBooks } from "./books.ts";
+import { nonceOf } from "./chain-model.ts";
 import { balanceOf } from "./factory-model.ts";
 import { senders, shop, tokens, type World } from "./world.ts";
 
@@ -17,7 +18,7 @@ export type Verdict = {
   unbalanced: string[];
   /** Nonces that are not final. */
   stuck: string[];
-  /** Gas that the ledger counts otherwise than the chain took it. */
+  /** Gas, or tips, that the ledger counts otherwise than the chain took and gave them. */
   misbooked: string[];
 };
 
@@ -68,7 +69,11 @@ function judgeBalance({ chain, vaults }: World): string[] {
     for (const deed of chain.blocks.flatMap((block) => block.deeds)) {
       if (deed.kind === "pay" && deed.token === token) paid += deed.amount;
     }
-    const owners = [shop, ...vaults.flatMap((vault) => [vault.address, vault.recovery])];
+    const owners = [
+      shop,
+      ...senders,
+      ...vaults.flatMap((vault) => [vault.address, vault.recovery]),
+    ];
     const found = owners.reduce((sum, owner) => sum + balanceOf(state, token, owner), 0n);
     if (found !== paid) faults.push(`${paid} of ${token} were paid, ${found} are found`);
   }
@@ -105,31 +110,6 @@ export async function judge(world: World): Promise<Verdict> {
       ...unused.map((key) => `${key} was given more nonces than it used`),
     ],
   };
-}
-
-/** To the wei: by accounts, by the chain's budget, and as the blocks have it. */
-async function judgeBooks({ db, chain }: World): Promise<string[]> {
-  const settled = await db
-    .selectFrom("executor_purposes")
-    .select("transaction_hash")
-    .where("state", "=", "settled")
-    .execute();
-  const ours = new Set(settled.map((row) => row.transaction_hash));
-  const mined = chain.blocks.flatMap(({ mined, baseFee }) =>
-    mined
-      .filter(({ transaction }) => ours.has(transaction.hash))
-      .map(({ transaction, gasUsed }) => BigInt(gasUsed) * priceOf(transaction, baseFee)),
-  );
-  const sum = (list: readonly bigint[]) => list.reduce((all, each) => all + each, 0n);
-  const accounts = await db.selectFrom("executor_account_spending").selectAll().execute();
-  const days = await db.selectFrom("executor_spending").selectAll().execute();
-  const books = {
-    chain: sum(mined),
-    accounts: sum(accounts.map((row) => BigInt(row.gas_wei))),
-    budget: sum(days.map((row) => BigInt(row.wei))),
-  };
-  const isRight = books.chain === books.accounts && books.chain === books.budget;
-  return isRight ? [] : [`${books.chain} paid, ${books.accounts} and ${books.budget} are down`];
 }
 
 async function judgeOutcomes({ db, chain, vaults }: World): Promise<string[]> {

@@ -6,9 +6,12 @@ import { Kysely, SqliteDialect } from "kysely";
 import { keccak256, stringToHex } from "viem";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
-import { type ChainModel, createChainModel, nonceOf, slotOf } from "./chain-model.ts";
+import type { Parts } from "../../parts.ts";
+import { scheduleBlocks } from "./blocks.ts";
+import { type ChainModel, createChainModel } from "./chain-model.ts";
 import type { Behaviour, VaultModel } from "./factory-model.ts";
 import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
+import { callsOf, drawIntent, tipPricesOf, type Width } from "./width.ts";
 
 export const factory: Hex = `0x${"fa".repeat(20)}`;
 export const sender: Hex = `0x${"e0".repeat(20)}`;
@@ -19,7 +22,6 @@ export const chainId = 7;
 export const confirmations = 4;
 const otherChainId = 8;
 export const startSeconds = 1_800_000_000;
-const blockSeconds = 12;
 
 /** The world in seconds: intents expire and storms rage, then calm, so that all comes to rest. */
 export const stormSeconds = 1500;
@@ -31,6 +33,8 @@ export type World = {
   vaults: VaultModel[];
   /** When an address got its record, in seconds; none for those that had one from the start. */
   knownAt: ReadonlyMap<Hex, number>;
+  /** How an executor of this world is set. */
+  settings?: Pick<Parts["chain"], "finality" | "tipPrices">;
   close(): Promise<void>;
 };
 
@@ -43,6 +47,8 @@ type WorldOptions = {
   crowd?: Crowd;
   /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
+  /** What it has beside. */
+  width?: Width;
   /**
    * Few intents, which expired before the world begins, in a world that lasts {@link overTimes} as
    * long: the chain sleeps between payments, all of which are late.
@@ -57,12 +63,12 @@ export async function createWorld(
   scheduler: Scheduler,
   random: Random,
   isStormy: () => boolean,
-  { hostile = 0, isPlain = false, isOver = false, crowd }: WorldOptions = {},
+  { hostile = 0, isPlain = false, isOver = false, crowd, width }: WorldOptions = {},
 ): Promise<World> {
   const times = isOver ? overTimes : 1;
   const count = 8 + Math.floor(random() * 16);
   const vaults = Array.from({ length: Math.ceil(count / times ** 2) }, (_, i) =>
-    newVault(random, i, { isOver, ...(isPlain ? { behaviour: "runs" } : {}) }),
+    newVault(random, i, { isOver, width, ...(isPlain ? { behaviour: "runs" } : {}) }),
   );
   for (let i = 0; i < hostile; i++) {
     vaults.push(newVault(random, vaults.length, heavy));
@@ -74,7 +80,7 @@ export async function createWorld(
   );
   const byAddress = new Map([...vaults, ...crowded].map((vault) => [vault.address, vault]));
   const chain = createChainModel(
-    { chainId, factory, senders, shop, startSeconds, confirmations },
+    { chainId, factory, senders, shop, startSeconds, confirmations, rules: width?.rules },
     byAddress,
   );
   const db = openMemory();
@@ -92,8 +98,16 @@ export async function createWorld(
   }
   if (crowd) await scheduleCrowd({ db, chain }, scheduler, crowded, crowd);
   if (isOver) scheduleObserver({ db, chain }, scheduler);
-  scheduleBlocks(chain, scheduler, random, isStormy, { isPlain, untilSeconds: endSeconds * times });
-  return { db, chain, vaults: [...vaults, ...crowded], knownAt, close: () => db.destroy() };
+  const span = { startSeconds, stormSeconds, untilSeconds: endSeconds * times };
+  scheduleBlocks(chain, scheduler, random, isStormy, { isPlain, width, ...span });
+  return {
+    ...{ db, chain, knownAt, close: () => db.destroy() },
+    vaults: [...vaults, ...crowded],
+    settings: {
+      finality: width?.finality ?? "blocks",
+      tipPrices: width?.isTipped ? tipPricesOf(tokens) : new Map(),
+    },
+  };
 }
 
 /** Statements are kept: preparing each anew was a third of the time of a whole history. */
@@ -124,7 +138,7 @@ type Given = Partial<Pick<VaultModel, "behaviour" | "chainId" | "expirationSecon
 function newVault(
   random: Random,
   index: number,
-  { isOver = false, ...more }: Given & { isOver?: boolean } = {},
+  { isOver = false, width, ...more }: Given & { isOver?: boolean; width?: Width | undefined } = {},
 ): VaultModel {
   const amount = BigInt(1 + Math.floor(random() * 1e6));
   const recovery: Hex = `0x${(index + 1).toString(16).padStart(40, "c")}`;
@@ -132,11 +146,14 @@ function newVault(
   const expirationSeconds = more.expirationSeconds ?? startSeconds + seconds;
   const isElsewhere = random() < 0.08;
   const token = tokens[Math.floor(random() * tokens.length)]!;
+  const drawn = drawIntent(width, token, amount);
+  const kept = String(amount - (drawn.tip?.amount ?? 0n));
+  const pay = { target: shop, function: "pay(uint256 amount)", args: [kept] };
   const record = makeRecord(
     {
       token,
       amount: amount.toString(),
-      calls: [{ target: shop, function: "pay(uint256 amount)", args: [amount.toString()] }],
+      calls: [pay, ...callsOf(drawn)],
       expirationTimestamp: expirationSeconds,
       recovery,
       salt: keccak256(stringToHex(`${index}:${random()}`)),
@@ -164,6 +181,7 @@ function newVault(
     chainId: record.intent.chainId,
     behaviour: behaviours[Math.floor(random() * behaviours.length)]!,
     mendsAtSeconds: startSeconds + Math.floor(random() * 900),
+    ...drawn,
     ...more,
   };
 }
@@ -273,23 +291,6 @@ function schedulePayments(
   return when * times;
 }
 
-/** A reorg, now and then deeper than final; an eviction; a nonce taken by somebody with our key. */
-function strike(chain: ChainModel, random: Random): void {
-  if (random() < 0.06) {
-    const depthMax = random() < 0.1 ? confirmations + 3 : confirmations;
-    chain.reorg(1 + Math.floor(random() * depthMax), () => random() < 0.15);
-  }
-  const [evicted] = chain.pool.keys();
-  if (evicted !== undefined && random() < 0.1) chain.pool.delete(evicted);
-  if (random() < 0.01) {
-    const nonce = nonceOf(chain.blocks.at(-1)!.state, sender);
-    const fees = { maxFee: 100_000n, priorityFee: 100n };
-    const hash = keccak256(stringToHex(`foreign ${random()}`));
-    const taken = { from: sender, nonce, to: shop, data: "0x", gas: 21_000 } as const;
-    chain.pool.set(slotOf(taken), { chainId, ...taken, ...fees, hash });
-  }
-}
-
 /** In the place of the observer, which tells of what is due once its block is there. */
 function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler: Scheduler): void {
   const observe = async () => {
@@ -301,26 +302,4 @@ function scheduleObserver({ db, chain }: Pick<World, "db" | "chain">, scheduler:
     scheduler.at(scheduler.now() + 10_000, observe);
   };
   scheduler.at(10_000, observe);
-}
-
-function scheduleBlocks(
-  chain: ChainModel,
-  scheduler: Scheduler,
-  random: Random,
-  isStormy: () => boolean,
-  { isPlain, untilSeconds }: { isPlain: boolean; untilSeconds: number },
-): void {
-  let baseFee = 10;
-  const next = () => {
-    const stormy = isStormy();
-    if (stormy) strike(chain, random);
-    if (stormy && random() < 0.05) baseFee *= 1 + random() * 20;
-    if (!isPlain) baseFee = Math.max(8, Math.min(1000, baseFee * (0.85 + random() * 0.2)));
-    const last = chain.blocks.at(-1)!.timestamp;
-    const here = startSeconds + Math.floor(scheduler.now() / 1000);
-    chain.mine(Math.max(here, last + 1), BigInt(Math.floor(baseFee)));
-    const gapMs = blockSeconds * 1000 * (0.5 + random());
-    if (scheduler.now() / 1000 < untilSeconds) scheduler.at(scheduler.now() + gapMs, next);
-  };
-  scheduler.at(1000, next);
 }

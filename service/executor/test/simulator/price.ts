@@ -1,0 +1,111 @@
+// What a lie of one endpoint of three has cost, in wei and in blocks, beside the same world without.
+
+import type { Hex } from "executable-address";
+import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
+import { gasOfItem, parseCalldata, wordOf } from "./factory-model.ts";
+import { keepRunning } from "./instance.ts";
+import { endpointOf, type Lie, lieOf } from "./lie.ts";
+import { waitsOf } from "./liveness.ts";
+import { createScheduler, seededRandom } from "./scheduler.ts";
+import { faultsOf, judge } from "./verdict.ts";
+import { createWorld, endSeconds, senders } from "./world.ts";
+
+/**
+ * `wastedWei`: what was paid for nothing, and above what honest endpoints ask.
+ * `waits`: the blocks for which each address waited.
+ */
+type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
+
+/** What honest endpoints ask for above the base fee, per gas. */
+const fairPriority = 2n;
+
+/** Wei of a block that nothing was done for, or that honest endpoints would not have asked. */
+function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: ChainModel): bigint {
+  let wasted = 0n;
+  for (const entry of mined) {
+    const { transaction, logs, dataFee } = entry;
+    const items = transaction.to === setting.factory ? parseCalldata(transaction.data).items : [];
+    const told = new Set(logs.map(({ topics }) => topics[1]));
+    const paying = items
+      .map((item) => ({ ...item, vault: byTerms.get(item.terms)! }))
+      .filter(({ name, vault: { address, expirationSeconds } }) => {
+        // Sent in time and mined too late: that happens to the honest too.
+        const isLate = name === "execute" && expirationSeconds < timestamp;
+        return isLate || told.has(wordOf(address));
+      });
+    const gas = paying.reduce((sum, item) => sum + gasOfItem(item, item.vault), 0);
+    const fair = BigInt(gas) * (baseFee + fairPriority) + (paying.length > 0 ? dataFee : 0n);
+    wasted += paidFor(entry, baseFee) - fair;
+  }
+  return wasted;
+}
+
+type Asked = { openWidth: Lie["openWidth"]; lie?: Lie; isControl?: boolean; draw?: number };
+
+/**
+ * What a history cost. One seed gives one world, whoever is asked about it.
+ * @param lie of one endpoint of three; the control asks that one alone
+ * @param draw of the times that endpoints take and the executor rests
+ */
+async function priceOfHistory(
+  seed: number,
+  { openWidth, lie, isControl = false, draw = 0 }: Asked,
+): Promise<Price> {
+  const scheduler = createScheduler();
+  const width = openWidth?.();
+  const isStormy = () => false;
+  const options = { isPlain: true, ...(width && { width }) };
+  const world = await createWorld(scheduler, seededRandom(seed), isStormy, options);
+  const random = seededRandom(seed + 1_000_000 * (1 + draw));
+  const endpoints = Array.from({ length: isControl ? 1 : 3 }, (_, index) =>
+    endpointOf(`rpc${index}`, world, scheduler, random, index === 0 ? lie : undefined),
+  );
+  const danger = { crashRate: () => 0, freezeRate: () => 0 };
+  const keys = senders.slice(0, width?.keys ?? 1);
+  const tuning = { looksPerPass: 3 };
+  keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, tuning, keys);
+  await scheduler.run(endSeconds * 1000);
+  const wastedWei = world.chain.blocks.reduce(
+    (sum, block) => sum + wastedIn(block, world.chain),
+    0n,
+  );
+  const waits = waitsOf(world, 0);
+  const faults = faultsOf(await judge(world));
+  await world.close();
+  return { wastedWei, waits, faults };
+}
+
+/** Until an endpoint that is silent, or says no to all, is asked last. */
+const lieBlocksMax = 2;
+
+/**
+ * So many honest histories of a world are looked at. They differ in when the executor looks, which
+ * decides for one whether it is sent before it expires, or is returned blocks later.
+ */
+const drawsMax = 12;
+
+/** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
+export async function faultsOfLie(seed: number, isControl = false) {
+  const lie = lieOf(seed);
+  const { openWidth } = lie;
+  const lied = await priceOfHistory(seed, { openWidth, lie, isControl });
+  const waits = new Map([...lied.waits.keys()].map((address) => [address, 0]));
+  let honestWei = 0n;
+  const untrue: string[] = [];
+  const waitedMore = () =>
+    Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
+  const isDearer = () => lied.wastedWei > honestWei;
+  const isOpen = () => waitedMore() > lieBlocksMax || isDearer();
+  for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
+    const honest = await priceOfHistory(seed, { openWidth, draw });
+    untrue.push(...honest.faults.map((fault) => `without a lie: ${fault}`));
+    if (honest.wastedWei > honestWei) honestWei = honest.wastedWei;
+    for (const [address, blocks] of honest.waits) {
+      waits.set(address, Math.max(blocks, waits.get(address)!));
+    }
+  }
+  const faults = [...lied.faults, ...untrue];
+  if (isDearer()) faults.push(`wasted ${lied.wastedWei} wei, ${honestWei} without`);
+  if (waitedMore() > lieBlocksMax) faults.push(`waited ${waitedMore()} blocks more`);
+  return { faults: faults.map((fault) => `${lie.text}: ${fault}`), waitedMore: waitedMore() };
+}
