@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
+import { shortAddress } from "executable-address/payment";
 import type { Browser, Page } from "playwright-core";
 import { demoTokens, localChainId } from "../scripts/local-chain.ts";
 import { appearances, assertSound, launchBrowser, listenForFaults, openPage } from "./browser.ts";
@@ -112,9 +113,12 @@ describe("one address has a page of its own", () => {
     await page.getByText("Executed", { exact: true }).first().waitFor();
     await page.getByText(hash).waitFor();
     const times = page.getByRole("list", { name: "When" });
-    await times.getByText("Done", { exact: true }).waitFor();
+    await times.getByText("Paid 20 DUSD").waitFor();
     const names = await times.locator("b").allTextContents();
-    assert.deepEqual(names, ["Created", "Done", "Now", "Expires"]);
+    const paid = ["Paid 5 DUSD", "Paid 20 DUSD"];
+    assert.deepEqual(names, ["Created", ...paid, "Done", "Now", "Expires"]);
+    const flow = page.getByRole("figure", { name: "Where the money goes" });
+    await flow.getByText(shortAddress(receiver)).waitFor();
   });
 
   test("it is sound in both lights and widths", async () => {

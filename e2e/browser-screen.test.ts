@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
-import type { Browser, Page } from "playwright-core";
+import { shortAddress } from "executable-address/payment";
+import type { Browser, Page, Route } from "playwright-core";
 import { getAddress } from "viem";
+import { executorAccount, payerAccount, shopAddress } from "../scripts/local-chain.ts";
 import { assertSound, launchBrowser } from "./browser.ts";
 import {
   approve,
@@ -13,7 +15,9 @@ import {
   execute,
   mint,
   openFresh,
+  payFrom,
   readCode,
+  stranger,
   token,
   transferTo,
 } from "./pay-page.ts";
@@ -116,6 +120,16 @@ test("what comes late moves nothing: the flow has its place before it is simulat
   await page.context().close();
 });
 
+test("without its pictures, which are loaded apart, it is paid by as well", async () => {
+  const page = await openFresh(browser);
+  await page.route("**/money-flow-*.js", (route) => route.abort());
+  await page.goto(urlOf(order));
+  assert.equal(await readCode(page), order.address);
+  await page.getByRole("heading", { name: "What paying does" }).waitFor();
+  assert.equal(await page.locator("figure.flow").count(), 0);
+  await page.context().close();
+});
+
 describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details", { hasText: "What paying does" }).first();
   const narrow = { viewport: { width: 360, height: 740 } };
@@ -182,9 +196,9 @@ describe("the picture beside an address", () => {
     const page = await openFresh(browser);
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
-      await page.locator(".identicon").waitFor();
+      await page.locator(".ask-words .identicon").waitFor();
       return (await page.evaluate(
-        "[...document.querySelectorAll('.identicon rect')].map((rect) => " +
+        "[...document.querySelectorAll('.ask-words .identicon rect')].map((rect) => " +
           "['x', 'y', 'fill'].map((name) => rect.getAttribute(name)).join())",
       )) as string[];
     };
@@ -220,10 +234,68 @@ describe("where the money goes", () => {
     await flow.getByText("5 DUSD", { exact: true }).waitFor();
     assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "30 DUSD", "5 DUSD"]);
     const times = await page.locator(".timeline li b").allInnerTexts();
-    assert.deepEqual(times, ["Done", "Now", "Expires"]);
+    assert.deepEqual(times, ["Paid 30 DUSD", "Done", "Now", "Expires"]);
     assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Done");
     await page.context().close();
   });
+});
+
+describe("where the money went", () => {
+  const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
+  const shop = shortAddress(shopAddress);
+
+  test("is drawn from the logs: the shop by address, each payer as wide as he paid", async () => {
+    const record = await createOrder(service);
+    await payFrom(service, payerAccount, record.address, 10_000_000n);
+    await payFrom(service, executorAccount, record.address, 20_000_000n);
+    await execute(service, record);
+    const page = await openFresh(browser);
+    await page.goto(urlOf(record));
+    const flow = flowOf(page);
+    await flow.getByText(shop).waitFor();
+    assert.equal(await flow.getByText("Taken by the calls").count(), 0);
+    const [from, to] = await flow.locator("ul").allInnerTexts();
+    const lines = [from!, to!].map((text) => text.split("\n").filter(Boolean));
+    assert.deepEqual(lines, [
+      ["10 DUSD", shortAddress(payerAccount.address)].concat([
+        "20 DUSD",
+        shortAddress(executorAccount.address),
+      ]),
+      ["25 DUSD", shop, "5 DUSD", "Recovery address"],
+    ]);
+    const widths = await flow
+      .locator("path")
+      .evaluateAll((paths) =>
+        paths.map((path) => Number(/v([\d.]+)/.exec(path.getAttribute("d")!)![1])),
+      );
+    const [small, large, taken, returned] = widths as [number, number, number, number];
+    assert.ok(
+      Math.abs(large - 2 * small) < 0.1 && Math.abs(taken - 5 * returned) < 0.1,
+      `${widths}`,
+    );
+    await page.context().close();
+  });
+
+  for (const [name, answer] of [
+    [
+      "does not verify",
+      async (route: Route) => {
+        const proof = await (await route.fetch()).json();
+        proof.payments[0].payments[0].from = stranger;
+        await route.fulfill({ json: proof });
+      },
+    ],
+    ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
+  ] as const) {
+    test(`is told by the calls alone where the proof ${name}`, async () => {
+      const page = await openFresh(browser);
+      await page.route("**/proof", answer);
+      await page.goto(urlOf(executed));
+      await flowOf(page).getByText("Taken by the calls").waitFor();
+      assert.doesNotMatch(await flowOf(page).innerText(), new RegExp(shortAddress(stranger)));
+      await page.context().close();
+    });
+  }
 });
 
 describe("the language", () => {
@@ -249,7 +321,7 @@ describe("the receipt", () => {
     assert.ok(text.includes(hash) && text.includes(executed.address));
     assert.match(text, /Paid\s+25 DUSD/);
     assert.match(text, /\d{4}, \d+:\d\d\s[AP]M E[DS]T, block \d+/);
-    assert.doesNotMatch(text, /Expires|would/);
+    assert.doesNotMatch(text, /Expires in|in 1 hour|would/);
     const proof = page.getByRole("link", { name: "A receipt, checked in your browser, to keep" });
     assert.equal(await proof.getAttribute("href"), `/receipt/${executed.address}`);
     await page.context().close();

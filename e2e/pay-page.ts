@@ -13,6 +13,7 @@ import {
 import { demoToken, factoryAddress } from "executable-address-contracts";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import decodeQr from "qr/decode.js";
+import type { Account } from "viem";
 import {
   demoTokens,
   localChainId,
@@ -86,6 +87,17 @@ export async function mint(
     functionName: "mint",
     args: [to, amount],
   });
+  await chain.waitForTransactionReceipt({ hash });
+}
+
+/** A payment by `account` itself, which is given the money first. */
+export async function payFrom(service: Running, account: Account, to: Hex, amount: bigint) {
+  await mint(service, account.address, amount);
+  const chain = localWallet(service.anvil.rpcUrl, account);
+  const { abi } = demoToken;
+  const { address } = token;
+  const call = { address, abi, functionName: "transfer", args: [to, amount] } as const;
+  const hash = await chain.writeContract(call);
   await chain.waitForTransactionReceipt({ hash });
 }
 

@@ -10,7 +10,7 @@ import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
-import { Identicon } from "../ui/identicon.tsx";
+import { Identicon } from "../ui/drawn/identicon.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAccounts } from "./wallet/wallets.ts";
 

@@ -1,11 +1,12 @@
 import type { Hazard, News, Standing } from "executable-address/page";
 import type { ReactNode } from "react";
 import { Calls } from "../shown/calls.tsx";
-import { MoneyFlow } from "../shown/money-flow.tsx";
+import { nowSeconds } from "../shown/news.ts";
 import type { Simulated } from "../shown/simulation.ts";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { Doubts } from "./doubts.tsx";
+import { MoneyFlow } from "./later.tsx";
 import { WouldHappen } from "./live/simulation-card.tsx";
 import { Evidence, Otherwise } from "./small-print.tsx";
 
@@ -38,14 +39,17 @@ export function Details(props: DetailsProps) {
         <h2>{say("details")}</h2>
         <Badge>{say("termsMatch")}</Badge>
       </summary>
-      <Section title={say("flowTitle")}>
-        <MoneyFlow
-          status={news.status}
-          simulation={simulation}
-          isSimulating={simulated.kind === "loading"}
-          nowSeconds={Math.floor(news.chainSeconds() ?? Date.now() / 1000)}
-        />
-      </Section>
+      {!isFinal && (
+        <Section title={say("flowTitle")}>
+          <MoneyFlow
+            status={news.status}
+            simulation={simulation}
+            proved={undefined}
+            isSimulating={simulated.kind === "loading"}
+            nowSeconds={nowSeconds(news)}
+          />
+        </Section>
+      )}
       <Section title={say("doesTitle")}>
         <p className="mb-4 text-soft">{say("doesText")}</p>
         <Calls />

@@ -38,12 +38,12 @@ export function Page() {
 
   return (
     <div className="pay-page">
-      <header className="flex items-center justify-between gap-2 print:hidden">
+      <header className="flex items-center justify-between gap-2">
         <span className="flex items-center gap-2 font-semibold">
           <img src="/mark.svg" alt="" width="22" height="22" />
           <span className="max-sm:sr-only">{say("title")}</span>
         </span>
-        <span className="flex items-center gap-1">
+        <span className="flex items-center gap-1 print:hidden">
           <LanguageSelect />
           <ThemeButton />
         </span>

@@ -11,9 +11,9 @@ import { Ask } from "./ask.tsx";
 import { Details } from "./details.tsx";
 import { Doubts, Reason } from "./doubts.tsx";
 import { Head } from "./head.tsx";
+import { OtherMoney, Receipt } from "./later.tsx";
 import { Rail } from "./live/rail.tsx";
 import { Strays } from "./live/strays.tsx";
-import { OtherMoney, Receipt } from "./receipt.tsx";
 import { ReturnTo } from "./return-to.tsx";
 import { OnItsWay } from "./wallet/on-its-way.tsx";
 import { WalletPanel } from "./wallet/panel.tsx";
@@ -41,6 +41,7 @@ export function Payment() {
   const pairing = usePairing();
   const hazards = hazardsOf(intent, token !== undefined);
   const isReturned = isFinal && standing.state !== "executed";
+  const receipt = isFinal && <Receipt {...{ standing, news }} />;
   const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
 
   const ask = pairing ? (
@@ -52,11 +53,15 @@ export function Payment() {
   return (
     <div className="pay-columns">
       <div className="space-y-3">
-        {hazards.map(({ tone, title, call }) => (
-          <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
-            <p>{say(`${title}Text`)}</p>
-          </Notice>
-        ))}
+        {hazards.length > 0 && (
+          <div className={isFinal ? "space-y-3 print:hidden" : "space-y-3"}>
+            {hazards.map(({ tone, title, call }) => (
+              <Notice key={title + call} tone={tone} title={say(title, { n: call ?? 0 })}>
+                <p>{say(`${title}Text`)}</p>
+              </Notice>
+            ))}
+          </div>
+        )}
         <section className="card pay-card">
           <div className="ask-head">
             <Head standing={standing} news={news} isWaiting={!isKnown && isPatient} />
@@ -71,11 +76,11 @@ export function Payment() {
               <Loading lines={5} />
             </div>
           ) : (
-            <Body standing={standing} receipt={isFinal && <Receipt {...{ standing, news }} />}>
+            <Body standing={standing} receipt={receipt}>
               {ask}
             </Body>
           )}
-          {payment.kept && isFinal && <Receipt {...{ standing, news }} />}
+          {payment.kept && receipt}
         </section>
         <ReturnTo isFinal={isFinal} />
         {news.status && news.status.recoveries.length + news.status.recoverable.length > 0 && (

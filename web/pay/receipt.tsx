@@ -1,12 +1,17 @@
 // Shows the outcome, in place of every way to pay, once the calls have run or can no longer run.
 
 import type { News, Standing } from "executable-address/page";
+import type { ProvedReceipt } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
 import { useState } from "react";
 import { useAbout } from "../shown/about.tsx";
-import { GroupedAddress, ShortParty } from "../shown/address-text.tsx";
+import { GroupedAddress, Party, ShortParty } from "../shown/address-text.tsx";
 import { explorerLink } from "../shown/explorer.ts";
+import { MoneyFlow } from "../shown/money-flow.tsx";
+import { nowSeconds } from "../shown/news.ts";
+import { useProved } from "../shown/proved.ts";
 import { findToken } from "../shown/reading.ts";
+import { sharesIn } from "../shown/shares.ts";
 import { nativeCoin } from "../shown/simulation.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -22,12 +27,16 @@ const texts = {
   recovered: "recoveredText",
 } as const;
 
-export function Receipt({ standing, news }: { standing: Standing; news: News }) {
+type ReceiptProps = { standing: Standing; news: News };
+
+export function Receipt({ standing, news }: ReceiptProps) {
   const { record, facts, chainName, sayAmount, intent } = useAbout();
   const { say, language } = useSpeech();
   const state = standing.state as keyof typeof texts;
   const { status } = news;
   const event = status?.execution ?? status?.recoveries[0];
+  const proved = useProved(record, status);
+  const payments = proved === undefined || proved === "awaited" ? [] : proved.payments;
   const explorer = explorerLink(status?.explorer, "address", record.address);
   return (
     <div className="ask-all">
@@ -43,6 +52,14 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
             say(status?.execution ? "to" : "address"),
             <GroupedAddress key="to" address={record.address} />,
           ],
+          ...(payments.length > 0
+            ? [
+                [
+                  say("payer"),
+                  <Payers key="payer" {...{ payments, explorer: status?.explorer }} />,
+                ] as const,
+              ]
+            : []),
           ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
           [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
           ...(event
@@ -71,10 +88,21 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
             say("proof"),
             <a key="proof" className="link" href={`/receipt/${record.address}`}>
               {say("proofText")}
+              <span className="hidden print:inline">
+                : {`${location.origin}/receipt/${record.address}`}
+              </span>
             </a>,
           ],
         ]}
       />
+      <div className="mt-4">
+        <MoneyFlow
+          status={status}
+          simulation={undefined}
+          proved={proved}
+          nowSeconds={nowSeconds(news)}
+        />
+      </div>
       <Witness state={standing.state} />
       {explorer && (
         <p className="mt-3 text-sm">
@@ -85,6 +113,27 @@ export function Receipt({ standing, news }: { standing: Standing; news: News }) 
       )}
       <Keep />
     </div>
+  );
+}
+
+type PayersProps = { payments: ProvedReceipt["payments"]; explorer: string | null | undefined };
+
+/** Who paid how much, as the logs tell, and by which transaction. */
+function Payers({ payments, explorer }: PayersProps) {
+  const { intent, sayAmount } = useAbout();
+  return (
+    <ul className="space-y-1">
+      {payments.map((payment) => (
+        <li key={payment.transactionHash}>
+          {sharesIn(intent, [payment], 0n).map(({ who, units }) => (
+            <p key={who}>
+              <bdi>{sayAmount(`${units}`)}</bdi> · <Party address={who} />
+            </p>
+          ))}
+          <Transaction hash={payment.transactionHash} explorer={explorer} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -3,9 +3,9 @@
 
 import type { AddressRecord, Hex } from "executable-address";
 import { ask, type Standing, type Wallet } from "executable-address/page";
-import type { AddressProof } from "executable-address/proof";
 import { useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
+import { fetchProof } from "../shown/proved.ts";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { useWallets } from "./wallet/wallets.ts";
@@ -70,9 +70,8 @@ async function testimonyOf(
   const accounts = await ask<string[]>(provider, "eth_accounts");
   const chainId = Number(await ask<string>(provider, "eth_chainId"));
   if (accounts.length === 0 || chainId !== record.intent.chainId) return undefined;
-  const answer = await fetch(`/v1/address/${record.address}/proof`, { cache: "no-store" });
-  if (!answer.ok) return undefined;
-  const proof = (await answer.json()) as AddressProof;
+  const proof = await fetchProof(record.address);
+  if (!proof) return undefined;
   const blocks = [proof.block, ...(proof.execution ? [proof.execution.block] : [])];
   const found = await Promise.all(blocks.map(({ number }) => hashOf(provider, number)));
   const trusted = found.filter((hash) => hash !== undefined).map((hash) => ({ chainId, hash }));

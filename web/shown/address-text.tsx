@@ -1,5 +1,6 @@
 import { addressGroups, isSame, shortAddress } from "executable-address/page";
 import type { ReactNode } from "react";
+import { Identicon } from "../ui/drawn/identicon.tsx";
 import { useAbout } from "./about.tsx";
 import type { Sentence } from "./reading.ts";
 import { Said, useSpeech } from "./words/say.tsx";
@@ -24,6 +25,7 @@ export function Party({ address }: { address: string }) {
   const who = [sayParty(address), isRecovery && say("partyRecovery")].filter(Boolean).join(", ");
   return (
     <>
+      <Identicon address={address} isInline />
       <code dir="ltr" className="break-all">
         {address}
       </code>
@@ -35,11 +37,11 @@ export function Party({ address }: { address: string }) {
 /** Who an address is, or its ends: where the whole one stands nearby. */
 export function ShortParty({ address }: { address: string }) {
   const who = useAbout().sayParty(address);
-  if (who) return <span title={address}>{who}</span>;
   return (
-    <code dir="ltr" title={address}>
-      {shortAddress(address)}
-    </code>
+    <span title={address}>
+      <Identicon address={address} isInline />
+      {who ?? <code dir="ltr">{shortAddress(address)}</code>}
+    </span>
   );
 }
 

@@ -1,21 +1,27 @@
-// Shows where the money comes from and goes to: before an execution as a test run measured it,
-// after it as the status and the proved calls tell.
+// Shows where the money comes from and goes to: before an outcome as a test run measured it, after
+// it as the proof tells, or the status where there is none. Pages load it apart: nobody pays by it.
 
+import type { Hex, Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
 import { isSame, partsOf, signatureOf } from "executable-address/page";
+import type { ProvedExecution } from "executable-address/proof";
 import type { ServiceStatus } from "executable-address/status";
-import { Flow, type Stream } from "../ui/flow.tsx";
-import { Timeline } from "../ui/timeline.tsx";
+import { Flow, type Stream } from "../ui/drawn/flow.tsx";
+import { Identicon } from "../ui/drawn/identicon.tsx";
+import { Timeline } from "../ui/drawn/timeline.tsx";
 import { useAbout } from "./about.tsx";
 import { ShortParty } from "./address-text.tsx";
+import { useMoments } from "./moments.ts";
+import type { Proved } from "./proved.ts";
 import { findToken } from "./reading.ts";
-import { sayChange } from "./simulation.ts";
+import { type Share, sharesIn, sharesOut, sumOf } from "./shares.ts";
+import { sayUnits } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
-import { sayMoment } from "./words/say-when.ts";
 
-type MoneyProps = {
+export type MoneyProps = {
   status: ServiceStatus | undefined;
   simulation: Simulation | undefined;
+  proved: Proved;
   /** A simulation is on its way: its place is kept, so that nothing below it moves. */
   isSimulating?: boolean;
   /** Unix; given where the reader may know it. */
@@ -24,94 +30,70 @@ type MoneyProps = {
   nowSeconds: number;
 };
 
-export function MoneyFlow(props: MoneyProps) {
-  const { status, simulation, isSimulating, createdAt, nowSeconds } = props;
-  const { intent, sayAmount } = useAbout();
+export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }: MoneyProps) {
+  const { record, intent } = useAbout();
   const { say, language } = useSpeech();
-  const before = useChanges(simulation);
-  const after = useOutcome(status);
-  const to = after.length > 0 ? after : before;
-  const paid = to.reduce((sum, { units }) => sum + units, 0n);
-  const isMeasured = paid > 0n;
-  const settled = status?.execution ? "stateExecuted" : "stateRecovered";
-  const moments = [
-    ...(createdAt === undefined ? [] : [{ name: say("created"), seconds: createdAt }]),
-    ...(status?.settledAt ? [{ name: say(settled), seconds: status.settledAt }] : []),
-    // The clock is that of an earlier block than what was just told.
-    {
-      name: say("now"),
-      seconds: Math.max(nowSeconds, createdAt ?? 0, status?.settledAt ?? 0),
-      isNow: true,
-    },
-    { name: say("expires"), seconds: intent.expirationTimestamp },
-  ].map((moment) => ({ ...moment, said: sayMoment(moment.seconds, language) }));
+  const isAwaited = proved === "awaited";
+  const found = isAwaited ? undefined : proved;
+  const after = status && !isAwaited ? outcomeOf(intent, status, found?.execution?.moved) : [];
+  const to = after.length > 0 ? after : changesOf(record.address, simulation);
+  const own = to.filter(({ token }) => isSame(token, intent.token));
+  const from = sharesIn(intent, found?.payments ?? [], sumOf(own) || BigInt(intent.amount));
+  const streamOf = useStreams();
+  const moments = useMoments({ status, proved: found, ...times });
   return (
     <>
-      {to.length === 0 && isSimulating && <div className="h-14" />}
+      {to.length === 0 && (isSimulating || isAwaited) && <div className="h-14" />}
       {to.length > 0 && (
-        <Flow
-          label={say("flowTitle")}
-          from={[
-            {
-              key: "payers",
-              name: say("payers"),
-              said: sayAmount(isMeasured ? `${paid}` : intent.amount),
-              units: isMeasured ? paid : BigInt(intent.amount),
-            },
-          ]}
-          to={to}
-        />
+        <Flow label={say("flowTitle")} from={from.map(streamOf)} to={to.map(streamOf)} />
       )}
-      <Timeline label={say("when")} moments={moments} />
+      <Timeline label={say("when")} moments={moments} dir={language.dir} />
     </>
   );
 }
 
 /** Reads from a test run that succeeds who gets what. */
-function useChanges(simulation: Simulation | undefined): Stream[] {
-  const { record, intent, chains } = useAbout();
-  const { say } = useSpeech();
-  const gains = (simulation?.changes ?? []).filter(
-    ({ change, account }) => !change.startsWith("-") && !isSame(account, record.address),
-  );
-  return gains.map(({ account, token, change }) => ({
-    key: account + token,
-    name: <ShortParty address={account} />,
-    said: sayChange(change, token, findToken(intent, chains, token), say).replace("+", ""),
-    units: isSame(token, intent.token) ? BigInt(change) : 0n,
-    isReturn: false,
-  }));
-}
+const changesOf = (address: Hex, simulation: Simulation | undefined): Share[] =>
+  (simulation?.changes ?? [])
+    .filter(({ change, account }) => !change.startsWith("-") && !isSame(account, address))
+    .map(({ account, token, change }) => ({ who: account, token, units: BigInt(change) }));
 
-/** Reads what became of the intent's token: the calls sent it, or it was returned. */
-function useOutcome(status: ServiceStatus | undefined): Stream[] {
-  const { intent, sayAmount } = useAbout();
-  const { say } = useSpeech();
-  if (!status) return [];
-  const { execution, recoveries, recoverable } = status;
-  const streamOf = (key: string, name: Stream["name"], units: bigint, isReturn = false) => ({
-    key,
-    name,
-    said: sayAmount(`${units}`),
-    units,
-    isReturn,
-  });
-  const sent = execution ? intent.calls.filter(isTransferOf(intent.token)) : [];
-  const given = sent.map(({ args: [to, units] }, at) =>
-    streamOf(`${at}`, <ShortParty address={to!} />, BigInt(units!)),
-  );
-  const rest =
-    (execution ? BigInt(execution.held) - BigInt(execution.left) : 0n) -
-    given.reduce((sum, { units }) => sum + units, 0n);
+/** @param moved as the logs tell; without them, what the calls themselves say that they send */
+function outcomeOf(
+  intent: Intent,
+  { execution, recoveries, recoverable }: ServiceStatus,
+  moved: ProvedExecution["moved"] = intent.calls
+    .filter(isTransferOf(intent.token))
+    .map(({ target, args: [to, amount] }) => ({
+      ...{ token: target, to: to as Hex, amount: amount! },
+    })),
+): Share[] {
   const returned = [...recoveries, ...recoverable]
     .filter(({ token }) => isSame(token, intent.token))
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
-  return [
-    ...given,
-    ...(rest > 0n ? [streamOf("calls", say("byCalls"), rest)] : []),
-    ...(returned > 0n ? [streamOf("returned", say("recoveryAddress"), returned, true)] : []),
-  ];
+  return sharesOut(intent, execution && { ...execution, moved }, returned);
 }
 
 const isTransferOf = (token: string) => (call: { target: string; function: string }) =>
   isSame(call.target, token) && signatureOf(partsOf(call.function)) === "transfer(address,uint256)";
+
+function useStreams() {
+  const { intent, chains } = useAbout();
+  const { say } = useSpeech();
+  return ({ who, token, units, isReturn = false }: Share): Stream => ({
+    key: `${who} ${token} ${isReturn}`,
+    name: !who.startsWith("0x") ? (
+      say(who as Exclude<Share["who"], Hex>)
+    ) : isReturn ? (
+      <span title={who}>
+        <Identicon address={who} isInline />
+        {say("recoveryAddress")}
+      </span>
+    ) : (
+      <ShortParty address={who} />
+    ),
+    said: sayUnits(`${units}`, token, findToken(intent, chains, token), say),
+    units: isSame(token, intent.token) ? units : 0n,
+    isReturn,
+  });
+}

@@ -17,3 +17,7 @@ export function useTick(ms: number): void {
     return () => clearInterval(timer);
   }, [ms]);
 }
+
+/** Unix, by the chain's clock where it is known. */
+export const nowSeconds = ({ chainSeconds }: Pick<News, "chainSeconds">): number =>
+  Math.floor(chainSeconds() ?? Date.now() / 1000);

@@ -11,6 +11,7 @@ import {
 } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useRef, useState } from "react";
+import { caughtUp } from "./caught-up.ts";
 import { type Labels, sayParty } from "./reading.ts";
 import type { Say } from "./words/languages.ts";
 
@@ -18,9 +19,6 @@ export type Simulated = { kind: "loading" } | FoundSimulation;
 
 /** With no status so far, there is most likely no server either. */
 const patienceMs = 2_000;
-/** The server may simulate at a block a little older than the one that brought the news. */
-const behindMs = 500;
-const triesMax = 4;
 
 /** The last simulation stays until the next is there; `again` asks at once. */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
@@ -33,14 +31,12 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const { from } = known.current;
   useEffect(() => {
     const stopping = new AbortController();
+    const isBehind = (found: FoundSimulation) =>
+      found.kind === "done" && found.simulation.block.number < from;
     const ask = async () => {
-      for (let tries = 1; tries <= triesMax; tries++) {
-        const next = await findSimulation("/v1", address, stopping.signal);
-        if (stopping.signal.aborted) return;
-        const isBehind = next.kind === "done" && next.simulation.block.number < from;
-        if (!isBehind || tries === triesMax) return setSimulated(next);
-        await new Promise((resolve) => setTimeout(resolve, behindMs));
-      }
+      const find = () => findSimulation("/v1", address, stopping.signal);
+      const found = await caughtUp(find, isBehind, stopping.signal);
+      if (!stopping.signal.aborted) setSimulated(found);
     };
     const waitMs = state === undefined && attempt === 0 ? patienceMs : 0;
     const timer = setTimeout(ask, waitMs);
@@ -56,19 +52,22 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
 export const nativeCoin = `0x${"0".repeat(40)}`;
 const nativeDecimals = 18;
 
-/** "+25 USDC"; of a token that is not listed, bare base units, which cannot mislead. */
+/** "+25 USDC", with the sign of the change. */
 export function sayChange(
   change: string,
   address: Hex,
   token: Token | undefined,
   say: Say,
 ): string {
-  const amount = change.replace("-", "");
   const sign = change.startsWith("-") ? "−" : "+";
-  if (token) return `${sign}${formatUnits(amount, token.decimals)} ${token.symbol}`;
-  if (address === nativeCoin)
-    return `${sign}${formatUnits(amount, nativeDecimals)} ${say("nativeCoin")}`;
-  return `${sign}${say("baseUnits", { amount: formatUnits(amount, 0) })}`;
+  return sign + sayUnits(change.replace("-", ""), address, token, say);
+}
+
+/** "25 USDC"; of a token that is not listed, bare base units, which cannot mislead. */
+export function sayUnits(units: string, address: Hex, token: Token | undefined, say: Say): string {
+  if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
+  if (address === nativeCoin) return `${formatUnits(units, nativeDecimals)} ${say("nativeCoin")}`;
+  return say("baseUnits", { amount: formatUnits(units, 0) });
 }
 
 /** Who an account is to the intent, by the proved record and the operator's labels. */

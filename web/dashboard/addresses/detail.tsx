@@ -9,13 +9,14 @@ import { GroupedAddress } from "../../shown/address-text.tsx";
 import { Calls } from "../../shown/calls.tsx";
 import { readFacts } from "../../shown/facts.ts";
 import { MoneyFlow } from "../../shown/money-flow.tsx";
-import { useNews } from "../../shown/news.ts";
+import { nowSeconds, useNews } from "../../shown/news.ts";
+import { useProved } from "../../shown/proved.ts";
 import { useSimulation } from "../../shown/simulation.ts";
 import { Transaction } from "../../shown/transaction.tsx";
 import { Speaking as ShownSpeaking, useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
-import { Identicon } from "../../ui/identicon.tsx";
+import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
@@ -95,7 +96,9 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const { say } = speech;
   const { say: sayShown } = useShownSpeech();
   const { address, createdAt, intent } = row;
-  const { status, isSilent, chainSeconds } = useNews(address);
+  const news = useNews(address);
+  const { status, isSilent } = news;
+  const proved = useProved(record, status);
   const { simulated } = useSimulation(address, status);
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
   const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
@@ -131,8 +134,9 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
         <MoneyFlow
           status={status}
           simulation={simulation}
+          proved={proved}
           createdAt={Math.floor(Date.parse(createdAt) / 1000)}
-          nowSeconds={Math.floor(chainSeconds() ?? Date.now() / 1000)}
+          nowSeconds={nowSeconds(news)}
         />
       </section>
       <section aria-labelledby="facts" className="card p-5">

@@ -1,8 +1,8 @@
 import type { Intent } from "executable-address";
 import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
+import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { ShortHex } from "../../ui/hex.tsx";
-import { Identicon } from "../../ui/identicon.tsx";
 import type { Chain } from "../api.ts";
 import { sayAmount, sayChain } from "../money.ts";
 import { Table } from "../parts/table.tsx";

@@ -37,5 +37,18 @@ export const sayMoment = (seconds: number, language: Language): string =>
     timeZoneName: "short",
   }).format(seconds * 1000);
 
+/** "in 3 hours", "2 minutes ago": whole units, so that no time that is left is said to be more. */
+export function sayAway(seconds: number, language: Language): string {
+  const units = [
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const numeric = seconds === 0 ? "auto" : "always";
+  const format = new Intl.RelativeTimeFormat(localeOf(language), { numeric });
+  return format.format(Math.trunc(seconds / size), unit);
+}
+
 export const sayClock = (ms: number, language: Language): string =>
   dateFormat(language, { timeStyle: "medium" }).format(ms);

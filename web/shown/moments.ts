@@ -1,0 +1,68 @@
+import type { ProvedReceipt } from "executable-address/proof";
+import type { ServiceStatus } from "executable-address/status";
+import type { SaidMoment } from "../ui/drawn/timeline.tsx";
+import { useAbout } from "./about.tsx";
+import { findToken } from "./reading.ts";
+import { sayUnits } from "./simulation.ts";
+import { useSpeech } from "./words/say.tsx";
+import { sayAway, sayMoment } from "./words/say-when.ts";
+
+type Known = {
+  status: ServiceStatus | undefined;
+  proved: ProvedReceipt | undefined;
+  createdAt?: number;
+  nowSeconds: number;
+};
+
+/** What is known of an address's time, each moment by the chain's clock and in words. */
+export function useMoments({ status, proved, createdAt, nowSeconds }: Known): SaidMoment[] {
+  const { intent, chains, sayAmount } = useAbout();
+  const { say, language } = useSpeech();
+  const { expirationTimestamp: end } = intent;
+  const { settledAt, execution, recoveries = [], block } = status ?? {};
+  const paid = (proved?.payments ?? []).flatMap(({ block, payments }) =>
+    payments.map(({ amount }) => ({
+      ...{ name: `${say("paidBy")} ${sayAmount(amount)}`, seconds: block.timestamp },
+      ...((block.timestamp > end || block.timestamp > (settledAt ?? end)) && {
+        is: "late" as const,
+      }),
+    })),
+  );
+  const settled = settledAt
+    ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
+    : [];
+  // Of a return after that the block is known, and its time lies between two that are known.
+  const first = execution ?? recoveries[0];
+  const secondsOf = (number: number) => {
+    if (!first || !settledAt || !block || block.number === first.blockNumber) return settledAt;
+    const share = (number - first.blockNumber) / (block.number - first.blockNumber);
+    return settledAt + share * (block.timestamp - settledAt);
+  };
+  const returned = (execution ? recoveries : recoveries.slice(1)).flatMap(
+    ({ token, amount, blockNumber }) => {
+      const seconds = secondsOf(blockNumber);
+      if (!seconds) return [];
+      const units = sayUnits(amount, token, findToken(intent, chains, token), say);
+      const name = `${say("stateRecovered")}: ${units}`;
+      return [{ name, seconds, said: say("inBlock", { block: blockNumber }) }];
+    },
+  );
+  const moments: (Omit<SaidMoment, "said"> & { said?: string })[] = [
+    ...(createdAt === undefined ? [] : [{ name: say("created"), seconds: createdAt }]),
+    ...paid,
+    ...settled,
+    ...returned,
+  ];
+  // The clock may be that of an earlier block than what was just told.
+  const now = Math.max(nowSeconds, ...moments.map(({ seconds }) => seconds));
+  return [
+    ...moments,
+    { name: say("now"), seconds: now, is: "now" as const },
+    { name: say("expires"), seconds: end, is: "end" as const },
+  ].map((moment) => ({
+    said: sayMoment(moment.seconds, language),
+    // A receipt has times alone: it is read when nothing is left to be late for.
+    ...(!settledAt && moment.is !== "now" && { away: sayAway(moment.seconds - now, language) }),
+    ...moment,
+  }));
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Hex, makeRecord } from "executable-address";
+import { type Share, sharesIn, sharesOut } from "./shares.ts";
+
+const hexOf = (digit: string): Hex => `0x${digit.repeat(40)}`;
+const [token, shop, recovery, other] = ["1", "2", "3", "4"].map(hexOf) as [Hex, Hex, Hex, Hex];
+const { intent } = makeRecord({
+  token,
+  amount: "25",
+  calls: [{ target: shop, function: "pay()", args: [] }],
+  expirationTimestamp: 1_900_000_000,
+  recovery,
+  salt: `0x${"00".repeat(32)}`,
+  chainId: 1,
+});
+const moved = (to: Hex, amount: string, of = token) => ({ token: of, to, amount });
+const said = (shares: Share[]) =>
+  shares.map(({ who, units, isReturn }) => `${who} ${units}${isReturn ? " back" : ""}`);
+
+describe("who got how much", () => {
+  test("each receiver once; what no log tells of was taken by the calls", () => {
+    const execution = {
+      held: "30",
+      left: "4",
+      moved: [moved(shop, "20"), moved(other, "1"), moved(shop, "2")],
+    };
+    assert.deepEqual(said(sharesOut(intent, execution, 4n)), [
+      `${shop} 22`,
+      `${other} 1`,
+      "byCalls 3",
+      `${recovery} 4 back`,
+    ]);
+  });
+
+  test("what was swept in the same transaction is a return, and counts once", () => {
+    const execution = { held: "30", left: "5", moved: [moved(shop, "25"), moved(recovery, "5")] };
+    assert.deepEqual(said(sharesOut(intent, execution, 5n)), [`${shop} 25`, `${recovery} 5 back`]);
+  });
+
+  test("recovery may be the receiver too: what the calls gave it is no return", () => {
+    const execution = { held: "30", left: "5", moved: [moved(recovery, "25")] };
+    assert.deepEqual(said(sharesOut(intent, execution, 5n)), [
+      `${recovery} 25`,
+      `${recovery} 5 back`,
+    ]);
+  });
+
+  test("another token than the intent's counts for nothing of it", () => {
+    const execution = { held: "25", left: "0", moved: [moved(shop, "9", other)] };
+    assert.deepEqual(said(sharesOut(intent, execution, 0n)), [`${shop} 9`, "byCalls 25"]);
+  });
+
+  test("without an execution there are returns alone", () => {
+    assert.deepEqual(said(sharesOut(intent, null, 7n)), [`${recovery} 7 back`]);
+    assert.deepEqual(sharesOut(intent, null, 0n), []);
+  });
+});
+
+describe("who paid how much", () => {
+  const block = { number: 1, hash: `0x${"0".repeat(64)}` as Hex, timestamp: 1 };
+  const paid = (...payments: [Hex, string][]) => ({
+    transactionHash: block.hash,
+    block,
+    payments: payments.map(([from, amount]) => ({ from, amount })),
+  });
+
+  test("each payer once, and the rest from others", () => {
+    const payments = [paid([shop, "1"], [other, "2"]), paid([shop, "4"])];
+    assert.deepEqual(said(sharesIn(intent, payments, 10n)), [
+      `${shop} 5`,
+      `${other} 2`,
+      "otherPayers 3",
+    ]);
+    assert.deepEqual(said(sharesIn(intent, payments, 7n)), [`${shop} 5`, `${other} 2`]);
+    assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
+  });
+});

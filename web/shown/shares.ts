@@ -1,0 +1,72 @@
+// Who gave and who got how much of an address's money: what a flow draws, on pages and receipts.
+
+import type { Hex, Intent } from "executable-address";
+import { isSame } from "executable-address/page";
+import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
+
+export type Share = {
+  /** An account, or what stands for accounts that are not known. */
+  readonly who: Hex | "payers" | "otherPayers" | "byCalls";
+  readonly token: Hex;
+  /** Base units of `token`. */
+  readonly units: bigint;
+  readonly isReturn?: boolean;
+};
+
+/** What the calls took and to whom: `moved` may lack some, such as native coin. */
+type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
+
+/** @param returned of the intent's token: it went to `recovery`, or can only go there */
+export function sharesOut(intent: Intent, execution: Taken | null, returned: bigint): Share[] {
+  const { token, recovery } = intent;
+  const isOwn = (share: Share) => isSame(share.token, token);
+  const moved = merged(
+    (execution?.moved ?? []).map(({ token, to, amount }) => ({
+      who: to,
+      token,
+      units: BigInt(amount),
+    })),
+  );
+  const taken = execution ? BigInt(execution.held) - BigInt(execution.left) : 0n;
+  const rest = taken - sumOf(moved.filter(isOwn));
+  // More than the calls took was swept in the same transaction, and is a return.
+  const given = moved.map((share) =>
+    rest < 0n && isOwn(share) && isSame(share.who, recovery)
+      ? { ...share, units: share.units + rest }
+      : share,
+  );
+  const others: Share[] = [
+    { who: "byCalls", token, units: rest },
+    { who: recovery, token, units: returned, isReturn: true },
+  ];
+  return [...given, ...others].filter(({ units }) => units > 0n);
+}
+
+/** @param total that came in; what no payment accounts for is said to be from others */
+export function sharesIn(
+  { token }: Intent,
+  payments: ProvedReceipt["payments"],
+  total: bigint,
+): Share[] {
+  const known = merged(
+    payments
+      .flatMap((each) => each.payments)
+      .map(({ from, amount }) => ({ who: from, token, units: BigInt(amount) })),
+  );
+  const rest = total - sumOf(known);
+  const who = known.length > 0 ? "otherPayers" : "payers";
+  return rest > 0n ? [...known, { who, token, units: rest }] : known;
+}
+
+export const sumOf = (shares: readonly Share[]): bigint =>
+  shares.reduce((sum, { units }) => sum + units, 0n);
+
+/** One share for each account and token, in the order of the first. */
+function merged(shares: readonly Share[]): Share[] {
+  const found = new Map<string, Share>();
+  for (const share of shares) {
+    const key = `${share.who} ${share.token}`.toLowerCase();
+    found.set(key, { ...share, units: share.units + (found.get(key)?.units ?? 0n) });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,27 @@
+import { useMemo } from "react";
+import { identiconBox, identiconShapes } from "./identicon-shapes.ts";
+import { Shapes } from "./shapes.tsx";
+
+type IdenticonProps = {
+  address: string;
+  /** As high as the text it stands in. */
+  isInline?: boolean;
+};
+
+/**
+ * An address as a picture, against one that was exchanged on the clipboard. It says nothing that
+ * the address beside it does not, so it is not read out.
+ */
+export function Identicon({ address, isInline }: IdenticonProps) {
+  const shapes = useMemo(() => identiconShapes(address), [address]);
+  return (
+    <svg
+      aria-hidden="true"
+      viewBox={identiconBox}
+      shapeRendering="crispEdges"
+      className={isInline ? "identicon identicon-inline" : "identicon"}
+    >
+      <Shapes of={shapes} />
+    </svg>
+  );
+}

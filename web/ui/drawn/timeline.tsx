@@ -1,0 +1,33 @@
+import { Shapes } from "./shapes.tsx";
+import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
+
+/** `said` is the time in full, `away` how far it is from now. */
+export type SaidMoment = Moment & { name: string; said: string; away?: string };
+
+type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
+
+/** Shows moments at their times, and as a list in order: that is what is read out and copied. */
+export function Timeline({ label, moments, dir }: TimelineProps) {
+  const nameOf = (is: "now" | "end") => moments.find((moment) => moment.is === is)!.name;
+  const labels = { now: nameOf("now"), end: nameOf("end") };
+  return (
+    <div className="timeline">
+      <svg aria-hidden="true" width="100%" height={`${timelineRem}rem`}>
+        <Shapes of={timelineShapes(moments, labels, dir)} />
+      </svg>
+      <ol aria-label={label}>
+        {moments
+          .toSorted((one, other) => one.seconds - other.seconds)
+          .map(({ name, said, away, is = "past" }, at) => (
+            <li
+              key={at.toString()}
+              className={`timeline-${is}`}
+              aria-current={is === "now" ? "time" : undefined}
+            >
+              <b>{name}</b> <span>{said}</span> {away && <span className="text-soft">{away}</span>}
+            </li>
+          ))}
+      </ol>
+    </div>
+  );
+}
