@@ -1,4 +1,4 @@
-// That a test file which ends early is a failure.
+// That a test file which ends early is a failure, and what nothing catches in one is too.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -35,6 +35,19 @@ describe("a test file", () => {
   test("fails that ends with 0 in a hook of a suite, behind tests that passed", () => {
     const late = `describe("late", () => { ${hookThatEnds} test("two", () => {}); });`;
     assert.equal(run(`test("one", () => {}); ${late}`, door).status, 1);
+  });
+
+  test("fails that leaves a rejection, and is told of it", () => {
+    const { status, stdout } = run(`test("one", () => void Promise.reject("nobody's"));`, door);
+    assert.equal(status, 1);
+    assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
+  });
+
+  test("has no promise followed, which Node's runner alone does", () => {
+    const text = `import { executionAsyncId } from "node:async_hooks";
+      test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
+    assert.match(run(text, door).stdout, /in false/);
+    assert.match(run(text).stdout, /in true/);
   });
 
   test("passes that ran all it declares", () => {
