@@ -244,14 +244,18 @@ describe("tips", () => {
     await running.stop();
   });
 
-  test("that fail on chain cost no more than the account's bound", async (context) => {
+  /** Tipped intents of those accounts fail on chain once they are sent: wei that they lost. */
+  async function lostBy(context: TestContext, cheats: string[], limits: Partial<Limits>) {
     const fickle = await attack.contract("0x00");
-    const bound = 10n ** 15n;
     world.stopTicking();
-    const cheat = "acc_c4ea7000000000000000000a";
     const calls = [{ target: fickle, function: "go()", args: [] }, ...tippedBy(unit).calls];
-    const hostile = await attack.fundedInBlock(count(20, 60), cheat, { ...tippedBy(unit), calls });
-    const running = start(context, { perDayMax: 0n, perAccountMax: bound }, { tipPrices });
+    const each = Math.ceil(count(20, 60) / cheats.length);
+    const hostile: AddressRecord[] = [];
+    for (const cheat of cheats) {
+      const change = { ...tippedBy(unit), calls };
+      hostile.push(...(await attack.fundedInBlock(each, cheat, change)));
+    }
+    const running = start(context, limits, { tipPrices });
     await until("some are sent", async () => running.events.some(({ kind }) => kind === "sent"));
     await world.client.setCode({ address: fickle, bytecode: "0x5f5ffd" });
     world.startTicking(200);
@@ -263,8 +267,24 @@ describe("tips", () => {
       (await purposes()).every(({ state }) => state !== "pending"),
     );
     await running.stop();
-    const lost = await chargedTo(cheat);
+    const charges = await Promise.all(cheats.map(chargedTo));
+    return charges.reduce((sum, wei) => sum + wei, 0n);
+  }
+
+  test("that fail on chain cost no more than the account's bound", async (context) => {
+    const bound = 10n ** 15n;
+    const cheat = "acc_c4ea7000000000000000000a";
+    const lost = await lostBy(context, [cheat], { perDayMax: 0n, perAccountMax: bound });
     assert.ok(lost > 0n && lost <= bound, `${lost} wei`);
+    context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
+  });
+
+  test("that fail for many accounts cost no more than the bound for all", async (context) => {
+    const bound = 8n * 10n ** 14n;
+    const cheats = [1, 2, 3, 4, 5].map((n) => `acc_c4ea700000000000000000b${n}`);
+    const limits = { perDayMax: bound, perAccountMax: bound };
+    const lost = await lostBy(context, cheats, limits);
+    assert.ok(lost > 0n && lost <= bound, `${lost} of ${bound} wei`);
     context.diagnostic(`${lost} of ${bound} wei lost to tips that failed`);
   });
 });

@@ -4,8 +4,9 @@
 // is ever exceeded, whatever the chain charges in the end.
 //
 // An execution that pays a tip counts against them as far as its tip did not cover what it took on
-// chain. It is sent whatever they say, until the tips of its account fell short by as much as the
-// account's budget in the day.
+// chain. It is sent whatever they say, until in the day the tips of its account fell short by as
+// much as the account's budget, or those of all accounts by as much as the greater of the chain's
+// and the account's: a chain that sponsors nothing may still live by tips.
 
 import type { Hex } from "executable-address";
 
@@ -49,6 +50,9 @@ type Spent = { total: bigint; accounts: ReadonlyMap<string, AccountSpending> };
 export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   let { total } = spent;
   const accounts = new Map([...spent.accounts].map(([id, each]) => [id, { ...each }]));
+  const { perDayMax, perAccountMax, perClientMax } = limits;
+  const tipsMax = perDayMax > perAccountMax ? perDayMax : perAccountMax;
+  let tips = [...accounts.values()].reduce((sum, account) => sum + account.tips, 0n);
   const of = ({ accountId }: Payer): AccountSpending => {
     const known = accounts.get(accountId) ?? { ...noSpending };
     accounts.set(accountId, known);
@@ -57,9 +61,9 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
   return {
     refusal(payer, cost) {
       const account = of(payer);
-      const { perDayMax, perAccountMax, perClientMax } = limits;
       if (payer.isTipped) {
-        return account.tips + cost > perAccountMax ? "failed_tips_budget_spent" : undefined;
+        const isTooMuch = account.tips + cost > perAccountMax || tips + cost > tipsMax;
+        return isTooMuch ? "failed_tips_budget_spent" : undefined;
       }
       if (payer.isClientId && account.client + cost > perClientMax) return "client_id_budget_spent";
       if (account.total + cost > perAccountMax) return "account_budget_spent";
@@ -70,6 +74,7 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
       const account = of(payer);
       if (payer.isTipped) {
         account.tips += cost;
+        tips += cost;
         return;
       }
       total += cost;
@@ -79,7 +84,7 @@ export function openBudgets(limits: BudgetLimits, spent: Spent): Budgets {
     reserveForChain(cost) {
       total += cost;
     },
-    left: () => (total < limits.perDayMax ? limits.perDayMax - total : 0n),
+    left: () => (total < perDayMax ? perDayMax - total : 0n),
     fork: () => openBudgets(limits, { total, accounts }),
   };
 }
@@ -93,6 +98,28 @@ export function reserveFor(
   if (shares.length === 0) budgets.reserveForChain(cost);
   const parts = shareOut(cost, shares);
   for (const share of shares) budgets.reserve(share, parts.get(share.address)!);
+}
+
+/**
+ * Why `cost` wei more are too much for one of a purpose's payers, or for the chain where it has
+ * none; undefined: they are not, as where it takes less than before.
+ */
+export function refusalOf(
+  budgets: Budgets,
+  shares: readonly (Payer & { address: Hex; gas: number })[],
+  cost: bigint,
+): BudgetReason | undefined {
+  if (cost <= 0n) return undefined;
+  if (shares.length === 0) return cost > budgets.left() ? "budget_spent" : undefined;
+  const trial = budgets.fork();
+  const parts = shareOut(cost, shares);
+  for (const share of shares) {
+    const part = parts.get(share.address)!;
+    const reason = trial.refusal(share, part);
+    if (reason) return reason;
+    trial.reserve(share, part);
+  }
+  return undefined;
 }
 
 /** Divides what a purpose took among its addresses: the parts sum to the whole, to the wei. */

@@ -120,10 +120,10 @@ export function costMax({ transactions, ...purpose }: Purpose, perByte: bigint):
   const costs = transactions.map(({ isFill, fee }) =>
     costOf(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
   );
-  return costs.reduce(more, 0n);
+  return costs.reduce(greater, 0n);
 }
 
-const more = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
@@ -169,7 +169,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
 /**
  * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
  * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
- * @param left wei that the day's budget has left: what would take more gives its nonce back
+ * @param isTooMuch whether a budget refuses so many wei more: then its nonce is given back
  * @returns wei that it may take more than before
  */
 export async function replace(
@@ -177,7 +177,7 @@ export async function replace(
   purse: Purse,
   purpose: Purpose,
   isMoot: boolean,
-  left: bigint,
+  isTooMuch: (wei: bigint) => boolean,
 ): Promise<bigint> {
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
@@ -190,10 +190,10 @@ export async function replace(
   const spoken = costMax(purpose, purse.perByte);
   const raiseOf = (order: Sized) =>
     fee ? costOf(sizeOf(order), fee.maxFee, purse.perByte) - spoken : 0n;
-  const isIdle = isMoot || raiseOf(purpose) > left;
+  const isIdle = isMoot || isTooMuch(raiseOf(purpose));
   const order: Order = isIdle ? { ...purpose, kind: "fill", ...nothing } : purpose;
   const raise = raiseOf(order);
-  if (!fee || raise > left) {
+  if (!fee || isTooMuch(raise)) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });
     return 0n;
   }
@@ -202,15 +202,15 @@ export async function replace(
   memory.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
-  const more = raise > 0n ? raise : 0n;
+  const more = greater(raise, 0n);
   purse.reserved += more;
   return more;
 }
 
 /** The newest transaction of a purpose offers the most: it is the one that is sent again. */
 const noLess = (old: Fee, now: Fee): Fee => ({
-  maxFee: more(old.maxFee, now.maxFee),
-  priorityFee: more(old.priorityFee, now.priorityFee),
+  maxFee: greater(old.maxFee, now.maxFee),
+  priorityFee: greater(old.priorityFee, now.priorityFee),
 });
 
 /** The key did not sign, or did not a moment ago: it rests. */

@@ -3,7 +3,7 @@
 
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Purpose } from "../ledger/purposes.ts";
-import { type Budgets, reserveFor } from "../money/budgets.ts";
+import { type Budgets, refusalOf, reserveFor } from "../money/budgets.ts";
 import { costOf } from "../money/data-fee.ts";
 import type { Pass } from "../parts.ts";
 import {
@@ -39,7 +39,8 @@ export async function upkeep(
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
     const isMoot = pass.memory.hopeless.has(purpose.id) || (await isOver(pass, purpose));
     const day = await budgets();
-    const raise = await replace(pass, await openPurse(), purpose, isMoot, day.left());
+    const isTooMuch = (wei: bigint) => refusalOf(day, purpose.shares, wei) !== undefined;
+    const raise = await replace(pass, await openPurse(), purpose, isMoot, isTooMuch);
     reserveFor(day, purpose.shares, raise);
   }
 }

@@ -8,7 +8,7 @@ import { parseTransaction, toHex } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, startCore } from "../../../testing/executor/executor.ts";
+import { isAtRest, prepare, startCore, sumOfReport } from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
 import type { Parts } from "../../parts.ts";
 
@@ -16,12 +16,14 @@ const { world, store } = await prepare();
 const silent = await startProxy(world.rpcUrl);
 after(silent.stop);
 
-/** By purpose, the wei that each of its transactions may cost, oldest first. */
+/** By purpose that is not final, the wei that each of its transactions may cost, oldest first. */
 async function costs(): Promise<bigint[][]> {
   const rows = await store.db
-    .selectFrom("executor_transactions")
-    .select(["purpose_id", "raw"])
-    .orderBy("signed_at")
+    .selectFrom("executor_transactions as sent")
+    .innerJoin("executor_purposes as purpose", "purpose.id", "sent.purpose_id")
+    .select(["sent.purpose_id", "sent.raw"])
+    .where("purpose.state", "=", "pending")
+    .orderBy("sent.signed_at")
     .execute();
   const byPurpose = new Map<string, bigint[]>();
   for (const { purpose_id, raw } of rows) {
@@ -33,32 +35,41 @@ async function costs(): Promise<bigint[][]> {
 const most = (each: readonly bigint[]) => each.reduce((max, cost) => (cost > max ? cost : max));
 const sum = (each: readonly bigint[]) => each.reduce((all, cost) => all + cost, 0n);
 
-test("several in one pass share what the budget has left for one", async (context) => {
-  await silent.behave("drops_broadcasts");
-  const plenty = 10n ** 24n;
-  const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
-  const running = startCore(store, world.chains([silent.url]), (core) => ({
-    ...core,
-    chain: { ...core.chain, budgets },
-    tuning: { ...core.tuning, batchItemsMax: 1, stuckSeconds: 1 },
-  }));
-  context.after(running.stop);
-  const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
-  await saveRecords(store, records);
-  await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
-  await world.mine();
-  const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
-  await until("all are sent", async () => count("sent") === 3);
-  const sent = sum((await costs()).map(most));
-  const raise = sent / 3n / 4n;
-  budgets.perDayMax = sent + raise;
-  await world.client.increaseTime({ seconds: 60 });
-  await world.mine();
-  await until("each is replaced", async () => count("replaced") >= 3);
-  const worst = sum((await costs()).map(most));
-  assert.ok(worst > sent, "one was replaced for more");
-  assert.ok(worst <= budgets.perDayMax, `${worst} of ${budgets.perDayMax} wei`);
-});
+for (const bound of ["perDayMax", "perAccountMax"] as const) {
+  test(`several in one pass share what ${bound} has left for one`, async (context) => {
+    await silent.behave("drops_broadcasts");
+    const plenty = 10n ** 24n;
+    const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
+    const running = startCore(store, world.chains([silent.url]), (core) => ({
+      ...core,
+      chain: { ...core.chain, budgets },
+      tuning: { ...core.tuning, batchItemsMax: 1, stuckSeconds: 1 },
+    }));
+    context.after(running.stop);
+    const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
+    await saveRecords(store, records);
+    await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
+    await world.mine();
+    const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
+    await until("all are sent", async () => count("sent") === 3);
+    const sent = sum((await costs()).map(most));
+    const raise = sent / 3n / 4n;
+    const spent = await sumOfReport(store, "gasWei");
+    budgets[bound] = spent + sent + raise;
+    await world.client.increaseTime({ seconds: 60 });
+    await world.mine();
+    await until("each is replaced", async () => count("replaced") >= 3);
+    const worst = sum((await costs()).map(most));
+    assert.ok(worst > sent, "one was replaced for more");
+    assert.ok(worst <= sent + raise, `${worst} of ${sent + raise} wei`);
+    budgets[bound] = plenty;
+    await silent.behave("none");
+    world.startTicking(100);
+    await world.client.increaseTime({ seconds: 60 });
+    await until("nothing is on its way", () => isAtRest(store));
+    world.stopTicking();
+  });
+}
 
 describe("what a transfer of nothing took the place of", () => {
   const plenty = 10n ** 24n;
