@@ -91,7 +91,7 @@ export type FollowMemory = {
   /** Hashes of the head and of blocks below it, as heads that follow each other name them. */
   links: Map<number, Hex>;
   /** By block hash, the logs of payments kept already: blocks are read again. */
-  kept: Map<Hex, { blockNumber: number; logs: Set<number> }>;
+  kept: Map<Hex, { blockNumber: number; logs: Set<string> }>;
   /** The addresses of the store up to a record, or the first of them where they are too many. */
   recipients: { seq: number; list: Hex[] };
   /** Transfers of listed tokens in a block, as far as is known. */

@@ -85,7 +85,11 @@ type Found = {
   refused: { message: string; isSlow: boolean } | undefined;
 };
 
-/** From `count` endpoints, where so many show it. @throws {ChainUnavailable} where none answers */
+/**
+ * From `count` endpoints, where so many show it. A refusal counts where the others are too few to
+ * bear each other out: else one that refuses all would have each block looked at by balances.
+ * @throws {ChainUnavailable} where none answers
+ */
 async function readRange(turn: Turn, range: Range, count: number): Promise<Found> {
   const found: Found = {
     end: undefined,
@@ -94,8 +98,11 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
     isHeavy: false,
     refused: undefined,
   };
+  const all = turn.view.askers(0).length;
+  let silent = 0;
   for (const asker of askersOf(turn)) {
     const told = await askRange(asker, turn, range);
+    if (told === "absent" || !("end" in told)) silent++;
     if (told === "absent") continue;
     if ("isSlow" in told && told.isSlow) {
       turn.memory.slowUntil.set(asker.name, turn.memory.turn + slowTurns);
@@ -111,6 +118,7 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
     } else if (!found.refused || told.isSlow) found.refused = told;
     if (found.shownBy.length === count) break;
   }
+  if (found.end && all - silent >= turn.view.quorum) found.refused = undefined;
   if (found.end || found.refused) return found;
   throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
 }
@@ -170,22 +178,26 @@ async function keep(
   const { memory, store, report } = turn;
   const fresh = new Map(
     transfers
-      .filter(({ blockHash, logIndex }) => !memory.kept.get(blockHash)?.logs.has(logIndex))
-      .map((transfer) => [`${transfer.blockHash} ${transfer.logIndex}`, transfer] as const),
+      .filter((transfer) => !memory.kept.get(transfer.blockHash)?.logs.has(keyOf(transfer)))
+      .map((transfer) => [`${transfer.blockHash} ${keyOf(transfer)}`, transfer] as const),
   );
   const to = new Set([...fresh.values()].map(({ address }) => address));
   const known = new Set(await store.matchAddresses([...to]));
   const payments = [...fresh.values()].filter(({ address }) => known.has(address));
   if (!anchor && payments.length === 0) return;
   await store.keep(anchor, payments, isGap);
-  for (const { blockHash, blockNumber, logIndex } of payments) {
+  for (const payment of payments) {
+    const { blockHash, blockNumber } = payment;
     const block = memory.kept.get(blockHash) ?? { blockNumber, logs: new Set() };
     memory.kept.set(blockHash, block);
-    block.logs.add(logIndex);
+    block.logs.add(keyOf(payment));
   }
   const newest = new Map(payments.map(({ address, blockNumber }) => [address, blockNumber]));
   for (const [address, blockNumber] of newest) report({ kind: "detected", address, blockNumber });
 }
+
+/** With the recipient: an endpoint that gives a log the place of another would hide the other. */
+const keyOf = ({ logIndex, address }: Payment) => `${logIndex} ${address}`;
 
 function forgetOld({ memory, tuning }: Turn, target: number): void {
   const oldest = target - uncorroboratedBlocksMax - tuning.resweepBlocks;

@@ -131,6 +131,48 @@ describe("a block with more logs than a provider returns stops nothing", () => {
   });
 });
 
+/** It refuses all logs, however few. */
+const withoutLogs: Limit = (call, honest) =>
+  isLogs(call) || call.method === "eth_getBlockReceipts" ? error("too many requests") : honest;
+
+describe("one endpoint of three that refuses all logs makes no gap", () => {
+  for (const [what, startSeconds] of [
+    ["while blocks come", 0],
+    ["150 blocks behind", 1800],
+  ] as const) {
+    test(what, async () => {
+      for (const seed of seeds) {
+        const limits = [withoutLogs, free, free];
+        const { faults, events } = await historyOf(seed, limits, { startSeconds });
+        assert.deepEqual(faults, []);
+        assert.deepEqual(events.filter(({ kind }) => kind === "gap").slice(0, 3), []);
+      }
+    });
+  }
+});
+
+/** It tells of each payment as one to the address that was paid before, in the same place. */
+function misplaced(): Limit {
+  let before: Hex | undefined;
+  return (call, honest) => {
+    if (!isLogs(call) || !("result" in honest)) return honest;
+    const result = (honest.result as { topics: Hex[] }[]).map((log) => {
+      const [transfer, payer, to] = log.topics;
+      const topics = [transfer, payer, before ?? to];
+      before = to;
+      return { ...log, topics };
+    });
+    return { result };
+  };
+}
+
+test("a log that takes the place of another does not hide it", async () => {
+  for (const seed of seeds) {
+    const { faults } = await historyOf(seed, [misplaced(), free, free], {}, byTokens);
+    assert.deepEqual(faults, []);
+  }
+});
+
 /** For half a minute all times are 30 days ahead. */
 const ahead: Limit = (call, honest, scheduler) => {
   const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
