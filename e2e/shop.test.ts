@@ -1,5 +1,6 @@
 // examples/shop as a merchant runs it: the packed library in its own folder, a customer in
 // Chromium, real webhooks, and the shop killed in the middle. SHOP_ORDERS=200: the whole measure.
+// npm run test:attacks: its slowest answer too.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -278,7 +279,10 @@ describe("examples/shop", () => {
     const tried = await startShop({ ...given, PORT: port, DATABASE: ":memory:" });
     await ended;
     await end(tried, "SIGTERM");
-    assert.equal(JSON.parse(score).percent, 100, told);
+    const { percent, slowestMs } = JSON.parse(score);
+    assert.equal(percent, 100, told);
+    // Only where no other test file runs beside it: the figure is a time.
+    if (process.env.ATTACKS === "long") assert.ok(slowestMs <= 200, `${slowestMs} ms to answer`);
     assert.match(told, /yes {2}answers before its node does/);
   });
 });
