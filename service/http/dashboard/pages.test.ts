@@ -199,9 +199,19 @@ describe("the pages", () => {
     for (const url of ["/", "/mark.svg", "/a/0x1"]) {
       assert.equal((await app.inject({ url })).headers["cache-control"], "no-cache");
     }
+  });
+
+  test("304 where If-None-Match names the tag as RFC 9110 has it, else 200", async () => {
     const { etag } = (await app.inject({ url: "/" })).headers;
-    const headers = { "if-none-match": String(etag) };
-    assert.equal((await app.inject({ url: "/", headers })).statusCode, 304);
+    const ask = async (tags: string) => {
+      const answer = await app.inject({ url: "/", headers: { "if-none-match": tags } });
+      assert.equal(answer.headers.etag, etag);
+      return answer.statusCode;
+    };
+    for (const tags of [`${etag}`, `W/${etag}`, `"x", ${etag}`, "*"])
+      assert.equal(await ask(tags), 304, tags);
+    for (const tags of ['"x"', '"x", *', `x${etag}`, `${etag}x`])
+      assert.equal(await ask(tags), 200, tags);
   });
 
   test("a start that finds a file of an unknown kind says which", () => {

@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
 import { budget } from "../load/budget.ts";
+import { isKnown } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
@@ -181,9 +182,9 @@ function send(file: File, request: FastifyRequest, reply: FastifyReply) {
   const isSmaller = file.gzip.length < file.body.length;
   const isGzip = isSmaller && takesGzip(request.headers["accept-encoding"]);
   const etag = `"${file.etag}${isGzip ? "-gzip" : ""}"`;
-  reply.headers(file.headers).header("etag", etag);
-  const isKnown = request.headers["if-none-match"]?.includes(etag) && reply.statusCode === 200;
-  if (isKnown) return reply.code(304).send();
+  reply.headers(file.headers);
+  const isFound = reply.statusCode === 200;
+  if (isFound && isKnown(etag, request.headers["if-none-match"], reply)) return reply.send();
   if (isGzip) reply.header("content-encoding", "gzip");
   return reply.send(isGzip ? file.gzip : file.body);
 }
