@@ -11,7 +11,7 @@ import { findWrongDecimals } from "./amount.ts";
 import { readCodes } from "./codes.ts";
 import { type Depths, findNearExpiry } from "./expiry.ts";
 import { findLater } from "./later.ts";
-import { notesOf } from "./notes.ts";
+import { askPaused, notesOf } from "./notes.ts";
 import { type Ceiling, findFailure, findGas, findLeftOver, findWallets } from "./outcome.ts";
 import { findLost, receiversOf } from "./receivers.ts";
 import { askToken, findBlocked, findTokenDoubts, type TokenAnswers } from "./token.ts";
@@ -19,8 +19,8 @@ import { askToken, findBlocked, findTokenDoubts, type TokenAnswers } from "./tok
 export type CheckedChain = SimulatedChain & Depths & Ceiling;
 
 /**
- * Up to nine calls of the node and one for each contract that is named; where it has no
- * eth_simulateV1 up to 27, and no allowance or fee is found.
+ * Up to ten calls of the node and one for each contract that is named; where it has no
+ * eth_simulateV1 up to 28 and two for each contract, and no allowance or fee is found.
  *
  * @param simulation of `subject`; everything is asked at its block
  * @throws {ChainUnavailable} when the chain cannot be read
@@ -40,19 +40,20 @@ export async function findFindings(
   const { rpc } = chain;
   const assumed = await assumeFunding(chain, subject, simulation);
   const receivers = receiversOf(subject, simulation);
-  const contracts = [intent.token, ...intent.calls, ...receivers].map((each) =>
-    typeof each === "string" ? each : "target" in each ? each.target : each.account,
-  );
+  const targets = intent.calls.map(({ target }) => target);
+  const contracts = [intent.token, ...targets, ...receivers.map(({ account }) => account)];
   const [isRun, paid] = [outcome === "succeeds", assumed?.state ?? {}];
-  const [codes, answers, allowances, nearExpiry, later] = await Promise.all([
+  const [codes, pausable, answers, allowances, nearExpiry, later] = await Promise.all([
     readCodes(rpc, block, contracts),
+    askPaused(rpc, block, [intent.token, ...targets]),
     assumed && askToken(rpc, block, subject, assumed),
     isRun ? findAllowances(chain, block, subject, paid) : [],
     findNearExpiry(rpc, block, subject, chain),
     isRun ? findLater(chain, simulation, subject, paid) : [],
   ]);
   const blocked = await findBlockedPlaces(chain, subject, simulation, answers);
-  const doubts = answers ? findTokenDoubts(subject, answers, blocked) : [];
+  const isPaused = pausable.get(intent.token) === true;
+  const doubts = answers ? findTokenDoubts(subject, answers, blocked, isPaused) : [];
   const isExplained = doubts.some(
     ({ code, path: [field] }) =>
       code === "token_paused" ||
@@ -72,7 +73,7 @@ export async function findFindings(
     ...allowances,
     ...findGas(simulation, chain),
   ];
-  return { findings, notes: notesOf(subject, codes, answers?.isPausable === true) };
+  return { findings, notes: notesOf(subject, codes, pausable) };
 }
 
 /** The state in which the address has one unit more than the amount, or what it has already. */

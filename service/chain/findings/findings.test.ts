@@ -65,10 +65,12 @@ const record = (change: Partial<Intent> = {}) =>
 
 const depths = { confirmations: 32, paymentConfirmations: 0 };
 
-async function check(given: AddressRecord, url = world.rpcUrl): Promise<readonly Finding[]> {
+function checkAt(given: AddressRecord, url = world.rpcUrl) {
   const chain = { ...world.chainAt(url), tokens, executionGasMax: 1_000_000, ...depths };
-  return (await openChecks(chain)(given)).findings;
+  return openChecks(chain)(given);
 }
+const check = async (given: AddressRecord, url?: string): Promise<readonly Finding[]> =>
+  (await checkAt(given, url)).findings;
 
 const codesOf = (findings: readonly Finding[]) => findings.map(({ code }) => code);
 const placeOf = (findings: readonly Finding[], code: FindingCode) =>
@@ -366,6 +368,19 @@ describe("findings", () => {
       await payAndExecute(innocent);
     });
   }
+
+  test("target_may_change where a target can pause, which is no finding", async () => {
+    const pausing = await fiat();
+    const to = (target: Hex) =>
+      record({ calls: [transfer(world.token), transfer(target, shop, "0")] });
+    const { findings, notes } = await checkAt(await to(pausing));
+    assert.deepEqual(findings, []);
+    assert.deepEqual(
+      notes.map(({ code, path }) => [code, path.join(".")]),
+      [["target_may_change", "calls.1.target"]],
+    );
+    assert.deepEqual((await checkAt(await to(await odd("NoZeroApproveToken")))).notes, []);
+  });
 
   test("amounts written for more decimals than the token has", async () => {
     const findings = await check(await record({ amount: "25000000000000000000" }));

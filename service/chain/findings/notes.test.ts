@@ -10,19 +10,20 @@ const [token, target]: [Hex, Hex] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20
 const slot = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 const proxy: Hex = `0x7f${slot}545af4`;
 const calls = [{ target, function: "visit()", args: [] }];
+const payToken = { target: token, function: "pay()", args: [] };
 const subject = { address: token, intent: { token, calls } as unknown as Intent };
 
 describe("notes", () => {
   test("none of contracts that stay as they are", () => {
-    assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), false), []);
+    assert.deepEqual(notesOf(subject, new Map([[token, "0x6001"]]), new Map()), []);
   });
 
-  test("token_may_change of a proxy and of one that can pause, target_may_change", () => {
+  test("token_may_change of a proxy, target_may_change", () => {
     const codes = new Map<Hex, Hex>([
       [token, proxy],
       [target, proxy],
     ]);
-    const notes = notesOf(subject, codes, false);
+    const notes = notesOf(subject, codes, new Map());
     assert.deepEqual(
       notes.map(({ code, path }) => [code, path.join(".")]),
       [
@@ -30,7 +31,28 @@ describe("notes", () => {
         ["target_may_change", "calls.0.target"],
       ],
     );
-    assert.match(notesOf(subject, new Map(), true)[0]!.message, /pause/);
+  });
+
+  test("token_may_change and target_may_change of one that can pause, now paused or not", () => {
+    for (const isPaused of [true, false]) {
+      for (const [contract, code] of [
+        [token, "token_may_change"],
+        [target, "target_may_change"],
+      ] as const) {
+        const [note, ...others] = notesOf(subject, new Map(), new Map([[contract, isPaused]]));
+        assert.deepEqual([note?.code, others], [code, []]);
+        assert.match(note!.message, /pause/);
+      }
+    }
+  });
+
+  test("one note of a target that can pause and is a proxy, none of the token as a target", () => {
+    const twice = { ...subject, intent: { ...subject.intent, calls: [...calls, payToken] } };
+    const can = new Map([token, target].map((contract) => [contract, false]));
+    assert.deepEqual(
+      notesOf(twice, new Map([[target, proxy]]), can).map(({ path }) => path.join(".")),
+      ["token", "calls.0.target"],
+    );
   });
 });
 

@@ -20,9 +20,6 @@ const wordOf = (reply: Reply) =>
 
 export type TokenAnswers = {
   supply: bigint | undefined;
-  isPaused: boolean;
-  /** It answers whether it is paused. */
-  isPausable: boolean;
   /** Undefined: the node could not say. */
   canMove: boolean | undefined;
   canReturn: boolean | undefined;
@@ -44,7 +41,6 @@ export async function askToken(
   const sent = held - 1n;
   const questions: Question[] = [
     viewCall(token, "totalSupply()"),
-    viewCall(token, "paused()"),
     viewCall(recovery, "totalSupply()"),
     { from: address, to: recovery, data: "0x", value: 1n },
     { from: address, to: token, data: encodeTransfer(recovery, 1n) },
@@ -53,13 +49,11 @@ export async function askToken(
   ];
   const withCoin = { ...state, [address]: { balance: "0x1" as const } };
   const { replies, isSequence } = await askAll(rpc, block, questions, withCoin);
-  const [supply, isPaused, asToken, coin, back, out, arrived] = replies;
+  const [supply, asToken, coin, back, out, arrived] = replies;
   const received = isSequence && isDone(out) ? wordOf(arrived) : undefined;
   const said = (reply: Reply) => (reply === undefined ? undefined : isDone(reply));
   return {
     supply: wordOf(supply),
-    isPaused: wordOf(isPaused) === 1n,
-    isPausable: wordOf(isPaused) !== undefined,
     canMove: said(out),
     canReturn: said(back),
     canReturnCoin: coin?.succeeded,
@@ -73,6 +67,7 @@ export function findTokenDoubts(
   { intent }: StatusSubject,
   answers: TokenAnswers,
   blocked: readonly (string | number)[][],
+  isPaused: boolean,
 ): Finding[] {
   const findings: Finding[] = blocked.map((path) => ({
     path,
@@ -80,7 +75,7 @@ export function findTokenDoubts(
     message: "the token blocks this address: it neither sends to it nor from it",
     cure: "name another address, or another token",
   }));
-  const { supply, isPaused, canMove, canReturn, canReturnCoin, recoveryIsToken, arrives } = answers;
+  const { supply, canMove, canReturn, canReturnCoin, recoveryIsToken, arrives } = answers;
   if (canMove === false) findings.push(isPaused ? pausedToken : refusingToken);
   const isRecoveryBlocked = blocked.some(([field]) => field === "recovery");
   if (canMove && canReturn === false && !isRecoveryBlocked) findings.push(refusedRecovery);
