@@ -11,13 +11,13 @@ import { type Finished, finish, type Outcome } from "./deliveries/finish.ts";
 import { pruneDeliveries } from "./deliveries/list.ts";
 import {
   count,
+  goOver,
   goodMsMax,
   type Lane,
-  mayHaveMore,
   noneUnderWay,
-  places,
+  type Rule,
   recentUse,
-  share,
+  threeLanes,
   type UnderWay,
 } from "./lanes.ts";
 import { isTaken, type Send, type Sent } from "./send.ts";
@@ -43,13 +43,13 @@ const claimedMax = 16;
 const keptMax = 64;
 
 /** @returns how to stop: resolves when the requests under way have been kept */
-export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
+export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const tell = seldom();
   const tellFault = (text: string, err: unknown) =>
     tell(`${text} ${kindOf(String(err))}`, (leftOut) => parts.log.warn({ err, leftOut }, text));
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
-  const shared = { parts, lanes, use: recentUse(), tellFault, signal: stopping.signal };
+  const shared = { parts, rule, lanes, use: recentUse(), tellFault, signal: stopping.signal };
   const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));
   return {
     async stop() {
@@ -61,6 +61,7 @@ export function startDelivery(parts: DeliverParts): { stop(): Promise<void> } {
 
 type Shared = {
   parts: DeliverParts;
+  rule: Rule;
   lanes: Record<Lane, UnderWay>;
   use: ReturnType<typeof recentUse>;
   tellFault: (text: string, error: unknown) => void;
@@ -68,13 +69,15 @@ type Shared = {
 };
 
 async function run(shared: Shared, lane: Lane): Promise<void> {
-  const { parts, tellFault, signal } = shared;
+  const { parts, rule, tellFault, signal } = shared;
   const { db } = parts.store;
   const running = new Set<Promise<void>>();
   // Deliveries that are answered in the same moment share a commit. Hundreds that hang end in one
   // second, so what was taken does not wait for them.
   const keeper = () =>
-    together((finished: Finished[]) => finish(db, finished, parts.random), { sizeMax: keptMax });
+    together((finished: Finished[]) => finish(db, finished, parts.random, rule), {
+      sizeMax: keptMax,
+    });
   const keep = { taken: keeper(), failed: keeper() };
   let prunedAtMs = 0;
   while (!signal.aborted) {
@@ -105,26 +108,26 @@ type Keep = Record<"taken" | "failed", Together<Finished, Outcome>>;
 type Signed = Claim & { keys: SigningKey[] };
 
 /** Claims what the lane sends next, for accounts that may have more of its places. */
-async function claimNext({ parts, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
+async function claimNext({ parts, rule, lanes, use }: Shared, lane: Lane): Promise<Signed[]> {
   const { db } = parts.store;
   const underWay = lanes[lane];
-  if (underWay.all >= places[lane].all) return [];
+  if (underWay.all >= rule.places[lane].all) return [];
   const nowMs = parts.now();
   const usedBy = (accountId: string) => use.of(accountId, nowMs);
   const busy = [...underWay.byId.keys()].filter(
-    (id) => !mayHaveMore(lane, underWay, id, usedBy(id)),
+    (id) => !rule.mayHaveMore(lane, underWay, id, usedBy(id)),
   );
   const due = await findDueEndpoints(db, lane, busy, nowMs, dueMax);
-  const endpoints = share(due, lane, underWay, usedBy, claimedMax);
+  const endpoints = rule.share(due, lane, underWay, usedBy, claimedMax);
   if (endpoints.length === 0) return [];
   // Read each time, since an operator rotates them beside the server.
   const keys = await readSigningKeys(db, nowMs);
   return (await claim(db, endpoints, nowMs)).map((one) => ({ ...one, keys }));
 }
 
-/** Delivers in a place of the lane; from the fast lane a request goes over to the slow one. */
+/** Delivers in a place of the lane; from the fast lane a request may go over to the slow one. */
 async function occupy(
-  { parts, lanes, use, tellFault }: Shared,
+  { parts, rule, lanes, use, tellFault }: Shared,
   lane: Lane,
   one: Signed,
   keep: Keep,
@@ -134,11 +137,7 @@ async function occupy(
   let held = lanes[lane];
   count(held, holder, 1);
   const move = setInterval(() => {
-    if (held !== lanes[0]) return;
-    if (!mayHaveMore(1, lanes[1], accountId, use.of(accountId, parts.now()))) return;
-    count(held, holder, -1);
-    held = lanes[1];
-    count(held, holder, 1);
+    held = goOver(lanes, held, holder, use.of(accountId, parts.now()), rule);
   }, goodMsMax);
   try {
     const { latencyMs } = await deliver(parts, one, keep);

@@ -1,21 +1,21 @@
-// The lanes against 1,000 endpoints of 100 adversarial accounts, on a clock of the test's own. It
-// stands for the loops of deliver.ts: each turn a lane with room shares it. ATTACKS=long: each kind
-// alone and twelve drawn mixes, for 30 seconds each.
+// The lanes against 1,000 endpoints of 100 adversarial accounts, and 2,000 of 1,000, on a clock of
+// the test's own. It stands for the loops of deliver.ts: each turn a lane with room shares it.
+// ATTACKS=long: each kind alone and twelve drawn mixes, for 30 seconds each.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
+import { inTurn, onePool } from "../testing/webhooks/one-pool.ts";
 import {
   count,
+  goOver,
   goodMsMax,
   type Lane,
-  mayHaveMore,
   newStanding,
   noneUnderWay,
   recentUse,
   type Standing,
-  share,
-  standingAfter,
+  threeLanes,
 } from "./lanes.ts";
 
 const isLong = process.env.ATTACKS === "long";
@@ -29,8 +29,6 @@ type Endpoint = {
   standing: Standing;
   /** When each waiting delivery came. */
   waiting: number[];
-  /** When it was last served. */
-  turn: number;
   answer: Behaviour;
   served: number;
 };
@@ -48,7 +46,7 @@ const behaviours: Record<string, Behaviour> = {
 };
 
 const endpoint = (id: string, accountId: string, answer: Behaviour): Endpoint => ({
-  ...{ id, accountId, standing: newStanding, waiting: [], turn: 0, answer, served: 0 },
+  ...{ id, accountId, standing: newStanding, waiting: [], answer, served: 0 },
 });
 
 /** One turn of a loop, which a commit takes. */
@@ -57,10 +55,16 @@ const claimedMax = 16;
 
 type Arrivals = { everyMs: number; count: number; fromMs?: number };
 
-/** @returns milliseconds that each delivery of `mine` waited until its answer */
-function deliver(mine: Endpoint, arrivals: Arrivals, others: Endpoint[]): number[] {
+/** @returns milliseconds that each delivery of `mine` waited until its answer, or to the end */
+function deliver(
+  mine: Endpoint,
+  arrivals: Arrivals,
+  others: Endpoint[],
+  rule = threeLanes,
+): number[] {
   const { everyMs, fromMs = 0 } = arrivals;
-  const everybody = [mine, ...others];
+  /** First the one whose turn is longest ago. */
+  let turns = [mine, ...others];
   const use = recentUse();
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
   const later = new Map<number, (() => void)[]>();
@@ -71,23 +75,36 @@ function deliver(mine: Endpoint, arrivals: Arrivals, others: Endpoint[]): number
   const waits: number[] = [];
   const send = (one: Endpoint, lane: Lane, cameMs: number, nowMs: number) => {
     let held = lanes[lane];
+    let isOver = false;
     count(held, one, 1);
     const answer = one.answer(one.served++);
     const overMs = nowMs + answer.latencyMs;
     for (let atMs = nowMs + goodMsMax; lane === 0 && atMs < overMs; atMs += goodMsMax)
       at(atMs, () => {
-        const used = use.of(one.accountId, atMs);
-        if (held !== lanes[0] || !mayHaveMore(1, lanes[1], one.accountId, used)) return;
-        count(held, one, -1);
-        held = lanes[1];
-        count(held, one, 1);
+        if (!isOver) held = goOver(lanes, held, one, use.of(one.accountId, atMs), rule);
       });
     at(overMs, () => {
+      isOver = true;
       count(held, one, -1);
       use.add(one.accountId, answer.latencyMs, overMs);
-      one.standing = standingAfter(one.standing, answer, overMs);
+      one.standing = rule.standingAfter(one.standing, answer, overMs);
       if (one === mine) waits.push(overMs - cameMs);
     });
+  };
+  const serve = (lane: Lane, nowMs: number) => {
+    if (lanes[lane].all >= rule.places[lane].all) return;
+    const due = turns.filter(
+      ({ standing, waiting }) => standing.lane === lane && waiting.length > 0,
+    );
+    const usedBy = (accountId: string) => use.of(accountId, nowMs);
+    const shared = rule.share(due, lane, lanes[lane], usedBy, claimedMax);
+    if (shared.length === 0) return;
+    const rooms = new Map(shared.map(({ id, room }) => [id, room]));
+    const served = due.filter(({ id }) => rooms.has(id));
+    for (const one of served)
+      for (const cameMs of one.waiting.splice(0, rooms.get(one.id)!))
+        send(one, lane, cameMs, nowMs);
+    turns = [...turns.filter(({ id }) => !rooms.has(id)), ...served];
   };
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += stepMs) {
     for (const act of later.get(nowMs) ?? []) act();
@@ -96,24 +113,16 @@ function deliver(mine: Endpoint, arrivals: Arrivals, others: Endpoint[]): number
     for (const one of others) if (one.waiting.length < 8) one.waiting.push(nowMs);
     if (nowMs % everyMs === fromMs)
       for (let came = 0; came < arrivals.count; came++) mine.waiting.push(nowMs);
-    for (const lane of [0, 1, 2] as const) {
-      const due = everybody
-        .filter(({ standing, waiting }) => standing.lane === lane && waiting.length > 0)
-        .toSorted((a, b) => a.turn - b.turn);
-      const usedBy = (accountId: string) => use.of(accountId, nowMs);
-      for (const { room, ...same } of share(due, lane, lanes[lane], usedBy, claimedMax)) {
-        const one = due.find(({ id }) => id === same.id)!;
-        one.turn = nowMs;
-        for (const cameMs of one.waiting.splice(0, room)) send(one, lane, cameMs, nowMs);
-      }
-    }
+    for (const lane of [0, 1, 2] as const) serve(lane, nowMs);
   }
-  return waits;
+  return [...waits, ...mine.waiting.map((cameMs) => seconds * 1000 - cameMs)];
 }
 
 const p99 = (waits: number[]) => waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.99)]!;
-const crowd = (mix: readonly Behaviour[]) =>
-  Array.from({ length: 1_000 }, (_, i) => endpoint(`e${i}`, `a${i % 100}`, mix[i % mix.length]!));
+const crowd = (mix: readonly Behaviour[], accounts = 100, endpoints = 1_000) =>
+  Array.from({ length: endpoints }, (_, i) =>
+    endpoint(`e${i}`, `a${i % accounts}`, mix[i % mix.length]!),
+  );
 
 /** A good endpoint has earned its lane before the strangers come. */
 const earned = () => ({
@@ -170,4 +179,54 @@ describe("lanes, against 1,000 endpoints of 100 accounts", () => {
       }
     });
   }
+});
+
+/** How long a kind of endpoint waits at most beside these; a good one has earned its lane. */
+const longest = {
+  good: (others: Endpoint[], rule = threeLanes) =>
+    Math.max(...deliver(earned(), { everyMs: 500, count: 1 }, others, rule)),
+  slow(others: Endpoint[], rule = threeLanes) {
+    const mine = endpoint("mine", "me", () => slow);
+    return Math.max(...deliver(mine, { everyMs: 2_000, count: 1, fromMs: 500 }, others, rule));
+  },
+  fresh(others: Endpoint[], rule = threeLanes) {
+    const mine = endpoint("mine", "me", () => good);
+    return Math.max(...deliver(mine, { everyMs: 5_000, count: 1, fromMs: 1_900 }, others, rule));
+  },
+};
+const kinds = ["good", "slow", "fresh"] as const;
+
+describe("each part of the rule", () => {
+  const isWithin = { good: (ms: number) => ms <= 2 * good.latencyMs, slow: isSoon, fresh: isSoon };
+  function isSoon(ms: number) {
+    return ms <= 3_000;
+  }
+
+  for (const kind of kinds)
+    test(`in one pool without shares and bars the law is broken for a ${kind} one`, () => {
+      const waitMs = longest[kind](crowd(anyOfThese), onePool);
+      assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
+    });
+
+  for (const kind of ["slow", "fresh"] as const)
+    test(`if requests went over in any case the law would be broken for a ${kind} one`, () => {
+      const hanging = crowd([behaviours["earn the fast lane, then hang"]!]);
+      const waitMs = longest[kind](hanging, { ...threeLanes, mayGoOver: () => true });
+      assert.ok(!isWithin[kind](waitMs), `${waitMs} ms`);
+    });
+
+  /** Two endpoints of each have more requests than there are places. */
+  const thousand = () => crowd([behaviours.drip!], 1_000, 2_000);
+
+  for (const kind of kinds)
+    test(`1,000 accounts that hold a place each leave some for a ${kind} one`, () => {
+      const waitMs = longest[kind](thousand());
+      assert.ok(isWithin[kind](waitMs), `${waitMs} ms`);
+    });
+
+  test("without the share of what is free they leave none for a fresh one", () => {
+    const share = inTurn(threeLanes.places[1]);
+    const waitMs = longest.fresh(thousand(), { ...threeLanes, mayHaveMore: () => true, share });
+    assert.ok(!isSoon(waitMs), `${waitMs} ms`);
+  });
 });

@@ -3,7 +3,7 @@
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
-import { standingAfter } from "../lanes.ts";
+import { type Rule, threeLanes } from "../lanes.ts";
 import { isTaken, type Sent } from "../send.ts";
 import { outageFailures, releaseBacklog } from "./backlog.ts";
 import type { Claim } from "./claim.ts";
@@ -27,6 +27,7 @@ export async function finish(
   db: Kysely<Tables>,
   finished: readonly Finished[],
   random: () => number,
+  rule = threeLanes,
 ): Promise<Outcome[]> {
   const ids = new Set(finished.map(({ claim }) => claim.endpointId));
   return db.transaction().execute(async (transaction) => {
@@ -43,7 +44,7 @@ export async function finish(
     const outcomes = new Map<Finished, Outcome>();
     for (const each of attempts) {
       const { endpointId } = each.finished.claim;
-      const next = await judge(transaction, endpoints.get(endpointId)!, each);
+      const next = await judge(transaction, endpoints.get(endpointId)!, each, rule);
       endpoints.set(endpointId, next);
       outcomes.set(each.finished, next.state === "disabled" ? "disabled" : outcomeOf(each));
     }
@@ -116,11 +117,13 @@ async function judge(
   transaction: Transaction<Tables>,
   endpoint: Endpoint,
   { finished: { sent, nowMs }, isTaken }: Attempt,
+  rule: Rule,
 ): Promise<Endpoint> {
   const { id, lane, streak, barred_until: barredUntilMs } = endpoint;
   const failing_since = isTaken ? null : (endpoint.failing_since ?? nowMs);
   const { latencyMs } = sent;
-  const next = standingAfter({ lane, streak, barredUntilMs }, { isTaken, latencyMs }, nowMs);
+  const standing = { lane, streak, barredUntilMs };
+  const next = rule.standingAfter(standing, { isTaken, latencyMs }, nowMs);
   const isOutageOver = isTaken && streak <= -outageFailures;
   const isMore = isOutageOver && (await releaseBacklog(transaction, id, nowMs));
   return {

@@ -1,0 +1,30 @@
+// The rule without lanes, as a control: one pool of places, for the endpoints in the order of their
+// turns. No account has a share, and no answer bars anybody.
+
+import { newStanding, type Rule } from "../../webhooks/lanes.ts";
+
+type Pool = Rule["places"][1];
+
+/** Gives places in the order of turns, whose account it may be. */
+export const inTurn =
+  (pool: Pool): Rule["share"] =>
+  (due, _, { all, byId }, __, most) => {
+    let left = Math.min(most, pool.all - all);
+    return due.flatMap((one) => {
+      const room = Math.min(left, pool.endpoint - (byId.get(one.id) ?? 0));
+      if (room <= 0) return [];
+      left -= room;
+      return [{ ...one, room }];
+    });
+  };
+
+const pool = { all: 128, endpoint: 4 };
+
+export const onePool: Rule = {
+  places: { 0: pool, 1: pool, 2: pool },
+  // A new endpoint's lane, in which all stay.
+  standingAfter: () => newStanding,
+  mayHaveMore: () => true,
+  mayGoOver: () => false,
+  share: inTurn(pool),
+};
