@@ -21,6 +21,7 @@ import {
   token,
   transferTo,
 } from "./pay-page.ts";
+import { readPrint, squeeze } from "./pictures/pdf-text.ts";
 import { type Running, startService } from "./service.ts";
 import { announceWallet } from "./wallets/test-wallet.ts";
 
@@ -337,6 +338,29 @@ describe("the receipt", () => {
     assert.equal(await page.getByRole("button", { name: "Print" }).isVisible(), false);
     assert.equal(await page.getByText("How this was checked").isVisible(), false);
     assert.equal(await page.locator(".pay-card").first().isVisible(), true);
+    await page.context().close();
+  });
+});
+
+describe("the receipt on paper", () => {
+  test("is the mark and the receipt, with payer, both transactions and pictures", async () => {
+    const record = await createOrder(service);
+    const paid = await payFrom(service, payerAccount, record.address, 30_000_000n);
+    const executed = await execute(service, record);
+    const page = await openFresh(browser, { colorScheme: "dark" });
+    await page.goto(urlOf(record));
+    const card = page.locator(".pay-columns > div").first();
+    await card.getByText("Paid 30 DUSD").waitFor();
+    await card.getByText(shortAddress(shopAddress)).waitFor();
+    const lines = await readPrint(page);
+    const text = lines.join("");
+    for (const part of [record.address, payerAccount.address, paid, executed, "30 DUSD", "5 DUSD"])
+      assert.ok(text.includes(squeeze(part)), part);
+    await page.emulateMedia({ media: "print" });
+    const receipt = squeeze(`Executable address ${await card.innerText()}`);
+    for (const line of lines) assert.ok(receipt.includes(line), line);
+    for (const other of ["English", "Details", "What paying does", "Print", "Copy"])
+      assert.ok(!text.includes(squeeze(other)), other);
     await page.context().close();
   });
 });

@@ -91,7 +91,12 @@ export async function mint(
 }
 
 /** A payment by `account` itself, which is given the money first. */
-export async function payFrom(service: Running, account: Account, to: Hex, amount: bigint) {
+export async function payFrom(
+  service: Running,
+  account: Account,
+  to: Hex,
+  amount: bigint,
+): Promise<Hex> {
   await mint(service, account.address, amount);
   const chain = localWallet(service.anvil.rpcUrl, account);
   const { abi } = demoToken;
@@ -99,6 +104,7 @@ export async function payFrom(service: Running, account: Account, to: Hex, amoun
   const call = { address, abi, functionName: "transfer", args: [to, amount] } as const;
   const hash = await chain.writeContract(call);
   await chain.waitForTransactionReceipt({ hash });
+  return hash;
 }
 
 export async function execute(service: Running, { intent }: AddressRecord): Promise<Hex> {

@@ -54,6 +54,7 @@ await build({
       formats: ["iife"],
       name: "receipt",
       fileName: () => "receipt.js",
+      cssFileName: "receipt",
     },
   },
 });

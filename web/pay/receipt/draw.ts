@@ -2,6 +2,7 @@
 
 import { formatUnits, inertPieces } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
+import { drawFlow, drawTimeline, identicon } from "./pictures.ts";
 import { element, said, say, sayTime } from "./speech.ts";
 
 /** How the service says amounts and the chain: shown, not proved. */
@@ -20,6 +21,7 @@ const inert = (text: string) =>
       .join(""),
   );
 const code = (text: string) => element("code", inert(text));
+const account = (address: string) => element("span", identicon(address), code(address));
 
 /** The parts of a receipt that is right if its blocks are of the chain. */
 export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] {
@@ -28,23 +30,24 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
   const amountOf = (amount: string, token: string = intent.token) =>
     token.toLowerCase() === intent.token.toLowerCase()
       ? sayAmount(amount, shown)
-      : said("span", "unitsOf", { amount: formatUnits(amount, 0), token: code(token) });
+      : said("span", "unitsOf", { amount: formatUnits(amount, 0), token: account(token) });
   const paid = payments.flatMap(({ payments, transactionHash }) =>
     payments.map(({ from, amount }) =>
       said("li", "paidBy", {
         amount: amountOf(amount),
-        from: code(from),
+        from: account(from),
         hash: code(transactionHash),
       }),
     ),
   );
   const moved = (execution?.moved ?? []).map(({ token, to, amount }) =>
-    said("li", "movedTo", { amount: amountOf(amount, token), to: code(to) }),
+    said("li", "movedTo", { amount: amountOf(amount, token), to: account(to) }),
   );
   const calls = intent.calls.map(({ target, function: signature, args }) =>
-    element("li", code(target), " ", code(signature), " ", code(JSON.stringify(args))),
+    element("li", account(target), " ", code(signature), " ", code(JSON.stringify(args))),
   );
   const id = String(intent.chainId);
+  const flow = drawFlow(proved, amountOf);
   return [
     said("p", outcome),
     list([
@@ -57,8 +60,9 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
           said("span", "units", { amount: intent.amount }),
         ),
       ],
-      [say("token"), code(intent.token)],
-      [say("address"), code(record.address)],
+      [say("token"), account(intent.token)],
+      [say("address"), account(record.address)],
+      [say("recovery"), account(intent.recovery)],
       [
         say("network"),
         shown.chain
@@ -75,6 +79,8 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
           ] as const)
         : []),
     ]),
+    ...(flow ? [flow] : []),
+    drawTimeline(proved),
     said("p", "notProved"),
     ...section(say("paid"), paid, say("noPayment")),
     ...(paid.length > 0 ? [said("p", "somePaid")] : []),

@@ -11,27 +11,34 @@ import {
   type SavedReceipt,
   verifyReceipt,
 } from "executable-address/proof";
+import "./receipt.css";
 import { drawReceipt, type Shown } from "./draw.ts";
 import { chooseLanguage, element, said, say } from "./speech.ts";
 import { askEndpoints, askWallets, followWallets, type Testimony, type Wallet } from "./witness.ts";
 
-type Kept = { readonly receipt: SavedReceipt; readonly shown: Shown };
+/** `mark` is the service's own, as a data URL: a kept file asks nobody for it. */
+type Kept = { readonly receipt: SavedReceipt; readonly shown: Shown; readonly mark?: string };
 
 const main = document.querySelector("main")!;
 /** A kept file has its receipt in it, and a policy that lets it ask nobody. */
 const kept = document.querySelector("#kept")?.textContent;
+let mark = "/mark.svg";
 
 start().catch((error) => refuse(error));
 
 async function start() {
-  if (kept) return show(JSON.parse(kept));
+  if (kept) {
+    const found = JSON.parse(kept) as Kept;
+    mark = found.mark ?? mark;
+    return show(found);
+  }
   const address = location.pathname.split("/")[2];
   if (address) return show(await fetchReceipt(address));
   showChooser();
 }
 
 function showChooser() {
-  main.replaceChildren(said("h1", "check"), chooser(), chooseLanguage(showChooser));
+  main.replaceChildren(heading("check"), chooser(), chooseLanguage(showChooser));
 }
 
 async function fetchReceipt(address: string): Promise<Kept> {
@@ -64,7 +71,7 @@ function show({ receipt, shown }: Kept): void {
     said("li", "blockIs", { number: String(number), hash: element("code", hash) }),
   );
   main.replaceChildren(
-    said("h1", "title"),
+    heading("title"),
     ...drawReceipt(proved, shown),
     said("h2", "rests"),
     said("p", "restsText"),
@@ -76,6 +83,12 @@ function show({ receipt, shown }: Kept): void {
   );
 }
 
+function heading(key: "check" | "title"): HTMLElement {
+  const picture = document.createElement("img");
+  Object.assign(picture, { src: mark, alt: "" });
+  return element("h1", picture, say(key));
+}
+
 /** Never a part of a receipt that is refused: only why. */
 function refuse(error: unknown): void {
   const issues = error instanceof InvalidError ? error.issues : [];
@@ -83,7 +96,7 @@ function refuse(error: unknown): void {
   const alert = said("p", "refused", { reason: reason || (error as Error).message });
   alert.setAttribute("role", "alert");
   main.replaceChildren(
-    said("h1", "title"),
+    heading("title"),
     alert,
     ...(kept ? [] : [chooser()]),
     chooseLanguage(() => refuse(error)),
@@ -132,12 +145,16 @@ function buttons({ receipt, shown }: Kept): HTMLElement {
 
 /** One file without a request: this script, its style, and the receipt. */
 async function fileOf(found: Kept): Promise<string> {
-  const [script, style] = await Promise.all(
-    ["/receipt.js", "/receipt.css"].map(async (path) => (await fetch(path)).text()),
+  const [script, style, picture] = await Promise.all(
+    ["/receipt.js", "/receipt.css", mark].map(async (path) => (await fetch(path)).text()),
   );
-  const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+  const kept: Kept = { ...found, mark: `data:image/svg+xml,${encodeURIComponent(picture!)}` };
+  const policy = [
+    ...["default-src 'none'", "img-src data:"],
+    ...["script-src 'unsafe-inline'", "style-src 'unsafe-inline'"],
+  ].join("; ");
   // Within a script no text may end it.
-  const data = JSON.stringify(found).replaceAll("<", "\\u003c");
+  const data = JSON.stringify(kept).replaceAll("<", "\\u003c");
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,

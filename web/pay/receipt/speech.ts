@@ -46,6 +46,7 @@ function speak(chosen: Language): void {
   document.title = say("title");
 }
 
+export const direction = () => language.dir;
 export const sayTime = (seconds: number) => sayMoment(seconds, language);
 
 /** An element of HTML, with text in it as it is. */

@@ -7,13 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, type Hex, zeroAddress } from "executable-address";
+import { shortAddress } from "executable-address/payment";
 import { verifyReceipt } from "executable-address/proof";
 import type { Browser, Page } from "playwright-core";
-import { assertSound, launchBrowser } from "./browser.ts";
-import { createOrder, execute, mint, openFresh } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
-import { announceWallet } from "./wallets/test-wallet.ts";
+import { shopAddress } from "../../scripts/local-chain.ts";
+import { assertSound, launchBrowser } from "../browser.ts";
+import { createOrder, execute, mint, openFresh } from "../pay-page.ts";
+import { type Running, startService } from "../service.ts";
+import { announceWallet } from "../wallets/test-wallet.ts";
+import { readPrint, squeeze } from "./pdf-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "receipt-"));
 const account: Hex = "0x1234567812345678123456781234567812345678";
@@ -91,6 +94,31 @@ describe("the receipt", () => {
     await page.context().close();
   });
 
+  test("is pictured: who paid, who received, and when", async () => {
+    const page = await openFresh(browser);
+    await openReceipt(page);
+    const flow = page.getByRole("figure", { name: "Where the money went" });
+    assert.deepEqual(await flow.locator("li").allInnerTexts(), [
+      `30.1250 DUSD\n${shortAddress(zeroAddress)}`,
+      `25 DUSD\n${shortAddress(shopAddress)}`,
+      "5.1250 DUSD\nRecovery address",
+    ]);
+    const times = await page.locator(".timeline li b").allInnerTexts();
+    assert.deepEqual(times, ["Paid", "Executed", "As of", "Expires"]);
+    await page.context().close();
+  });
+
+  test("on paper is the receipt alone, with its mark and pictures", async () => {
+    const page = await openFresh(browser, { colorScheme: "dark" });
+    await openReceipt(page);
+    const text = (await readPrint(page)).join("");
+    for (const part of ["Receipt", record.address, hash, "30.1250 DUSD", "As of", "Block"])
+      assert.ok(text.includes(squeeze(part)), part);
+    for (const other of ["Endpoints", "Ask my", "Save", "Print", "English", "from a file"])
+      assert.ok(!text.includes(squeeze(other)), other);
+    await page.context().close();
+  });
+
   test("in the reader's language, and from right to left", async () => {
     const page = await openFresh(browser, { locale: "de-AT" });
     await page.goto(urlOf(`/receipt/${record.address}`));
@@ -142,6 +170,8 @@ describe("the receipt", () => {
     alone.on("request", (request) => asked.push(request.url()));
     await alone.goto(pathToFileURL(path).href);
     await alone.getByText("Its calls have run").waitFor();
+    assert.equal(await alone.locator("h1 img").evaluate((img) => img.naturalWidth > 0), true);
+    await alone.locator("figure.flow path").first().waitFor();
     const text = await alone.locator("main").innerText();
     for (const { hash } of blocks) assert.ok(text.includes(hash));
     assert.deepEqual(asked, [pathToFileURL(path).href]);
