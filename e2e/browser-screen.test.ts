@@ -214,6 +214,54 @@ describe("the picture beside an address", () => {
   });
 });
 
+/** Addresses in full that stand without their picture. */
+const bare = `[...document.querySelectorAll("main code")]
+  .map((code) => [code.textContent, code.previousElementSibling])
+  .filter(([text, before]) => /^0x[0-9a-f]{40}$/i.test(text) && !before?.matches(".identicon"))
+  .map(([text]) => text)`;
+
+test("every address in full has its picture: receivers, recovery, token, factory", async () => {
+  const page = await openFresh(browser);
+  for (const record of [order, executed]) {
+    await page.goto(urlOf(record));
+    await page.locator("figure.flow").waitFor();
+    assert.deepEqual(await page.evaluate(bare), []);
+  }
+  await page.goto(urlOf(order));
+  await page.getByRole("button", { name: "Exchange" }).click();
+  await page.getByText("Token contract").waitFor();
+  assert.deepEqual(await page.evaluate(bare), []);
+  await page.context().close();
+});
+
+describe("the rail of four steps", () => {
+  test("stands from the start where there is room, and tells how long each step took", async () => {
+    const record = await createOrder(service);
+    const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
+    const startMs = Date.now();
+    await page.clock.setFixedTime(startMs);
+    await page.goto(urlOf(record));
+    const rail = page.locator(".rail");
+    const steps = rail.locator("li");
+    await rail.waitFor();
+    assert.deepEqual(await steps.allInnerTexts(), ["Asked for", "Seen", "Confirmed", "Done"]);
+    await page.clock.setFixedTime(startMs + 7_000);
+    await mint(service, record.address, 10_000_000n);
+    await rail.getByText("7 s").waitFor();
+    await page.clock.setFixedTime(startMs + 30_000);
+    await mint(service, record.address, 15_000_000n);
+    await rail.getByText("23 s").waitFor();
+    const texts = (await steps.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
+    assert.deepEqual(texts, ["Asked for", "Seen 7 s", "Confirmed 23 s", "Done"]);
+    assert.equal(await steps.nth(2).getAttribute("aria-current"), "step");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.goto(urlOf(order));
+    await page.locator(".qr").waitFor();
+    assert.equal(await rail.isVisible(), false, "a narrow screen has room for it once money came");
+    await page.context().close();
+  });
+});
+
 describe("where the money goes", () => {
   const split = () =>
     create(service, [

@@ -9,6 +9,7 @@ export {
 } from "./follow.ts";
 export { type Parameter, partsOf, signatureOf } from "./function.ts";
 export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
+export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { hasHidden, inertPieces } from "./inert.ts";
 export * from "./payment.ts";
 export {

@@ -4,8 +4,8 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex } from "../intent/intent.ts";
-import { button, element } from "./draw.ts";
-import { style } from "./style.ts";
+import { button, element } from "./drawing/draw.ts";
+import { style } from "./drawing/style.ts";
 import { ask, PaymentRefused, type WalletProvider } from "./wallet/provider.ts";
 import { connect } from "./wallet/send.ts";
 import { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";

@@ -124,6 +124,7 @@ function FromAnExchange({ owed }: { owed: string }) {
           [
             say("tokenContract"),
             <span key="token" className="flex items-start gap-2">
+              <Identicon address={intent.token} />
               <code dir="ltr" className="break-all">
                 {intent.token}
               </code>

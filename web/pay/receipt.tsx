@@ -19,6 +19,7 @@ import { sayMoment } from "../shown/words/say-when.ts";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
+import { Identicon } from "../ui/drawn/identicon.tsx";
 import { Witness } from "./witness.tsx";
 
 const texts = {
@@ -50,7 +51,10 @@ export function Receipt({ standing, news }: ReceiptProps) {
             : []),
           [
             say(status?.execution ? "to" : "address"),
-            <GroupedAddress key="to" address={record.address} />,
+            <span key="to" className="flex items-start gap-2">
+              <Identicon address={record.address} />
+              <GroupedAddress address={record.address} />
+            </span>,
           ],
           ...(payments.length > 0
             ? [

@@ -5,11 +5,19 @@ import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
+import { Identicon } from "../ui/drawn/identicon.tsx";
 
 const Code = ({ children }: { children: string }) => (
   <code dir="ltr" className="break-all">
     {children}
   </code>
+);
+
+const Account = ({ children }: { children: string }) => (
+  <>
+    <Identicon address={children} isInline />
+    <Code>{children}</Code>
+  </>
 );
 
 export function Otherwise() {
@@ -20,7 +28,7 @@ export function Otherwise() {
       <p className="mb-3 text-soft">{say("otherwiseText")}</p>
       <Definitions
         items={[
-          [say("recoveryAddress"), <Code key="to">{intent.recovery}</Code>],
+          [say("recoveryAddress"), <Account key="to">{intent.recovery}</Account>],
           [say("expires"), sayMoment(intent.expirationTimestamp, language)],
         ]}
       />
@@ -36,8 +44,8 @@ export function Evidence() {
       <p className="mb-3 text-soft">{say("checkedText")}</p>
       <Definitions
         items={[
-          [say("factory"), <Code key="factory">{record.factory}</Code>],
-          [say("token"), <Code key="token">{intent.token}</Code>],
+          [say("factory"), <Account key="factory">{record.factory}</Account>],
+          [say("token"), <Account key="token">{intent.token}</Account>],
           [say("units"), <Code key="amount">{intent.amount}</Code>],
           [say("chain"), intent.chainId],
           [say("salt"), <Code key="salt">{intent.salt}</Code>],

@@ -17,14 +17,13 @@ export function Rail({ standing: { state }, isSent }: RailProps) {
   const last = since.current.at(-1);
   if (state !== "unknown" && (!last || last.reached < reached))
     since.current.push({ reached, ms: Date.now() });
-  if (reached === 0) return null;
   const secondsOf = (step: number) => {
     const at = since.current.findIndex((each) => each.reached === step);
     if (at < 1) return undefined;
     return Math.round((since.current[at]!.ms - since.current[at - 1]!.ms) / 1000);
   };
   return (
-    <ol className="rail">
+    <ol className={reached === 0 ? "rail rail-start" : "rail"}>
       {steps.map((step, at) => {
         const seconds = secondsOf(at);
         return (

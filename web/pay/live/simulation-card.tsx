@@ -6,6 +6,7 @@ import { findToken } from "../../shown/reading.ts";
 import { nativeCoin, type Simulated, sayAccount, sayChange } from "../../shown/simulation.ts";
 import { Said, useSpeech } from "../../shown/words/say.tsx";
 import { Button } from "../../ui/button.tsx";
+import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Loading } from "../../ui/states.tsx";
 
@@ -118,6 +119,7 @@ function Change({ change }: { change: BalanceChange }) {
         )}
       </p>
       <p className="text-sm">
+        <Identicon address={change.account} isInline />
         <code dir="ltr" className="break-all">
           {change.account}
         </code>

@@ -24,6 +24,13 @@ p { margin: 0.5rem 0 0; }
 [part~="qr"] { display: block; width: 100%; max-width: 14rem; margin: 0.75rem auto 0; }
 [part~="address"] { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 [part~="address"] span { display: inline-block; margin-inline-end: 0.5ch; }
+[part~="identicon"] {
+  width: 1.125em;
+  height: 1.125em;
+  margin-inline-end: 0.375em;
+  border-radius: 0.25em;
+  vertical-align: -0.2em;
+}
 [part~="status"] { color: var(--ea-soft, #5c5f62); }
 [part~="warning"] { color: var(--ea-warn, #7a5200); font-weight: 600; }
 button, a { color: var(--ea-accent, #0b6b57); font: inherit; }

@@ -1,11 +1,11 @@
 // Draws the element with DOM nodes: nothing is inline, and no text becomes markup.
 
-import type { Hex } from "../intent/intent.ts";
-import { hazardsOf } from "./hazards.ts";
-import type { LookedUp } from "./look-up.ts";
-import { addressGroups, drawQr, formatUnits, shortAddress } from "./payment.ts";
-import type { Doubt, Standing } from "./standing.ts";
-import { type ElementWords, fill } from "./words.ts";
+import type { Hex } from "../../intent/intent.ts";
+import { hazardsOf } from "../hazards.ts";
+import type { LookedUp } from "../look-up.ts";
+import { addressGroups, drawQr, formatUnits, shortAddress } from "../payment.ts";
+import type { Doubt, Standing } from "../standing.ts";
+import { type ElementWords, fill } from "../words.ts";
 
 /** A payment by a wallet, in words; `busy` while nothing else is to be offered. */
 type WalletState = { text: string; busy: boolean; forget?: () => void };
@@ -123,26 +123,44 @@ export function button(part: string, text: string, press: () => void): HTMLButto
 /** Dark on white whatever the page's colours: many scanners read nothing else. */
 function qr(address: Hex, label: string): SVGElement {
   const { size, path } = drawQr(address);
-  const make = (name: string, attributes: Record<string, string | number>) => {
+  return svg({ part: "qr", role: "img", "aria-label": label, viewBox: `0 0 ${size} ${size}` }, [
+    ["rect", { width: size, height: size, fill: "#fff" }],
+    ["path", { d: path, fill: "#000" }],
+  ]);
+}
+
+type Attributes = Record<string, string | number>;
+
+function svg(attributes: Attributes, shapes: [name: string, Attributes][]): SVGElement {
+  const make = (name: string, attributes: Attributes) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, `${value}`);
     return made as SVGElement;
   };
-  const code = make("svg", {
-    part: "qr",
-    role: "img",
-    "aria-label": label,
-    viewBox: `0 0 ${size} ${size}`,
-    "shape-rendering": "crispEdges",
-  });
-  code.append(make("rect", { width: size, height: size, fill: "#fff" }));
-  code.append(make("path", { d: path, fill: "#000" }));
-  return code;
+  const made = make("svg", { "shape-rendering": "crispEdges", ...attributes });
+  made.append(...shapes.map(([name, of]) => make(name, of)));
+  return made;
 }
 
+/** The picture is loaded apart, and is there from the second drawing at the latest. */
 function groups(address: Hex): Node {
   const line = element("p", "address", "0x");
   line.dir = "ltr";
+  import("./identicon.ts").then(
+    ({ drawIdenticon, identiconSide }) =>
+      line.prepend(
+        svg(
+          {
+            part: "identicon",
+            "aria-hidden": "true",
+            viewBox: `0 0 ${identiconSide} ${identiconSide}`,
+          },
+          drawIdenticon(address).map((square) => ["rect", square]),
+        ),
+      ),
+    // The address stands there without it.
+    () => {},
+  );
   for (const group of addressGroups(address)) {
     line.append(Object.assign(document.createElement("span"), { textContent: group }));
   }
