@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isHardhat } from "../../contracts/local-node.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import { count, fatesOf, paceBlocks, prepareAttack, until, victim } from "./executor-world.ts";
 
@@ -99,7 +100,7 @@ const tooMany = error(-32600, "batch of too many calls");
 
 // First, on an empty store: addresses that other tests leave behind are looked at again.
 describe("calls", () => {
-  test("settling one payment alone: at most 14 besides what a head costs", async (context) => {
+  test("settling one payment alone: at most 13 besides what a head costs", async (context) => {
     const { url, asked } = await honest();
     const running = startCore(store, world.chains([url]), (core) => ({
       ...core,
@@ -126,7 +127,9 @@ describe("calls", () => {
     const all = asked.slice(from);
     const work = all.filter((method) => !ofHeads.includes(method));
     context.diagnostic(`${work.length}: ${work}, and ${all.length - work.length} of heads`);
-    assert.ok(work.length <= 13, `${work.length}: ${work}`);
+    // hardhat refuses two forms of an estimate, each of which is tried once.
+    const refused = isHardhat ? 2 : 0;
+    assert.ok(work.length <= 13 + refused, `${work.length}: ${work}`);
   });
 });
 

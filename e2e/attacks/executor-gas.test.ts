@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, type TestContext, test } from "node:test";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { deterministicDeployer, periphery } from "executable-address-contracts";
 import { concat, toHex, zeroHash } from "viem";
 import { demoTokens } from "../../scripts/local-chain.ts";
@@ -327,40 +327,53 @@ describe("who shares a transaction with others", () => {
       ),
     });
 
+  /** What executing it was charged with, in gas, and its receipt; undefined before it is sent. */
+  async function executionOf({ address }: AddressRecord) {
+    const row = await store.db
+      .selectFrom("executor_purpose_addresses as share")
+      .innerJoin("executor_purposes as purpose", "purpose.id", "share.purpose_id")
+      .select(["purpose.transaction_hash", "share.wei"])
+      .where("share.address", "=", fromHex(address))
+      .where("purpose.kind", "=", "execute")
+      .executeTakeFirst();
+    if (!row?.transaction_hash) return row && "sent";
+    const hash = row.transaction_hash as Hex;
+    const receipt = await world.client.getTransactionReceipt({ hash });
+    return { charged: Number(BigInt(row.wei) / receipt.effectiveGasPrice), ...receipt };
+  }
+
+  async function settled(record: AddressRecord) {
+    let found: Awaited<ReturnType<typeof executionOf>>;
+    await until("it is settled", async () => {
+      found = await executionOf(record);
+      return typeof found === "object";
+    });
+    return found as Exclude<typeof found, string | undefined>;
+  }
+
   let neighbours = 0;
 
   /** Three of the attacker burn all they are allowed: what one of the victim pays, and alone. */
   async function gasOfVictim(context: TestContext, saysOf: (victims: Hex) => readonly Says[]) {
     const [fickle, plain] = [await attack.contract(accepts), await attack.contract(accepts)];
     world.stopTicking();
-    const before = await purposes();
     const neighbour = `acc_b${++neighbours}d000000000000000000000`;
     await funded(3, attacker, intentAt(fickle));
-    await attack.fundedInBlock(1, neighbour, intentAt(plain));
+    const [beside] = await attack.fundedInBlock(1, neighbour, intentAt(plain));
     const running = startCore(store, world.chains(), tracedBy(saysOf(plain)));
     context.after(running.stop);
-    await until("they are sent", async () => running.events.some(({ kind }) => kind === "sent"));
+    await until("they are sent", async () => (await executionOf(beside!)) === "sent");
     await world.client.setCode({ address: fickle, bytecode: burnsAll });
     world.startTicking(200);
-    await until("it is settled", async () => (await chargedTo(neighbour)) > 0n);
+    const together = await settled(beside!);
     await running.stop();
-    const rows = await purposes();
-    const shared = rows.find(({ id }) => !before.some((each) => each.id === id))!;
-    const hash = shared.transaction_hash as Hex;
-    const { effectiveGasPrice } = await world.client.getTransactionReceipt({ hash });
-    const together = Number((await chargedTo(neighbour)) / effectiveGasPrice);
     const single = startCore(store, world.chains());
     context.after(single.stop);
-    const alone = `acc_a${neighbours}0e00000000000000000000`;
-    await funded(1, alone, intentAt(plain));
-    await until("it is settled", async () => (await chargedTo(alone)) > 0n);
+    const [apart] = await funded(1, `acc_a${neighbours}0e00000000000000000000`, intentAt(plain));
+    const alone = await settled(apart!);
     await single.stop();
-    const own = (await purposes()).find(({ id }) => !rows.some((each) => each.id === id))!;
-    const receipt = await world.client.getTransactionReceipt({
-      hash: own.transaction_hash as Hex,
-    });
-    context.diagnostic(`${together} gas beside them, ${receipt.gasUsed} alone`);
-    return together / Number(receipt.gasUsed);
+    context.diagnostic(`${together.charged} gas beside them, ${alone.gasUsed} alone`);
+    return together.charged / Number(alone.gasUsed);
   }
 
   test("pays 1.1 times its own at most where a node traces", async (context) => {
