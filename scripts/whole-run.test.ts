@@ -1,6 +1,7 @@
 // That a test file which ends early is a failure, and what nothing catches in one is too.
 
 import assert from "node:assert/strict";
+import { createHook } from "node:async_hooks";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +21,15 @@ function run(text: string, ...args: string[]) {
     encoding: "utf8",
   });
   return { status, stdout };
+}
+
+function hasTrackPromises(): boolean {
+  try {
+    createHook({ trackPromises: "no boolean" as unknown as boolean });
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const door = resolve(import.meta.dirname, "run.js");
@@ -43,7 +53,20 @@ describe("a test file", () => {
     assert.match(stdout, /"nobody's" which triggered an unhandledRejection event/);
   });
 
-  test("has no promise followed, which Node's runner alone does", () => {
+  test("has a suite's hooks run with the suite, when those of the file are done", () => {
+    const late = "before(async () => { await null; order.push('file'); });";
+    const suite = (name: string) => `describe("${name}", () => {
+      before(() => void order.push("hook ${name}"));
+      test("one", () => void order.push("test ${name}"));
+    });`;
+    const told = `test("last", () => console.log(order.join(", ")));`;
+    const text = `const order = []; ${late} ${suite("a")} ${suite("b")} ${told}`;
+    assert.match(run(text, door).stdout, /file, hook a, test a, hook b, test b/);
+  });
+
+  // Older Nodes have no such option, so they refuse no value of it.
+  const skip = hasTrackPromises() ? false : "this Node follows all promises or nothing";
+  test("has no promise followed, which Node's runner alone does", { skip }, () => {
     const text = `import { executionAsyncId } from "node:async_hooks";
       test("one", async () => { await null; console.log("in", executionAsyncId() > 0); });`;
     assert.match(run(text, door).stdout, /in false/);
