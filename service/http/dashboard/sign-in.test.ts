@@ -216,7 +216,7 @@ for (const [name, database] of Object.entries(databases)) {
       browser.jar.set("eas-device", owner.jar.get("eas-device")!);
       const lost = await raceOwner(1, attack(control), () => browser.signIn(email));
       assert.equal(lost.entered, 0, "one line for all cookies keeps the owner out");
-      await control.app.close();
+      await control.close();
     });
 
     test("256 /64s of one /48 that sign up and in keep no owner's new browser out", async () => {
@@ -227,14 +227,14 @@ for (const [name, database] of Object.entries(databases)) {
         return i % 2 === 0 ? browser.signUp(newEmail()) : browser.signIn(newEmail());
       };
       const fromElsewhere = (at: TestApp) => () => openBrowser(at).signIn(email);
-      const race = await raceOwner(10, attack(service), fromElsewhere(service));
-      assert.equal(race.entered, 10);
+      const race = await raceOwner(5, attack(service), fromElsewhere(service));
+      assert.equal(race.entered, 5);
       assert.ok(race.attacker.includes(429));
 
       const control = await oneLine(false);
       const lost = await raceOwner(1, attack(control), fromElsewhere(control));
       assert.equal(lost.entered, 0, "one line for all networks keeps the owner out");
-      await control.app.close();
+      await control.close();
     });
 
     test("403 signup_closed, whoever has an account; signing in goes on", async () => {
