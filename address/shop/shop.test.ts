@@ -431,7 +431,7 @@ describeOnEach("events that fail", () => {
       assert.deepEqual(await takeInOrder(store, [goodEvent]), { done: 1, delivered });
     });
 
-  test("an order whose payment a reorganisation took away has its goods when paid again", async () => {
+  test("an order that a reorganisation took back has its goods when it is paid again", async () => {
     const world = await newShop();
     const order = await paidOrder(world.shop);
     const { world: chain } = served;
