@@ -8,12 +8,12 @@ import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
 import { drawRecord, element } from "./drawing/draw.ts";
+import { style } from "./drawing/style.ts";
 import { followStatus, type News, noNews } from "./follow.ts";
 import { type LookedUp, lookUp } from "./look-up.ts";
 import { formatUnits } from "./payment.ts";
 import { findSimulation } from "./simulation.ts";
 import { standingOf } from "./standing.ts";
-import { style } from "./drawing/style.ts";
 import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 

@@ -1,6 +1,7 @@
 // `executable-address/page`: what a page about an address is drawn by, here and embedded in others.
 
 export { type Chain, findChains, readChains, type Token } from "./chains.ts";
+export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export {
   type FollowOptions,
   followStatus,
@@ -9,7 +10,6 @@ export {
 } from "./follow.ts";
 export { type Parameter, partsOf, signatureOf } from "./function.ts";
 export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
-export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export { hasHidden, inertPieces } from "./inert.ts";
 export * from "./payment.ts";
 export {
