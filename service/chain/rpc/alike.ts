@@ -32,9 +32,14 @@ export function agreed(votes: readonly (string | undefined)[], quorum: number) {
 }
 
 /** The middle of several, or the lower of two in the middle: no single one decides. */
-export function middle(values: readonly bigint[]): bigint | undefined {
-  return values.toSorted((a, b) => (a < b ? -1 : 1))[Math.floor((values.length - 1) / 2)];
-}
+export const middle = (values: readonly bigint[]): bigint | undefined =>
+  ascending(values)[Math.floor((values.length - 1) / 2)];
+
+/** The middle of several, or the higher of two in the middle. */
+export const upperMiddle = (values: readonly bigint[]): bigint | undefined =>
+  ascending(values)[Math.floor(values.length / 2)];
+
+const ascending = (values: readonly bigint[]) => values.toSorted((a, b) => (a < b ? -1 : 1));
 
 /**
  * Reads each endpoint's answer number `place`; those that cannot be read are left out.

@@ -15,6 +15,7 @@ import {
   SignerFailed,
   send,
   sizeOf,
+  surelyAffords,
 } from "../transactions/send.ts";
 import { type Batch, sharesOf } from "./batch.ts";
 import { noteShortage } from "./shortage.ts";
@@ -46,9 +47,9 @@ export async function dispatch(
   hands: readonly Hand[],
 ): Promise<JobUpdate[]> {
   const unsent: JobUpdate[] = [];
-  const able = hands.filter(isAble);
-  const isMoreLater = able.length < hands.length;
-  const senders = await Promise.all(able.map(senderOf));
+  const awake = hands.filter((hand) => !isResting(hand.pass));
+  const isMoreLater = awake.length < hands.length;
+  const senders = await Promise.all(awake.map(senderOf));
   for (const batch of batches) {
     const order = orderOf(batch, gasPerByte(purse));
     const obstacles = await sendByAny(senders, order);
@@ -90,14 +91,21 @@ const obstacleSeconds = {
 };
 type Obstacle = keyof typeof obstacleSeconds | "no_money";
 
-/** @returns what kept each key from sending; nothing where one of them sent */
+/**
+ * A key that only one of two endpoints shows to have the money is tried where no other has it: what
+ * an empty key signs waits until it is filled up.
+ * @returns what kept each key from sending; nothing where one of them sent
+ */
 async function sendByAny(
   senders: readonly Sender[],
   order: Omit<Order, "nonce">,
 ): Promise<Obstacle[]> {
   const obstacles: Obstacle[] = [];
+  const size = sizeOf(order);
+  const sure = senders.filter(({ purse }) => surelyAffords(purse, size));
   for (const sender of senders.toSorted((a, b) => b.slots - a.slots)) {
-    const obstacle = await sendBy(sender, order);
+    const isTried = sure.length === 0 || sure.includes(sender);
+    const obstacle = isTried ? await sendBy(sender, order) : "no_money";
     if (!obstacle) return [];
     obstacles.push(obstacle);
   }

@@ -4,7 +4,7 @@
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { costOf, type Size } from "../money/data-fee.ts";
 import type { Pass, Shortage } from "../parts.ts";
-import { canAfford, type Purse } from "../transactions/send.ts";
+import type { Purse } from "../transactions/send.ts";
 import { type Ready, sizeMax } from "./batch.ts";
 
 const outOfGasMoney = "executor_out_of_gas_money";
@@ -17,7 +17,7 @@ const tryMs = 3_600_000;
 export async function withoutWaiting(
   pass: Pass,
   jobs: readonly Job[],
-  openPurse: () => Promise<Purse>,
+  canPayFor: (size: Size) => Promise<boolean>,
   updates: JobUpdate[],
 ): Promise<readonly Job[]> {
   const { parts, memory } = pass;
@@ -26,7 +26,7 @@ export async function withoutWaiting(
   if (!known || waiting.length === 0) return jobs;
   const nowMs = parts.clock();
   if (nowMs >= known.lookAtMs) {
-    if (nowMs >= known.tryAtMs || canAfford(await openPurse(), known.least)) {
+    if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
       memory.shortage = undefined;
       return jobs;
     }

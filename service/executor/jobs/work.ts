@@ -7,9 +7,10 @@ import { patience, retryAt } from "../ledger/backoff.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
+import type { Size } from "../money/data-fee.ts";
 import type { Pass } from "../parts.ts";
 import type { Hand } from "../transactions/hand.ts";
-import { gasMax, type Purse } from "../transactions/send.ts";
+import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
 import { gasOf, type Ready } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
@@ -38,7 +39,7 @@ export async function work(
   if (due.length === 0) return 0;
   const { pass, purse: openPurse } = await richestOf(able);
   const updates: JobUpdate[] = [];
-  const jobs = await withoutWaiting(pass, due, openPurse, updates);
+  const jobs = await withoutWaiting(pass, due, (size) => canAnyAfford(able, size), updates);
   if (jobs.length > 0) {
     await assertFactory(pass);
     const { examined, corrupt } = await examine(pass, jobs);
@@ -57,12 +58,24 @@ export async function work(
   return due.length;
 }
 
-/** The key with the most money that is not spoken for: what it cannot pay, none can. */
+/** The key that surely has the most money that is not spoken for; of like ones, perhaps has. */
 async function richestOf(hands: readonly Hand[]): Promise<Hand> {
   if (hands.length === 1) return hands[0]!;
+  const withLeft = await Promise.all(
+    hands.map(async (hand) => {
+      const { balance, balanceSure, reserved } = await hand.purse();
+      const sure = balanceSure > reserved ? balanceSure - reserved : 0n;
+      return { hand, sure, perhaps: balance - reserved };
+    }),
+  );
+  const isRicher = (a: (typeof withLeft)[0], b: (typeof withLeft)[0]) =>
+    a.sure === b.sure ? a.perhaps > b.perhaps : a.sure > b.sure;
+  return withLeft.reduce((most, each) => (isRicher(each, most) ? each : most)).hand;
+}
+
+async function canAnyAfford(hands: readonly Hand[], size: Size): Promise<boolean> {
   const purses = await Promise.all(hands.map((hand) => hand.purse()));
-  const left = purses.map(({ balance, reserved }) => balance - reserved);
-  return hands[left.indexOf(left.reduce((most, each) => (each > most ? each : most)))]!;
+  return purses.some((purse) => canAfford(purse, size));
 }
 
 /** Calls to an address without code succeed and do nothing, so the factory's code is read first. */

@@ -5,6 +5,7 @@
 // https://specs.optimism.io/protocol/fjord/predeploys.html#gaspriceoracle
 
 import type { Hex } from "executable-address";
+import { upperMiddle } from "../../chain/rpc/alike.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { viewCall } from "../../chain/rpc/view-call.ts";
 
@@ -53,8 +54,7 @@ export function weighDataFee(
   said: readonly bigint[],
   { quorum, nowMs }: { quorum: number; nowMs: number },
 ): DataFee {
-  const ascending = said.toSorted((a, b) => (a < b ? -1 : 1));
-  const bound = ascending[Math.floor(said.length / 2)] ?? 0n;
+  const bound = upperMiddle(said) ?? 0n;
   if (said.length < quorum) {
     return { ...unknownDataFee, perByte: bound > known.perByte ? bound : known.perByte };
   }

@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import { keccak256, size } from "viem";
-import { middle, saidBy } from "../../chain/rpc/alike.ts";
+import { middle, saidBy, upperMiddle } from "../../chain/rpc/alike.ts";
 import {
   type Call,
   ChainUnavailable,
@@ -63,7 +63,10 @@ export type Purse = {
   /** Per gas, of the block that comes next. */
   nextBaseFee: bigint;
   perByte: bigint;
+  /** As endpoints show it: the middle, of two that differ the greater. */
   balance: bigint;
+  /** Of two that differ the lesser. */
+  balanceSure: bigint;
   reserved: bigint;
 };
 
@@ -76,7 +79,7 @@ export function openPurse(pass: Pass, unmined: readonly Purpose[]): () => Promis
   };
 }
 
-/** The balance is the most that any endpoint shows: a send that it does not cover is refused. */
+/** The greater of two balances is tried: a send that it does not cover is refused free. */
 async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse> {
   const { parts, memory, view, signer } = pass;
   const nowMs = parts.clock();
@@ -86,8 +89,10 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
     ...(isFree(memory.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
   ]);
   const balances = saidBy(lists, 0, quantity);
-  if (balances.length === 0) throw new ChainUnavailable("no endpoint answers eth_getBalance");
-  const wei = balances.reduce((most, each) => (each > most ? each : most));
+  const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
+  if (balance === undefined || balanceSure === undefined) {
+    throw new ChainUnavailable("no endpoint answers eth_getBalance");
+  }
   const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
   const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(saidBy(lists, 1, baseFeeAfter)));
@@ -96,14 +101,15 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
     memory.dataFee = weighDataFee(memory.dataFee, bounds, { quorum: view.quorum, nowMs });
   }
   const { perByte } = memory.dataFee;
-  const isLow = wei < parts.chain.balanceWarnBelow;
-  parts.report({ kind: "balance", sender: signer.address, wei, isLow });
+  const isLow = balanceSure < parts.chain.balanceWarnBelow;
+  parts.report({ kind: "balance", sender: signer.address, wei: balanceSure, isLow });
   return {
     suggested: fee,
     neededPerGas,
     nextBaseFee,
     perByte,
-    balance: wei,
+    balance,
+    balanceSure,
     reserved: unmined.reduce((sum, purpose) => sum + costMax(purpose, perByte), 0n),
   };
 }
@@ -129,6 +135,10 @@ const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
   return balance >= reserved + 2n * costOf(size, suggested.maxFee, perByte);
 }
+
+/** The same by what no endpoint contradicts. */
+export const surelyAffords = (purse: Purse, size: Size): boolean =>
+  canAfford({ ...purse, balance: purse.balanceSure }, size);
 
 export type Order = {
   kind: Purpose["kind"];
@@ -169,6 +179,7 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
 /**
  * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
  * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
+ * What the key cannot pay for stays as it is, since nodes would refuse it.
  * @param isTooMuch whether a budget refuses so many wei more: then its nonce is given back
  * @returns wei that it may take more than before
  */
@@ -195,6 +206,10 @@ export async function replace(
   const raise = raiseOf(order);
   if (!fee || isTooMuch(raise)) {
     parts.report({ kind: "fee_capped", nonce: purpose.nonce });
+    return 0n;
+  }
+  if (raise > 0n && raise > purse.balance - purse.reserved) {
+    parts.report({ kind: "stopped_for_balance" });
     return 0n;
   }
   const signed = await sign(pass, order, fee);

@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { keccak256, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem";
+import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
+import { type Call, toQuantity } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
   isAtRest,
@@ -19,6 +21,21 @@ import type { Parts } from "../../parts.ts";
 
 const { world, store } = await prepare({ tickMs: 100 });
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
+
+/** So many honest endpoints, and one that shows a balance of its own for `key`. */
+function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpoint[] {
+  const asksIt = ({ method, params }: Call) => method === "eth_getBalance" && params[0] === key;
+  const liar: Endpoint = {
+    name: "liar",
+    async ask(calls) {
+      const answers = await honest.ask(calls);
+      const lie = { result: toQuantity(wei) };
+      return answers.map((answer, at) => (asksIt(calls[at]!) ? lie : answer));
+    },
+  };
+  const others = Array.from({ length: count }, (_, at) => ({ ...honest, name: `honest ${at}` }));
+  return [liar, ...others];
+}
 
 describe("two keys", () => {
   let running: Running;
@@ -101,6 +118,28 @@ describe("two keys", () => {
       return (await sentBy()).first > sentBefore.first;
     });
   });
+
+  for (const honest of [2, 1]) {
+    test(`one without coin, shown full beside ${honest} honest: nothing waits for it`, async () => {
+      const wei = await world.client.getBalance({ address: first });
+      await world.client.setBalance({ address: first, value: 0n });
+      start((core) => ({ endpoints: withLiar(core.endpoints[0]!, honest, first, 2n ** 255n) }));
+      const records = await pay(6);
+      await until("all are executed", () => allExecuted(records));
+      await until("nothing is on its way", () => isAtRest(store));
+      assert.equal((await sentBy()).first, sentBefore.first);
+      await world.client.setBalance({ address: first, value: wei });
+    });
+
+    test(`one with coin, shown empty beside ${honest} honest: it sends all the same`, async () => {
+      start((core) => ({
+        signers: [twoKeys[0]],
+        endpoints: withLiar(core.endpoints[0]!, honest, first, 0n),
+      }));
+      const records = await pay(2);
+      await until("all are executed", () => allExecuted(records));
+    });
+  }
 
   test("none that signs: told by key, and how long payments wait for it", async () => {
     const silent = () => () => Promise.reject(new Error("no session"));

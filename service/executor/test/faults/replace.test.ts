@@ -1,5 +1,5 @@
-// Transactions that no node takes are replaced for more, as far as the day's budget allows it, and
-// else by a transfer of nothing, which is no failure of what they were for.
+// Transactions that no node takes are replaced for more, as far as the day's budget and the key's
+// coin allow it, and else by a transfer of nothing, which is no failure of what they were for.
 
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
@@ -8,7 +8,13 @@ import { parseTransaction, toHex } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
-import { isAtRest, prepare, startCore, sumOfReport } from "../../../testing/executor/executor.ts";
+import {
+  isAtRest,
+  prepare,
+  startCore,
+  sumOfReport,
+  twoKeys,
+} from "../../../testing/executor/executor.ts";
 import { startProxy } from "../../../testing/executor/rpc-proxy.ts";
 import type { Parts } from "../../parts.ts";
 
@@ -70,6 +76,36 @@ for (const bound of ["perDayMax", "perAccountMax"] as const) {
     world.stopTicking();
   });
 }
+
+test("what the key's coin does not cover is not replaced until it does", async (context) => {
+  await silent.behave("drops_broadcasts");
+  const running = startCore(store, world.chains([silent.url]), (core) => ({
+    ...core,
+    tuning: { ...core.tuning, resendMs: 300, stuckSeconds: 1000 },
+  }));
+  context.after(running.stop);
+  const record = await world.newRecord();
+  await saveRecords(store, [record]);
+  await world.pay([{ to: record.address, amount: record.intent.amount }]);
+  await world.mine();
+  const told = (wanted: string) => running.events.some(({ kind }) => kind === wanted);
+  await until("it is sent", async () => told("sent"));
+  const signed = await costs();
+  const { address } = twoKeys[0];
+  await world.client.setBalance({ address, value: sum(signed.map(most)) });
+  await world.client.increaseTime({ seconds: 2000 });
+  await world.mine();
+  await until("it is told of", async () => told("stopped_for_balance"));
+  assert.deepEqual(await costs(), signed);
+  await world.client.setBalance({ address, value: 10n ** 20n });
+  await world.mine();
+  await until("it is replaced", async () => told("replaced"));
+  await silent.behave("none");
+  world.startTicking(100);
+  await until("it is executed", async () => (await fatesOf(world, [record]))[0]!.executed === 1);
+  await until("nothing is on its way", () => isAtRest(store));
+  world.stopTicking();
+});
 
 describe("what a transfer of nothing took the place of", () => {
   const plenty = 10n ** 24n;
