@@ -1,14 +1,18 @@
 // Whose gas: nobody spends what is not his, and who pays is served.
 
 import assert from "node:assert/strict";
-import { before, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
-import { deterministicDeployer, periphery } from "executable-address-contracts";
-import { concat, toHex, zeroHash } from "viem";
-import { demoTokens } from "../../scripts/local-chain.ts";
+import { toHex } from "viem";
 import type { Endpoint } from "../../service/chain/rpc/endpoint.ts";
 import type { Answer } from "../../service/chain/rpc/json-rpc.ts";
 import type { Parts } from "../../service/executor/parts.ts";
+import {
+  tipCalls,
+  tipPrices,
+  unit,
+  weiOfUnit,
+} from "../../service/testing/executor/anvil-world.ts";
 import {
   assertReportIsExact,
   isAtRest,
@@ -162,25 +166,10 @@ describe("dust that is to be returned", () => {
   });
 });
 
-/** One whole token, and what it is worth: a thousandth of a coin. */
-const unit = 10n ** BigInt(demoTokens[0]!.decimals);
-const weiOfUnit = 10n ** 15n;
-const tipPrices = { [demoTokens[0]!.symbol]: String(weiOfUnit) };
-
-const { tip } = periphery;
 const tippedBy = (amount: bigint, more: object = {}) => ({
   amount: String(amount + 1000n),
   calls: [
-    {
-      target: world.token,
-      function: "approve(address spender, uint256 amount)",
-      args: [tip.address, String(amount)],
-    },
-    {
-      target: tip.address,
-      function: "tip(address token, uint256 amount)",
-      args: [world.token, String(amount)],
-    },
+    ...tipCalls(amount),
     {
       target: world.token,
       function: "transfer(address to, uint256 amount)",
@@ -191,19 +180,6 @@ const tippedBy = (amount: bigint, more: object = {}) => ({
 });
 
 describe("tips", () => {
-  before(async () => {
-    const data = concat([zeroHash, tip.bytecode]);
-    await world.client.sendTransaction({
-      to: deterministicDeployer.address,
-      data,
-      gas: 1_000_000n,
-    });
-    await until(
-      "Tip is there",
-      async () => (await world.client.getCode({ address: tip.address })) !== undefined,
-    );
-  });
-
   test("that cover the gas are executed with no budget, and reach the sender", async (context) => {
     const before = await world.balanceOf(executor);
     const running = start(context, { perDayMax: 0n }, { tipPrices });

@@ -134,7 +134,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         transactionHash: hash(1),
         blockNumber: 9,
         paid: 10n ** 18n,
-        atSeconds: 86_400 * 3 + 5,
+        minedAtSeconds: 86_400 * 3 + 5,
         tips: new Map([[address(1), 3n]]),
         outcomes: [
           { kind: "executed" as const, vault: address(1), token: address(8), amount, left: 0n },
@@ -165,7 +165,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         transactionHash: hash(1),
         blockNumber: 9,
         paid: 100n,
-        atSeconds: 86_400 * 5,
+        minedAtSeconds: 86_400 * 5,
         tips: new Map([[address(1), 60n]]),
         outcomes: [],
         updates: [],

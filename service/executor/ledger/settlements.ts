@@ -11,15 +11,16 @@ import { dayOf, shareOf } from "./purposes.ts";
 import { charge, noAccount } from "./spending.ts";
 
 /**
- * `paid` in wei; `at` in seconds of the chain's clock. `gasOf`: what each address took, where a
- * trace tells; else it is shared out as it was estimated. `tips`: what each address paid, in wei.
+ * `paid` in wei; `minedAtSeconds` by its block, whose day it is charged to, however late it is
+ * final. `gasOf`: what each address took, where a trace tells; else it is shared out as it was
+ * estimated. `tips`: what each address paid, in wei.
  */
 type Settlement = {
   purposeId: string;
   transactionHash: Hex;
   blockNumber: number;
   paid: bigint;
-  atSeconds: number;
+  minedAtSeconds: number;
   gasOf?: ReadonlyMap<Hex, number> | undefined;
   tips: ReadonlyMap<Hex, bigint>;
   outcomes: readonly VaultOutcome[];
@@ -50,7 +51,7 @@ export function settlePurpose(
         state: "settled",
         transaction_hash: transactionHash,
         block_number: blockNumber,
-        day: dayOf(settlement.atSeconds),
+        day: dayOf(settlement.minedAtSeconds),
         paid: settlement.paid.toString(),
       })
       .where("id", "=", purposeId)
@@ -156,7 +157,7 @@ async function insertOutcomes(
 async function settleCharges(
   transaction: Transaction<Tables>,
   chainId: number,
-  { purposeId, atSeconds, paid, gasOf, tips }: Settlement,
+  { purposeId, minedAtSeconds, paid, gasOf, tips }: Settlement,
 ): Promise<void> {
   const rows = await readShares(transaction, purposeId);
   const shares = rows.map(shareOf);
@@ -176,7 +177,13 @@ async function settleCharges(
       .execute();
   }
   const own = { accountId: noAccount, isClientId: false, isTipped: false, wei: paid, tipsWei: 0n };
-  await charge(transaction, chainId, dayOf(atSeconds), shares.length > 0 ? charges : [own], 1n);
+  await charge(
+    transaction,
+    chainId,
+    dayOf(minedAtSeconds),
+    shares.length > 0 ? charges : [own],
+    1n,
+  );
 }
 
 /** Reads what a purpose was charged with, as {@link settleCharges} left it. */

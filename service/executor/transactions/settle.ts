@@ -118,13 +118,14 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
 }
 
 async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<void> {
-  const { parts, fence, view } = pass;
+  const { parts, fence } = pass;
   const vaults = vaultsOfBatch(purpose.data, parts.factory);
   const sent = { sender: purpose.sender, vaults };
   const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
-  if (!(await isBorneOut(pass, receipt, outcomes))) return;
+  const minedAtSeconds = await findTime(pass, receipt, outcomes);
+  if (minedAtSeconds === undefined) return;
   const mined = purpose.transactions.find(({ hash }) => hash === receipt.transactionHash);
   const isFill = mined?.isFill === true;
   const overtaken = await findOvertaken(pass, purpose, !isFill && receipt.succeeded, outcomes);
@@ -144,7 +145,7 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     transactionHash: receipt.transactionHash,
     blockNumber: receipt.blockNumber,
     paid: receipt.paid,
-    atSeconds: view.head.timestamp,
+    minedAtSeconds,
     gasOf,
     tips,
     outcomes,
@@ -167,22 +168,26 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
   });
 }
 
-/** Whether the receipt's block stands, and each vault that executed or closed has code now. */
-async function isBorneOut(
+/**
+ * The time of the receipt's block, in seconds; undefined where that block does not stand, or a
+ * vault that executed or closed has no code now.
+ */
+async function findTime(
   { parts, view }: Pass,
   receipt: Receipt,
   outcomes: readonly VaultOutcome[],
-): Promise<boolean> {
+): Promise<number | undefined> {
   const over = outcomes.filter((outcome) => outcome.kind !== "failed");
-  const [block, ...codes] = await view.read([
+  const [answer, ...codes] = await view.read([
     blockCall(receipt.blockNumber),
     ...over.map(({ vault }) => ({ method: "eth_getCode", params: [vault, view.at] })),
   ]);
-  const hasCode = codes.every((answer) => hexData(resultOf(answer)) !== "0x");
-  if (blockOf(resultOf(block)).hash === receipt.blockHash && hasCode) return true;
+  const hasCode = codes.every((code) => hexData(resultOf(code)) !== "0x");
+  const block = blockOf(resultOf(answer));
+  if (block.hash === receipt.blockHash && hasCode) return block.timestamp;
   const detail = `the receipt of ${receipt.transactionHash} is not borne out by the chain`;
   parts.report({ kind: "rpc_disagreement", about: "state", detail });
-  return false;
+  return undefined;
 }
 
 /** Its transaction was replaced by one of nothing: it did not fail, and waits as for a budget. */

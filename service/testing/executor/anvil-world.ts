@@ -2,8 +2,15 @@
 // holds over everything that happened.
 
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
-import { demoToken, factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import {
+  demoToken,
+  deterministicDeployer,
+  factoryAddress,
+  paymentFactoryAbi,
+  periphery,
+} from "executable-address-contracts";
+import {
+  concat,
   createTestClient,
   encodeFunctionData,
   getAddress,
@@ -13,6 +20,7 @@ import {
   publicActions,
   stringToHex,
   walletActions,
+  zeroHash,
 } from "viem";
 import { anvilChain } from "../../../contracts/anvil.ts";
 import { startLocalNode } from "../../../contracts/local-node.ts";
@@ -27,6 +35,8 @@ export type AnvilWorld = Awaited<ReturnType<typeof startWorld>>;
 
 export type Wish = {
   amount?: bigint;
+  /** Paid to its executor on top of `amount`. */
+  tip?: bigint;
   /** The call asks for more than there is, so it reverts for ever. */
   reverts?: boolean;
   secondsLeft?: number;
@@ -41,6 +51,7 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
   const node = await startLocalNode({ gasLimit: 60_000_000, ...options });
   await deployDemo(node.rpcUrl);
   const client = clientOf(node.rpcUrl);
+  await deployTip(client);
   await client.setAutomine(false);
   const ask = asker(node.rpcUrl);
   let made = 0;
@@ -116,6 +127,30 @@ const clientOf = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
+async function deployTip(client: ReturnType<typeof clientOf>): Promise<void> {
+  const data = concat([zeroHash, periphery.tip.bytecode]);
+  const hash = await client.sendTransaction({ to: deterministicDeployer.address, data });
+  await client.waitForTransactionReceipt({ hash });
+}
+
+/** Calls that pay whoever executes them so much of the first token. */
+export const tipCalls = (amount: bigint) => {
+  const { address } = periphery.tip;
+  const [approve, tip] = [
+    "approve(address spender, uint256 amount)",
+    "tip(address token, uint256 amount)",
+  ];
+  return [
+    { target: token, function: approve, args: [address, `${amount}`] },
+    { target: address, function: tip, args: [token, `${amount}`] },
+  ];
+};
+
+/** A whole one of the first token, and what it is worth where it has a price. */
+export const unit = 10n ** BigInt(demoTokens[0]!.decimals);
+export const weiOfUnit = 10n ** 16n;
+export const tipPrices = { [demoTokens[0]!.symbol]: `${weiOfUnit}` };
+
 /** JSON-RPC as it is, in batches. */
 function asker(rpcUrl: string) {
   return async (calls: { method: string; params: unknown[] }[]) => {
@@ -129,16 +164,17 @@ function asker(rpcUrl: string) {
   };
 }
 
-/** Its one call sends `amount` to the shop; its recovery address is its own. */
+/** Its last call sends `amount` to the shop; its recovery address is its own. */
 function recordOf(wish: Wish, index: number, now: number): AddressRecord {
   const amount = wish.amount ?? 1_000n + BigInt(index);
   const asked = wish.reverts ? amount * 2n : amount;
+  const { tip = 0n } = wish;
   const seed = keccak256(stringToHex(`intent ${index}`));
   const call = { target: token, function: "transfer(address to, uint256 amount)" };
   return makeRecord({
     token,
-    amount: amount.toString(),
-    calls: [{ ...call, args: [shop, asked.toString()] }],
+    amount: `${amount + tip}`,
+    calls: [...(tip ? tipCalls(tip) : []), { ...call, args: [shop, `${asked}`] }],
     expirationTimestamp: now + (wish.secondsLeft ?? 86_400),
     recovery: getAddress(`0x${seed.slice(-40)}`),
     salt: seed,
@@ -154,18 +190,25 @@ function payCall(payment: Payment, nonce: number) {
   return { method: "eth_sendTransaction", params: [call] };
 }
 
-export async function saveRecords(store: Store, records: readonly AddressRecord[]): Promise<void> {
+export async function saveRecords(
+  store: Store,
+  records: readonly AddressRecord[],
+  accountId = "acc_000000000000000000000000",
+): Promise<void> {
   await Promise.all(
     records.map((record) =>
       store.saveRecord({
         address: fromHex(record.address),
         terms: fromHex(record.terms),
-        accountId: "acc_000000000000000000000000",
+        accountId,
         createdAtMs: Date.now(),
       }),
     ),
   );
 }
+
+/** An account whose addresses pay tips, so that they share no transaction with others'. */
+export const tipper = "acc_777000000000000000000000";
 
 /** The part of the executor's configuration that tests share. */
 export const testConfig = {

@@ -6,10 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { factoryAddress } from "executable-address-contracts";
+import type { Hex } from "executable-address";
+import { demoToken, factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { toHex } from "viem";
+import { parseEventLogs, type TransactionReceipt, toHex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
@@ -21,7 +22,7 @@ import { openSigner } from "../../executor/transactions/signer.ts";
 import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
-import { type AnvilWorld, startWorld, testConfig } from "./anvil-world.ts";
+import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";
 
 /** Long form: npm run test:faults -w service sets it. */
 const isLong = process.env.FAULTS === "long";
@@ -137,7 +138,38 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
 }
 
 /** What was sent by the keys of the tests and is on the chain took the report's gas, to the wei. */
-export async function assertReportIsExact({ client }: AnvilWorld, store: Store): Promise<void> {
+export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
+  const sent = await sentOn(world);
+  const paid = sent.reduce((sum, { receipt }) => sum + paidIn(receipt), 0n);
+  assert.ok(paid > 0n);
+  assert.equal(await sumOfReport(store, "gasWei"), paid);
+}
+
+/**
+ * For each account and day the report has the gas that receipts say and the tips that their logs
+ * show, to the wei. What plain and tipped intents have in common is no transaction: each
+ * transaction is to be for one account.
+ */
+export async function assertBooksAreExact(world: AnvilWorld, store: Store): Promise<void> {
+  const wanted = new Map<string, { gas: bigint; tips: bigint }>();
+  for (const { receipt, timestamp } of await sentOn(world)) {
+    const payers = await payersOf(store, receipt.transactionHash);
+    const accounts = new Set(payers.values());
+    assert.ok(accounts.size <= 1, `${receipt.transactionHash} is for ${[...accounts]}`);
+    const day = new Date(Number(timestamp) * 1000).toISOString().slice(0, 10);
+    const line = `${day} ${[...accounts][0] ?? ""}`;
+    const { gas, tips } = wanted.get(line) ?? { gas: 0n, tips: 0n };
+    wanted.set(line, { gas: gas + paidIn(receipt), tips: tips + tipsIn(receipt, payers, world) });
+  }
+  const found = (await readReport(store.db))
+    .map((row) => [`${row.day} ${row.accountId}`, BigInt(row.gasWei), BigInt(row.tipsWei)] as const)
+    .filter(([, gas, tips]) => gas !== 0n || tips !== 0n);
+  assert.ok([...wanted.values()].some(({ tips }) => tips > 0n));
+  assert.deepEqual(new Map(found.map(([line, gas, tips]) => [line, { gas, tips }])), wanted);
+}
+
+/** Every transaction of the keys of the tests that is on the chain. */
+async function sentOn({ client }: AnvilWorld) {
   const newest = Number(await client.getBlockNumber());
   const blocks = await Promise.all(
     Array.from({ length: newest + 1 }, (_, number) =>
@@ -145,13 +177,46 @@ export async function assertReportIsExact({ client }: AnvilWorld, store: Store):
     ),
   );
   const senders: string[] = twoKeys.map(({ address }) => address.toLowerCase());
-  const sent = blocks
-    .flatMap(({ transactions }) => transactions)
-    .filter(({ from }) => senders.includes(from.toLowerCase()));
-  const receipts = await Promise.all(
-    sent.map(({ hash }) => client.getTransactionReceipt({ hash })),
+  const sent = blocks.flatMap(({ transactions, timestamp }) =>
+    transactions
+      .filter(({ from }) => senders.includes(from.toLowerCase()))
+      .map(({ hash }) => ({ hash, timestamp })),
   );
-  const paid = receipts.reduce((sum, each) => sum + each.gasUsed * each.effectiveGasPrice, 0n);
-  assert.ok(paid > 0n);
-  assert.equal(await sumOfReport(store, "gasWei"), paid);
+  return Promise.all(
+    sent.map(async ({ hash, timestamp }) => {
+      return { receipt: await client.getTransactionReceipt({ hash }), timestamp };
+    }),
+  );
+}
+
+const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
+
+/** What moved from the addresses to the sender, at the price of the tests. */
+function tipsIn(
+  { logs, from }: TransactionReceipt,
+  payers: ReadonlyMap<Hex, string>,
+  { token }: AnvilWorld,
+): bigint {
+  return parseEventLogs({ abi: demoToken.abi, eventName: "Transfer", logs })
+    .filter(({ address, args }) => {
+      const isPaid = args.to.toLowerCase() === from && payers.has(args.from.toLowerCase() as Hex);
+      return isPaid && address === token.toLowerCase();
+    })
+    .reduce((sum, { args }) => sum + (args.value * weiOfUnit) / unit, 0n);
+}
+
+/** The addresses that a transaction was signed for, and the account of each. */
+async function payersOf(store: Store, hash: Hex): Promise<Map<Hex, string>> {
+  const rows = await store.db
+    .selectFrom("executor_transactions")
+    .innerJoin(
+      "executor_purpose_addresses as of",
+      "of.purpose_id",
+      "executor_transactions.purpose_id",
+    )
+    .innerJoin("records", "records.address", "of.address")
+    .select(["records.address", "records.account_id"])
+    .where("executor_transactions.hash", "=", hash)
+    .execute();
+  return new Map(rows.map((row) => [toHex(row.address), row.account_id]));
 }

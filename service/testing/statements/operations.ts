@@ -441,7 +441,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
     await ledger.findPending(chainId, sender);
     const token = many[1]!;
     const outcomes = [{ kind: "recovered" as const, vault: address, token, amount: 1n }];
-    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, atSeconds: 1 };
+    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
     await ledger.settlePurpose(fence, {
       purposeId,
       ...at,

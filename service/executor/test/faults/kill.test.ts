@@ -5,9 +5,16 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { AddressRecord } from "executable-address";
-import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
-  assertReportIsExact,
+  fatesOf,
+  saveRecords,
+  tipPrices,
+  tipper,
+  unit,
+  until,
+} from "../../../testing/executor/anvil-world.ts";
+import {
+  assertBooksAreExact,
   isAtRest,
   prepare,
   rounds,
@@ -27,10 +34,12 @@ const steps = [
 
 const { world, store, directory, place } = await prepare({ tickMs: 100 });
 const chainsFile = join(directory, "chains.json");
-writeFileSync(chainsFile, JSON.stringify(world.chains()));
+const chains = world.chains([world.rpcUrl], { tipPrices });
+writeFileSync(chainsFile, JSON.stringify(chains));
 
 describe("kill -9", () => {
-  const records: AddressRecord[] = [];
+  const wellMade: AddressRecord[] = [];
+  const reverting: AddressRecord[] = [];
 
   const dieAt = async (step: string) => {
     const child = spawn(process.execPath, [program, JSON.stringify(place), chainsFile, step], {
@@ -46,9 +55,14 @@ describe("kill -9", () => {
     const times = rounds(1, 50);
     test(`${step}, ${times} rounds: it was really killed there`, async () => {
       for (let round = 0; round < times; round++) {
-        const made = await Promise.all([world.newRecord(), world.newRecord({ reverts: true })]);
-        records.push(...made);
-        await saveRecords(store, made);
+        const good = await world.newRecord();
+        const bad = await world.newRecord({ reverts: true, amount: unit });
+        const tipped = await world.newRecord({ tip: unit });
+        wellMade.push(good, tipped);
+        reverting.push(bad);
+        await saveRecords(store, [good, bad]);
+        await saveRecords(store, [tipped], tipper);
+        const made = [good, bad, tipped];
         await world.pay(made.map((r) => ({ to: r.address, amount: r.intent.amount })));
         await dieAt(step);
       }
@@ -56,26 +70,24 @@ describe("kill -9", () => {
   }
 
   test("every payment is executed once or returned, and no nonce is stuck", async (context) => {
-    const running = startCore(store, world.chains(), (core) => ({ ...core, signers: twoKeys }));
+    const running = startCore(store, chains, (core) => ({ ...core, signers: twoKeys }));
     context.after(running.stop);
-    const good = records.filter((_, index) => index % 2 === 0);
-    const bad = records.filter((_, index) => index % 2 === 1);
     await until("all are executed", async () =>
-      (await fatesOf(world, good)).every((fate) => fate.executed === 1 && fate.held === 0n),
+      (await fatesOf(world, wellMade)).every((fate) => fate.executed === 1 && fate.held === 0n),
     );
     await world.client.increaseTime({ seconds: 90_000 });
     await until(
       "the others are returned",
       async () =>
-        (await fatesOf(world, bad)).every((fate) => fate.recovered > 0n && fate.held === 0n),
+        (await fatesOf(world, reverting)).every((fate) => fate.recovered > 0n && fate.held === 0n),
       120,
     );
     await until("nothing is on its way", () => isAtRest(store));
     await running.stop();
     const outcomes = await store.db.selectFrom("executor_outcomes").selectAll().execute();
     const executed = outcomes.filter((row) => row.kind === "executed");
-    assert.equal(executed.length, good.length);
-    assert.equal(outcomes.filter((row) => row.kind === "recovered").length, bad.length);
-    await assertReportIsExact(world, store);
+    assert.equal(executed.length, wellMade.length);
+    assert.equal(outcomes.filter((row) => row.kind === "recovered").length, reverting.length);
+    await assertBooksAreExact(world, store);
   });
 });

@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factoryAddress } from "executable-address-contracts";
-import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
-  assertReportIsExact,
+  fatesOf,
+  saveRecords,
+  tipPrices,
+  tipper,
+  unit,
+  until,
+} from "../../../testing/executor/anvil-world.ts";
+import {
+  assertBooksAreExact,
   isAtRest,
   mapSigners,
   prepare,
@@ -15,15 +22,25 @@ import {
 
 const { world, store } = await prepare({ tickMs: 100 });
 
+const chains = world.chains([world.rpcUrl], { tipPrices });
+
 describe("two executors", () => {
   const count = rounds(60, 200);
   test(`${count} payments: never two transactions for one purpose`, async (context) => {
-    const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
-    await saveRecords(store, records);
+    const isTipped = (index: number) => index >= count - 5;
+    const records = await Promise.all(
+      Array.from({ length: count }, (_, i) => world.newRecord(isTipped(i) ? { tip: unit } : {})),
+    );
+    const tipped = records.filter((_, index) => isTipped(index));
+    await saveRecords(store, tipped, tipper);
+    await saveRecords(
+      store,
+      records.filter((_, index) => !isTipped(index)),
+    );
     // Signing takes longer than a lease lives, so that it changes hands under way, with the loser
     // in the middle of its work.
     const hasty = () =>
-      startCore(store, world.chains(), (core) => ({
+      startCore(store, chains, (core) => ({
         ...core,
         signers: mapSigners(twoKeys, (signer) => async (transaction) => {
           if (transaction.nonce % 3 === 2) await sleep(250);
@@ -54,6 +71,6 @@ describe("two executors", () => {
     assert.equal(new Set(sent.map(({ sender }) => sender)).size, 2, "both keys sent");
     const taken = both.map((each) => each.events.filter((e) => e.kind === "lease_taken").length);
     assert.ok(taken[0]! + taken[1]! > 1, "the lease changed hands");
-    await assertReportIsExact(world, store);
+    await assertBooksAreExact(world, store);
   });
 });

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
+import type { AddressRecord } from "executable-address";
 import {
-  assertReportIsExact,
+  fatesOf,
+  saveRecords,
+  tipPrices,
+  tipper,
+  unit,
+  until,
+} from "../../../testing/executor/anvil-world.ts";
+import {
+  assertBooksAreExact,
   isAtRest,
   prepare,
   rounds,
@@ -16,7 +24,7 @@ const { world, store } = await prepare();
 
 describe("reorgs", () => {
   const start = () =>
-    startCore(store, world.chains([world.rpcUrl], { confirmations }), (core) => ({
+    startCore(store, world.chains([world.rpcUrl], { confirmations, tipPrices }), (core) => ({
       ...core,
       tuning: { ...core.tuning, resendMs: 300 },
     }));
@@ -35,6 +43,19 @@ describe("reorgs", () => {
     await until("nothing is on its way", () => isAtRest(store));
     world.stopTicking();
   };
+
+  /** A plain and a tipped payment, of two accounts, which wait for a block. */
+  const paid = async () => {
+    const plain = await world.newRecord({ secondsLeft: 10 * 86_400 });
+    const tipped = await world.newRecord({ secondsLeft: 10 * 86_400, tip: unit });
+    await saveRecords(store, [plain]);
+    await saveRecords(store, [tipped], tipper);
+    const records = [plain, tipped];
+    await world.pay(records.map(({ address, intent }) => ({ to: address, amount: intent.amount })));
+    return records;
+  };
+  const areExecuted = async (records: readonly AddressRecord[]) =>
+    (await fatesOf(world, records)).every(({ executed }) => executed === 1);
 
   for (let round = 0; round < rounds(1, 10); round++) {
     test(`an execution undone before it is final is done again (${round})`, async (context) => {
@@ -55,12 +76,10 @@ describe("reorgs", () => {
     });
 
     test(`one undone after it was final is done again, paid once (${round})`, async (context) => {
-      const record = await world.newRecord();
-      await saveRecords(store, [record]);
+      const records = await paid();
       const running = start();
       context.after(running.stop);
-      await world.pay([{ to: record.address, amount: record.intent.amount }]);
-      const isExecuted = async () => (await fatesOf(world, [record]))[0]?.executed === 1;
+      const isExecuted = () => areExecuted(records);
       await until("it is executed", async () => {
         await mineSlowly(1);
         return isExecuted();
@@ -72,6 +91,7 @@ describe("reorgs", () => {
       });
       const depth = Number((await world.client.getBlockNumber()) - executedAt) + 1;
       assert.ok(depth > confirmations);
+      await assertBooksAreExact(world, store);
       await rollBack(depth);
       assert.equal(await isExecuted(), false);
       world.startTicking(150);
@@ -79,7 +99,22 @@ describe("reorgs", () => {
       world.stopTicking();
       await settled();
       await running.stop();
-      await assertReportIsExact(world, store);
+      await assertBooksAreExact(world, store);
+    });
+
+    test(`one final after midnight is of its block's day (${round})`, async (context) => {
+      const records = await paid();
+      const running = start();
+      context.after(running.stop);
+      await until("it is executed", async () => {
+        await mineSlowly(1);
+        return areExecuted(records);
+      });
+      assert.equal(await isAtRest(store), false);
+      await world.client.increaseTime({ seconds: 86_400 });
+      await settled();
+      await running.stop();
+      await assertBooksAreExact(world, store);
     });
 
     test(`a payment undone is never taken for executed (${round})`, async (context) => {
