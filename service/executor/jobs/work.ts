@@ -150,7 +150,10 @@ async function readyToExecute(
   const found = await estimateExecutions(pass, items, purse);
   return items.flatMap((item, index) => {
     const estimate = found[index];
-    if (!estimate) return [];
+    if (!estimate) {
+      updates.push(...notSimulatedYet(pass, item.job));
+      return [];
+    }
     if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
       updates.push(later(pass, item.job, "simulation_unavailable"));
@@ -174,7 +177,10 @@ async function readyToRecover(
   const found = await estimateRecoveries(pass, items, purse);
   return items.flatMap(({ item }, index) => {
     const estimate = found[index];
-    if (!estimate) return [];
+    if (!estimate) {
+      updates.push(...notSimulatedYet(pass, item.job));
+      return [];
+    }
     const { tokens, reason } = estimate;
     const gas = recoverGas(item, tokens, estimate.gas);
     if (tokens.length === 0) updates.push(afterFailure(pass, item, reason));
@@ -205,6 +211,12 @@ function afterFailure(
     notBeforeSeconds,
     failures,
   };
+}
+
+/** The pass had no time for it, and the next one may. Its reason is written once. */
+function notSimulatedYet({ nowSeconds }: Pass, { address, reason: before }: Job): JobUpdate[] {
+  const reason = "not_simulated_yet";
+  return before === reason ? [] : [{ address, state: "waiting", dueAtSeconds: nowSeconds, reason }];
 }
 
 /** The terms derive another address, so no transaction could reach this one. */

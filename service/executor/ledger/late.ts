@@ -51,6 +51,7 @@ const ownWants = [
   "no_free_slot",
   "signer_unavailable",
   "endpoints_disagree_on_nonce",
+  "not_simulated_yet",
   "simulation_unavailable",
 ];
 /** They are put off by an hour at most. */

@@ -30,6 +30,31 @@ describe("a crowd", () => {
     assert.equal(running.events.filter((event) => event.kind === "executed").length, count);
   });
 
+  test("what a pass had no time to simulate waits with that reason", async (context) => {
+    world.stopTicking();
+    world.startTicking(100);
+    const reasons: string[] = [];
+    const running = startCore(store, world.chains(), (core) => ({
+      ...core,
+      ledger: {
+        ...core.ledger,
+        updateJobs(fence, updates) {
+          reasons.push(...updates.flatMap(({ reason }) => reason ?? []));
+          return core.ledger.updateJobs(fence, updates);
+        },
+      },
+      tuning: { ...core.tuning, estimateMsMax: 0 },
+    }));
+    context.after(running.stop);
+    const records = await Promise.all([1, 2, 3].map(() => world.newRecord()));
+    await saveRecords(store, records);
+    await world.pay(records.map((r) => ({ to: r.address, amount: r.intent.amount })));
+    await until("all are executed", async () =>
+      (await fatesOf(world, records)).every((fate) => fate.executed === 1),
+    );
+    assert.deepEqual(reasons, ["not_simulated_yet", "not_simulated_yet"]);
+  });
+
   async function figures(): Promise<string> {
     const range = { fromBlock: 0n, toBlock: "latest" } as const;
     const transfers = await world.client.getLogs({ address: world.token, ...range });
