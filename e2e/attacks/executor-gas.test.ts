@@ -139,7 +139,7 @@ describe("dust that is to be returned", () => {
     return before;
   };
 
-  test("costs no more than three transactions a day for an address", async (context) => {
+  test("costs three transactions a day for an address, and holds no late payment", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
@@ -147,6 +147,12 @@ describe("dust that is to be returned", () => {
       (await reasonsOf([record!])).includes("recoveries_of_today_spent"),
     );
     assert.equal(await recoveries(), before + 3);
+    // A late payment is not held up by what strangers spent.
+    await pay([record!], 1000n);
+    await until("the late payment is back", async () => {
+      const [fate] = await fatesOf(world, [record!]);
+      return fate!.held === 0n && (await recoveries()) === before + 4;
+    });
     await running.stop();
   });
 
