@@ -104,7 +104,7 @@ describe("the receipt", () => {
       "5.1250 DUSD\nRecovery address",
     ]);
     const times = await page.locator(".timeline li b").allInnerTexts();
-    assert.deepEqual(times, ["Paid", "Executed", "As of", "Expires"]);
+    assert.deepEqual(times, ["Paid 30.1250 DUSD", "Executed", "As of", "Expires"]);
     await page.context().close();
   });
 

@@ -22,7 +22,7 @@ export function useMoments({ status, proved, createdAt, nowSeconds }: Known): Sa
   const { settledAt, execution, recoveries = [], block } = status ?? {};
   const paid = (proved?.payments ?? []).flatMap(({ block, payments }) =>
     payments.map(({ amount }) => ({
-      ...{ name: `${say("paidBy")} ${sayAmount(amount)}`, seconds: block.timestamp },
+      ...{ name: say("paidBy"), amount: sayAmount(amount), seconds: block.timestamp },
       ...((block.timestamp > end || block.timestamp > (settledAt ?? end)) && {
         is: "late" as const,
       }),
@@ -42,9 +42,9 @@ export function useMoments({ status, proved, createdAt, nowSeconds }: Known): Sa
     ({ token, amount, blockNumber }) => {
       const seconds = secondsOf(blockNumber);
       if (!seconds) return [];
-      const units = sayUnits(amount, token, findToken(intent, chains, token), say);
-      const name = `${say("stateRecovered")}: ${units}`;
-      return [{ name, seconds, said: say("inBlock", { block: blockNumber }) }];
+      const said = sayUnits(amount, token, findToken(intent, chains, token), say);
+      const name = say("stateRecovered");
+      return [{ name, amount: said, seconds, said: say("inBlock", { block: blockNumber }) }];
     },
   );
   const moments: (Omit<SaidMoment, "said"> & { said?: string })[] = [

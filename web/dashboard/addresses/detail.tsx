@@ -176,10 +176,10 @@ const Code = ({ children }: { children: ReactNode }) => (
 );
 
 const Account = ({ address }: { address: Hex }) => (
-  <span className="flex items-start gap-2">
-    <Identicon address={address} />
+  <>
+    <Identicon address={address} isInline />
     <Code>{address}</Code>
-  </span>
+  </>
 );
 
 /** Shows what came and where it went, as far as there is any. */

@@ -12,11 +12,18 @@ type RailProps = { standing: Standing; isSent: boolean };
 export function Rail({ standing: { state }, isSent }: RailProps) {
   const { say } = useSpeech();
   const reached =
-    state === "executed" ? 3 : state === "paid" ? 2 : isSent || state === "partly" ? 1 : 0;
+    state === "executed"
+      ? 3
+      : state === "paid" || state === "stuck"
+        ? 2
+        : isSent || state === "partly"
+          ? 1
+          : 0;
   const since = useRef<{ reached: number; ms: number }[]>([]);
   const last = since.current.at(-1);
   if (state !== "unknown" && (!last || last.reached < reached))
     since.current.push({ reached, ms: Date.now() });
+  if (reached === 0 && (state === "expired" || state === "recovered")) return null;
   const secondsOf = (step: number) => {
     const at = since.current.findIndex((each) => each.reached === step);
     if (at < 1) return undefined;

@@ -80,7 +80,7 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
         : []),
     ]),
     ...(flow ? [flow] : []),
-    drawTimeline(proved),
+    drawTimeline(proved, amountOf),
     said("p", "notProved"),
     ...section(say("paid"), paid, say("noPayment")),
     ...(paid.length > 0 ? [said("p", "somePaid")] : []),

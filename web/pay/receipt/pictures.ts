@@ -31,10 +31,12 @@ export const identicon = (address: string): SVGElement =>
     identiconShapes(address),
   );
 
+type AmountOf = (amount: string, token: string) => Node;
+
 /** @returns undefined where no payment and no outcome is proved */
 export function drawFlow(
   { record, execution, outcome, payments }: ProvedReceipt,
-  amountOf: (amount: string, token: string) => Node,
+  amountOf: AmountOf,
 ): HTMLElement | undefined {
   const { intent } = record;
   const paid = sumOf(sharesIn(intent, payments, 0n));
@@ -80,13 +82,18 @@ function named(who: Share["who"], isReturn = false): HTMLElement {
   return made;
 }
 
-export function drawTimeline({ record, block, execution, payments }: ProvedReceipt): HTMLElement {
+export function drawTimeline(
+  { record, block, execution, payments }: ProvedReceipt,
+  amountOf: AmountOf,
+): HTMLElement {
   const end = record.intent.expirationTimestamp;
   const closed = Math.min(end, execution?.block.timestamp ?? end);
-  const moments: (Moment & { name: string })[] = [
-    ...payments.map(({ block: { timestamp: seconds } }) => ({
-      ...{ name: say("paid"), seconds },
-      ...(seconds > closed && { is: "late" as const }),
+  const { intent } = record;
+  const moments: (Moment & { name: string; amount?: Node })[] = [
+    ...payments.map((payment) => ({
+      ...{ name: say("paid"), seconds: payment.block.timestamp },
+      amount: amountOf(`${sumOf(sharesIn(intent, [payment], 0n))}`, intent.token),
+      ...(payment.block.timestamp > closed && { is: "late" as const }),
     })),
     ...(execution ? [{ name: say("executedAt"), seconds: execution.block.timestamp }] : []),
     { name: say("asOf"), seconds: block.timestamp, is: "now" },
@@ -96,8 +103,9 @@ export function drawTimeline({ record, block, execution, payments }: ProvedRecei
     "ol",
     ...moments
       .toSorted((one, other) => one.seconds - other.seconds)
-      .map(({ name, seconds, is = "past" }) => {
-        const row = element("li", element("b", name), " ", sayTime(seconds));
+      .map(({ name, amount, seconds, is = "past" }) => {
+        const what = element("b", element("bdi", name), ...(amount ? [" ", amount] : []));
+        const row = element("li", what, " ", element("bdi", sayTime(seconds)));
         row.className = `timeline-${is}`;
         return row;
       }),

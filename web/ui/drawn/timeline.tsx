@@ -2,7 +2,7 @@ import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
 /** `said` is the time in full, `away` how far it is from now. */
-export type SaidMoment = Moment & { name: string; said: string; away?: string };
+export type SaidMoment = Moment & { name: string; amount?: string; said: string; away?: string };
 
 type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
 
@@ -18,13 +18,22 @@ export function Timeline({ label, moments, dir }: TimelineProps) {
       <ol aria-label={label}>
         {moments
           .toSorted((one, other) => one.seconds - other.seconds)
-          .map(({ name, said, away, is = "past" }, at) => (
+          .map(({ name, amount, said, away, is = "past" }, at) => (
             <li
               key={at.toString()}
               className={`timeline-${is}`}
               aria-current={is === "now" ? "time" : undefined}
             >
-              <b>{name}</b> <span>{said}</span> {away && <span className="text-soft">{away}</span>}
+              <b>
+                <bdi>{name}</bdi>
+                {amount && (
+                  <>
+                    {" "}
+                    <bdi dir="ltr">{amount}</bdi>
+                  </>
+                )}
+              </b>{" "}
+              <bdi>{said}</bdi> {away && <bdi className="text-soft">{away}</bdi>}
             </li>
           ))}
       </ol>
