@@ -13,7 +13,7 @@ import { verifyReceipt } from "executable-address/proof";
 import type { Browser, Page } from "playwright-core";
 import { shopAddress } from "../../scripts/local-chain.ts";
 import { assertSound, launchBrowser } from "../browser.ts";
-import { createOrder, execute, mint, openFresh } from "../pay-page.ts";
+import { createOrder, execute, mint, openFresh, stranger } from "../pay-page.ts";
 import { type Running, startService } from "../service.ts";
 import { announceWallet } from "../wallets/test-wallet.ts";
 import { readPrint, squeeze } from "./pdf-text.ts";
@@ -69,8 +69,19 @@ describe("the receipt", () => {
     });
     await page.goto(urlOf(`/receipt/${record.address}`));
     const alert = await page.getByRole("alert").innerText();
-    assert.match(alert, /^Refused: execution\.held: the proof shows another/);
+    assert.equal(alert, "This receipt does not prove what it says, so nothing of it is shown.");
+    await page.getByText(/^execution\.held: the proof shows another/).waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /30\.1250 DUSD|Held before/);
+    await page.unroute("**/proof");
+    for (const path of [stranger, "0x12"]) {
+      await page.goto(urlOf(`/receipt/${path}`));
+      const missing = "Nothing is known about this address, so there is no receipt.";
+      await page.getByRole("alert").getByText(missing, { exact: true }).waitFor();
+    }
+    await page.route("**/proof", (route) => route.abort());
+    await page.goto(urlOf(`/receipt/${record.address}`));
+    await page.getByRole("alert").getByText("The receipt cannot be fetched now.").waitFor();
+    assert.doesNotMatch(await page.locator("main").innerText(), /fetch$|Failed|HTTP/m);
     await page.context().close();
   });
 
@@ -140,7 +151,7 @@ describe("the receipt", () => {
     await page.getByRole("button", { name: "Ask these endpoints" }).click();
     const status = page.getByRole("status");
     await status.getByText(`${rpcUrl}: has each of these blocks`).waitFor();
-    await status.getByText("http://127.0.0.1:9: Failed to fetch").waitFor();
+    await status.getByText("http://127.0.0.1:9: it gave no answer").waitFor();
     await page.context().close();
   });
 
@@ -179,7 +190,7 @@ describe("the receipt", () => {
     const tampered = join(folder, "tampered.html");
     writeFileSync(tampered, readFileSync(path, "utf8").replace('"held":"3', '"held":"4'));
     await alone.goto(pathToFileURL(tampered).href);
-    await alone.getByText("Refused: execution.held: the proof shows another").waitFor();
+    await alone.getByText("execution.held: the proof shows another").waitFor();
     await alone.context().close();
   });
 
@@ -193,11 +204,15 @@ describe("the receipt", () => {
     json.record.intent.amount = "1";
     writeFileSync(path, JSON.stringify(json));
     await page.getByLabel("Check a receipt from a file").setInputFiles(path);
-    await page.getByText(/^Refused: terms: /).waitFor();
+    await page.getByText("does not belong to it, so nothing is shown").waitFor();
+    await page.getByText(/^terms: /).waitFor();
     await page
       .getByLabel("Check a receipt from a file")
       .setInputFiles(join(folder, "tampered.html"));
-    await page.getByText("Refused: execution.held").waitFor();
+    await page.getByText(/^execution\.held/).waitFor();
+    writeFileSync(path, "no JSON");
+    await page.getByLabel("Check a receipt from a file").setInputFiles(path);
+    await page.getByText("This file is not a receipt.").waitFor();
     await page.context().close();
   });
 });

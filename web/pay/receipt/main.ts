@@ -6,6 +6,7 @@ import { readChains } from "executable-address/page";
 import {
   type AddressProof,
   type PaymentProof,
+  ProofError,
   type ProvedReceipt,
   receiptFormat,
   type SavedReceipt,
@@ -13,7 +14,7 @@ import {
 } from "executable-address/proof";
 import "./receipt.css";
 import { drawReceipt, type Shown } from "./draw.ts";
-import { chooseLanguage, element, said, say } from "./speech.ts";
+import { chooseLanguage, element, type Key, said, say } from "./speech.ts";
 import { askEndpoints, askWallets, followWallets, type Testimony, type Wallet } from "./witness.ts";
 
 /** `mark` is the service's own, as a data URL: a kept file asks nobody for it. */
@@ -44,9 +45,8 @@ function showChooser() {
 async function fetchReceipt(address: string): Promise<Kept> {
   const get = async (path: string) => {
     const answer = await fetch(`/v1${path}`);
-    const body = await answer.json();
-    if (!answer.ok) throw new Error(body?.error?.message ?? `HTTP ${answer.status}`);
-    return body;
+    if (!answer.ok) throw new NoAnswer(answer.status);
+    return answer.json();
   };
   const at = `/address/${encodeURIComponent(address)}`;
   const [record, answer, chains] = await Promise.all([
@@ -89,15 +89,34 @@ function heading(key: "check" | "title"): HTMLElement {
   return element("h1", picture, say(key));
 }
 
+/** The service gave no receipt. */
+class NoAnswer extends Error {
+  readonly status: number;
+  constructor(status: number) {
+    super(`HTTP ${status}`);
+    this.status = status;
+  }
+}
+
+/** The sentence for a refusal, and what in the receipt is wrong, for those who can use it. */
+function sayRefusal(error: unknown): [sentence: Key, detail?: string] {
+  if (error instanceof ProofError) return ["wrongProof", error.message];
+  if (error instanceof InvalidError) return ["wrongRecord", error.message];
+  if (error instanceof SyntaxError) return ["noReceipt"];
+  if (!(error instanceof NoAnswer)) return ["away"];
+  const isMissing = error.status === 404 || error.status === 400;
+  return isMissing ? ["missing"] : ["away", error.message];
+}
+
 /** Never a part of a receipt that is refused: only why. */
 function refuse(error: unknown): void {
-  const issues = error instanceof InvalidError ? error.issues : [];
-  const reason = issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
-  const alert = said("p", "refused", { reason: reason || (error as Error).message });
+  const [sentence, detail] = sayRefusal(error);
+  const alert = said("p", sentence);
   alert.setAttribute("role", "alert");
   main.replaceChildren(
     heading("title"),
     alert,
+    ...(detail ? [element("p", element("small", element("code", detail)))] : []),
     ...(kept ? [] : [chooser()]),
     chooseLanguage(() => refuse(error)),
   );
