@@ -437,12 +437,21 @@ describe("lists", () => {
     await page.reload();
     await name.waitFor();
     assert.equal(await page.getByRole("link", { name: "Open ones" }).count(), 0);
+    for (const broken of ["{", "null", '[["no query"], 7]']) {
+      await page.evaluate(`for (const name of Object.keys(localStorage))
+        if (name.startsWith("filters ")) localStorage[name] = ${JSON.stringify(broken)};`);
+      await page.reload();
+      await name.waitFor();
+    }
   });
 
   test("a form makes an address for a simple payment, and the code for the next", async () => {
     await page.goto(`${site}/addresses`);
     await page.getByRole("link", { name: "New address" }).click();
-    await page.getByLabel("Amount").fill("12.5.0");
+    await page.getByRole("button", { name: "Make the address" }).click();
+    assert.equal(await page.getByText("Fill this in.").count(), 2);
+    await page.getByLabel("Amount").pressSequentially("12.5.0");
+    assert.equal(await page.getByLabel("Amount").inputValue(), "12.5.0", "the first key counts");
     await page.getByText("A number above zero, such as 12.5, with at most 6 decimals.").waitFor();
     await page.getByLabel("Amount").fill("12.5");
     await page.getByLabel("Who receives it").fill("0x12");
@@ -450,8 +459,12 @@ describe("lists", () => {
     await page.getByLabel("Who receives it").fill(demoTokens[0]!.address);
     await page.getByRole("button", { name: "Make the address" }).click();
     assert.equal(await page.getByText("It was not made").count(), 0, "the question is open");
+    await page.getByText("Choose one of these.").waitFor();
+    assert.equal(await page.evaluate("document.activeElement.value"), "customer");
+    await assertSound(page, "an open question");
     await page.getByText("It goes back to them by itself.").waitFor();
     await page.getByRole("radio", { name: "The receiver" }).check();
+    assert.equal(await page.getByText("Choose one of these.").count(), 0);
     await page.getByRole("button", { name: "Make the address" }).click();
     await page.getByText("It was not made").waitFor();
     await page.getByLabel("Who receives it").fill(receiver);
@@ -502,6 +515,18 @@ describe("lists", () => {
     assert.equal(await chosen.textContent(), "Addresses");
     await assertSound(page, "the palette");
     await page.keyboard.press("Escape");
+  });
+
+  test("on a Mac the keys have their names there", async () => {
+    const shown = (at: Page) => at.locator("header kbd").innerText();
+    assert.equal(await shown(page), "Ctrl K");
+    const mac = await context.newPage();
+    await mac.addInitScript(
+      `Object.defineProperty(navigator, "platform", { get: () => "MacIntel" })`,
+    );
+    await mac.goto(site);
+    assert.equal(await shown(mac), "⌘K");
+    await mac.close();
   });
 
   test("the overview says how much money was asked for, by day", async () => {

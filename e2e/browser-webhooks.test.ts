@@ -105,6 +105,9 @@ describe("webhooks in the dashboard", () => {
     await page.getByText("Local: 3 confirmations").waitFor();
     await page.reload();
     assert.equal(await depths.getByLabel("Local").inputValue(), "3");
+    await depths.getByLabel("Local").fill("101");
+    await depths.getByRole("button", { name: "Save" }).click();
+    await depths.getByText("A whole number from 0 to 100.").waitFor();
     await depths.getByLabel("Local").fill("");
     await depths.getByRole("button", { name: "Save" }).click();
     await page.getByText("Local: 0 confirmations").waitFor();
@@ -137,14 +140,14 @@ describe("webhooks in the dashboard", () => {
     await page.emulateMedia({ colorScheme: null });
   });
 
-  test("the overview says what was paid, executed and, of what came late, returned", async () => {
+  test("the overview says what was paid, executed and sent to the recovery address", async () => {
     const late = /0x[0-9a-fA-F]{40}/.exec(receiver.taken.map(({ body }) => body).join())![0];
     await mint(service, late as `0x${string}`, 5_000_000n);
     const other = await page.context().newPage();
     const sums = other.getByRole("region", { name: "Money" }).locator("dl").first();
     let text = "";
     // What is paid and returned is counted as the executor sees it.
-    while (!/Returned\s+5 DUSD/.test(text)) {
+    while (!/Sent to the recovery address\s+5 DUSD/.test(text)) {
       await other.goto(site);
       text = await sums.innerText();
     }

@@ -1,7 +1,8 @@
 // Amounts of money in words, by what this server lists.
 
 import type { Intent } from "executable-address";
-import { formatUnits } from "executable-address/page";
+import { coinDecimals, coins, formatUnits, isSame } from "executable-address/page";
+import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain, Token } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
@@ -20,10 +21,15 @@ export const tokenOf = (place: Place, chains: readonly Chain[]): Token | undefin
 
 /** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
 export function sayAmount(units: string, place: Place, chains: readonly Chain[], say: Say): string {
+  if (isSame(place.token, nativeCoin)) return sayCoin(units, place, say);
   const token = tokenOf(place, chains);
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   return say("baseUnits", { amount: sayCount(units) });
 }
+
+/** An amount of a chain's coin, by its name where that is known. */
+export const sayCoin = (wei: string, { chainId }: Pick<Place, "chainId">, say: Say): string =>
+  `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
 /** "USDC on Base", or what is known of it. */
 export const sayToken = (place: Place, chains: readonly Chain[], say: Say): string =>

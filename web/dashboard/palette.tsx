@@ -9,6 +9,8 @@ import type { Say } from "./words/words.ts";
 
 type Target = { path: string; name: string };
 
+const isMac = /^(Mac|iP)/.test(navigator.platform);
+
 /** Ctrl-K, on a Mac Command-K: every page, and every address by its digits or its reference. */
 export function Palette({ pages }: { pages: readonly Target[] }) {
   const { say } = useSpeech();
@@ -30,7 +32,7 @@ export function Palette({ pages }: { pages: readonly Target[] }) {
   return (
     <>
       <Button look="bare" small aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        {say("goTo")}… <kbd className="font-sans text-xs">Ctrl K</kbd>
+        {say("goTo")}… <kbd className="font-sans text-xs">{isMac ? "⌘K" : "Ctrl K"}</kbd>
       </Button>
       <Dialog title={say("goTo")} open={open} onClose={() => setOpen(false)}>
         <Choice pages={pages} onGo={go} />

@@ -11,10 +11,24 @@ import { useSpeech } from "../words/speech.ts";
 /** A name, and the query that the page's URL has with the filter. */
 type Saved = readonly (readonly [name: string, query: string])[];
 
+/** What is not what this page writes, of an older release or by hand, is none. */
+function savedIn(text: string | undefined): Saved {
+  try {
+    const found: unknown = JSON.parse(text ?? "[]");
+    if (!Array.isArray(found)) return [];
+    return found.filter((each): each is Saved[number] => {
+      const [name, query] = Array.isArray(each) ? each : [];
+      return typeof name === "string" && typeof query === "string";
+    });
+  } catch {
+    return [];
+  }
+}
+
 export function SavedFilters({ query }: { query: string }) {
   const { say } = useSpeech();
   const place = `filters ${useSession().data?.accountId}`;
-  const [saved, setSaved] = useState<Saved>(() => JSON.parse(recall(place) ?? "[]"));
+  const [saved, setSaved] = useState(() => savedIn(recall(place)));
   const keep = (changed: Saved) => {
     remember(place, JSON.stringify(changed));
     setSaved(changed);

@@ -2,7 +2,7 @@ import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import type { Config, Token } from "../api.ts";
-import { Field, Select } from "../parts/field.tsx";
+import { Choices, Field, Select } from "../parts/field.tsx";
 import { saySpan } from "../parts/say-time.ts";
 import type { SimplePayment } from "../samples.ts";
 import { useSpeech } from "../words/speech.ts";
@@ -150,26 +150,15 @@ type OwnerProps = {
 /** It is asked and never assumed: an address has one `recovery` for good. */
 function OwnerField({ draft, change }: OwnerProps) {
   const { say } = useSpeech();
+  const of = owners.map(({ id, name, text }) => ({ id, name: say(name), text: say(text) }));
   return (
-    <fieldset className="space-y-2">
-      <legend className="mb-1 font-medium">{say("whoGets")}</legend>
-      {owners.map(({ id, name, text }) => (
-        <label key={id} className="flex items-start gap-3 rounded-lg border border-line p-3">
-          <input
-            type="radio"
-            name="owner"
-            className="mt-1"
-            value={id}
-            checked={draft.owner === id}
-            onChange={change("owner")}
-            required
-          />
-          <span>
-            <span className="block font-medium">{say(name)}</span>
-            <span className="block text-sm text-soft">{say(text)}</span>
-          </span>
-        </label>
-      ))}
+    <Choices
+      legend={say("whoGets")}
+      name="owner"
+      value={draft.owner}
+      onChange={change("owner")}
+      of={of}
+    >
       {draft.owner === "customer" && (
         <AddressField
           label={say("customersAddress")}
@@ -179,7 +168,7 @@ function OwnerField({ draft, change }: OwnerProps) {
           required
         />
       )}
-    </fieldset>
+    </Choices>
   );
 }
 

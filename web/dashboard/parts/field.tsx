@@ -1,4 +1,11 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from "react";
+import {
+  type ChangeEvent,
+  type ComponentProps,
+  type FormEvent,
+  type ReactNode,
+  useId,
+  useState,
+} from "react";
 import { Button } from "../../ui/button.tsx";
 import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
@@ -9,7 +16,7 @@ type FieldProps = ComponentProps<"input"> & Around;
 /** A labelled input; the hint and the error are read out with it. */
 export function Field({ label, hint, error, className = "", ...input }: FieldProps) {
   const id = useId();
-  const { fault, watch } = useFault(error);
+  const { fault, watch } = useFault(error, input.onChange);
   return (
     <div className={className}>
       <Label id={id}>{label}</Label>
@@ -19,8 +26,11 @@ export function Field({ label, hint, error, className = "", ...input }: FieldPro
   );
 }
 
-/** Says below the field why the form is not sent, in place of the browser's bubble. */
-function useFault(error: string | undefined) {
+/**
+ * Says below the field why the form is not sent, in place of the browser's bubble. Its listener
+ * calls `onChange`: were there two, the page would be drawn between them, with the old value.
+ */
+function useFault(error: string | undefined, onChange: FieldProps["onChange"]) {
   const { say } = useSpeech();
   const [refused, setRefused] = useState<string>();
   return {
@@ -30,25 +40,30 @@ function useFault(error: string | undefined) {
         event.preventDefault();
         const input = event.currentTarget;
         setRefused(sayFault(input, say));
-        if (input.form?.querySelector(":invalid") === input) input.focus();
+        // A fieldset with a wrong input in it is wrong too.
+        if (input.form?.querySelector("input:invalid") === input) input.focus();
       },
-      onInput: () => setRefused(undefined),
+      onChange(event: ChangeEvent<HTMLInputElement>) {
+        setRefused(undefined);
+        onChange?.(event);
+      },
     },
   };
 }
 
-function sayFault({ validity, minLength, validationMessage }: HTMLInputElement, say: Say): string {
-  if (validity.valueMissing) return say("fillIn");
+/** The browser has a sentence of its own, in its language and not in the page's. */
+function sayFault({ validity, type, minLength, min, max }: HTMLInputElement, say: Say): string {
   if (validity.tooShort) return say("atLeastCharacters", { n: minLength });
   if (validity.typeMismatch) return say("emailNeeded");
-  return validationMessage;
+  if (type === "number") return say("wholeNumberNeeded", { min, max });
+  return say(type === "radio" ? "chooseOne" : "fillIn");
 }
 
 export function PasswordField({ label, hint, error, ...input }: FieldProps) {
   const id = useId();
   const { say } = useSpeech();
   const [shown, setShown] = useState(false);
-  const { fault, watch } = useFault(error);
+  const { fault, watch } = useFault(error, input.onChange);
   return (
     <div>
       <Label id={id}>{label}</Label>
@@ -73,6 +88,47 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps) {
       </div>
       <Below id={id} hint={hint} error={fault} />
     </div>
+  );
+}
+
+type ChoicesProps = {
+  legend: string;
+  name: string;
+  value: string;
+  onChange: FieldProps["onChange"];
+  of: readonly { id: string; name: string; text: string }[];
+  /** What a choice asks for besides. */
+  children?: ReactNode;
+};
+
+/** One of a few, each explained; one has to be chosen. */
+export function Choices({ legend, name, value, onChange, of, children }: ChoicesProps) {
+  const id = useId();
+  const { fault, watch } = useFault(undefined, onChange);
+  return (
+    <fieldset className="space-y-2">
+      <legend className="mb-1 font-medium">{legend}</legend>
+      {of.map((choice) => (
+        <label key={choice.id} className="flex items-start gap-3 rounded-lg border border-line p-3">
+          <input
+            {...watch}
+            aria-describedby={fault && `${id}-error`}
+            type="radio"
+            name={name}
+            className="mt-1"
+            value={choice.id}
+            checked={value === choice.id}
+            required
+          />
+          <span>
+            <span className="block font-medium">{choice.name}</span>
+            <span className="block text-sm text-soft">{choice.text}</span>
+          </span>
+        </label>
+      ))}
+      <Below id={id} error={fault} />
+      {children}
+    </fieldset>
   );
 }
 

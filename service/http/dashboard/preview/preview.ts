@@ -28,7 +28,7 @@ const stateNames: Record<AddressState, string> = {
   funded: "Paid",
   executed: "Done",
   expired: "Expired",
-  recovered: "Returned",
+  recovered: "Sent to the recovery address",
 };
 
 /**
