@@ -279,6 +279,26 @@ describe("what is known, and since when", () => {
   });
 });
 
+describe("money that is not the payment", () => {
+  test("is said in units: the coin by its name, an unlisted token in groups", async () => {
+    const page = await open();
+    await page.route("**/events", (route) => route.fulfill({ status: 503 }));
+    await page.route("**/status", async (route) => {
+      const status = await (await route.fetch()).json();
+      const recoverable = [
+        { token: `0x${"0".repeat(40)}`, amount: "1234000000000000000" },
+        { token: stranger, amount: "1234567" },
+      ];
+      return route.fulfill({ json: { ...status, recoverable } });
+    });
+    await page.goto(`${site}/a/${executed.address}`);
+    await page.getByText(`1.2340 ETH can go to the recovery address`).waitFor();
+    await page.getByText(`1\u202f234\u202f567 base units of token ${stranger}`).waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.context().close();
+  });
+});
+
 describe("what would happen now", () => {
   const section = (page: Page) =>
     page.locator("details", { has: page.getByRole("heading", { name: "What would happen now" }) });

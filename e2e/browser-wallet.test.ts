@@ -151,7 +151,9 @@ describe("nothing is sent, and it says why", () => {
     await mint(service, broke, 25_000_000n);
     await start(broke);
     await payButton().click();
-    await says(/This account cannot pay the network fee: it holds 0 and about 0\.\d+ is needed/);
+    await says(
+      /This account cannot pay the network fee: it holds 0 ETH and about 0\.\d+ ETH is needed/,
+    );
     await nothingSent();
     await end();
   });

@@ -23,6 +23,7 @@ export {
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
 export { type Doubt, type Standing, standingOf } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
+export { coinDecimals, coins } from "./wallet/coins.ts";
 export { type Fate, watchPayment } from "./wallet/fate.ts";
 export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
 export { ask, PaymentRefused, type Refusal, type WalletProvider } from "./wallet/provider.ts";

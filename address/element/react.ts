@@ -9,6 +9,8 @@ export type ExecutableAddressProps = {
   address: string;
   /** It names the version, as in `https://pay.example/v1`. */
   baseUrl: string;
+  /** Base URLs of mirrors, asked for the record where the service gives none. */
+  mirrors?: readonly string[];
   words?: Partial<ElementWords>;
   className?: string;
   /** Each is called once for an address. */
@@ -20,11 +22,18 @@ export type ExecutableAddressProps = {
 declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
-      /** Types the tag itself. */
+      /** Types the tags themselves. */
       "executable-address": import("react").HTMLAttributes<HTMLElement> &
         import("react").RefAttributes<HTMLElement> & {
           address: string;
           "base-url": string;
+          /** Base URLs with spaces between them. */
+          mirrors?: string;
+        };
+      "executable-recovery": import("react").HTMLAttributes<HTMLElement> &
+        import("react").RefAttributes<HTMLElement> & {
+          /** The id of the page's field. */
+          for: string;
         };
     }
   }
@@ -32,7 +41,7 @@ declare module "react" {
 
 /** Handlers and words may change at each render without anything being fetched again. */
 export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
-  const { address, baseUrl, words, className } = props;
+  const { address, baseUrl, mirrors, words, className } = props;
   const place = useRef<ExecutableAddressElement>(null);
   const present = useRef(props);
   present.current = props;
@@ -59,6 +68,7 @@ export function ExecutableAddress(props: ExecutableAddressProps): ReactElement {
     ref: place,
     address,
     "base-url": baseUrl,
+    mirrors: mirrors?.join(" "),
     class: className,
   });
 }

@@ -2,7 +2,7 @@
 // bundled for a page. Bundle sizes are pinned: whoever makes it larger says so here.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -139,6 +139,44 @@ describe("the packed package", () => {
         !["node10", "node16-cjs"].includes(problem.resolutionKind),
     );
     assert.deepEqual(problems, []);
+  });
+
+  test("types its tags in JSX and the properties of the component, and refuses others", () => {
+    const app = join(project, "jsx");
+    mkdirSync(app);
+    writeFileSync(
+      join(app, "app.tsx"),
+      `import { ExecutableAddress } from "executable-address/react";
+      const base = "https://pay.example/v1";
+      export const right = [
+        <ExecutableAddress address="0x" baseUrl={base} mirrors={[base]} />,
+        <executable-address address="0x" base-url={base} mirrors={base} className="wide" />,
+        <executable-recovery for="refund" />,
+      ];
+      export const wrong = [
+        // @ts-expect-error
+        <ExecutableAddress address="0x" baseUrl={base} mirrors={base} />,
+        // @ts-expect-error
+        <executable-address address="0x" base-url={base} mirrors={[base]} />,
+        // @ts-expect-error
+        <executable-recovery />,
+      ];`,
+    );
+    const { resolve } = createRequire(import.meta.url);
+    const typesOf = (name: string) => [dirname(resolve(`@types/${name}/package.json`))];
+    const compilerOptions = {
+      ...{ strict: true, noEmit: true, jsx: "react-jsx", types: [], lib: ["es2024", "dom"] },
+      ...{ module: "esnext", moduleResolution: "bundler" },
+      paths: {
+        react: typesOf("react"),
+        "react/*": typesOf("react").map((folder) => `${folder}/*`),
+        csstype: [dirname(resolve("csstype/package.json"))],
+      },
+    };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+    const compiler = join(dirname(resolve("typescript/package.json")), "bin/tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, "-p", app], { encoding: "utf8" });
+    assert.equal(stdout, "");
   });
 
   test("is without fault by publint's rules", async () => {

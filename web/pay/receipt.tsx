@@ -10,9 +10,7 @@ import { explorerLink } from "../shown/explorer.ts";
 import { MoneyFlow } from "../shown/money-flow.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import { useProved } from "../shown/proved.ts";
-import { findToken } from "../shown/reading.ts";
 import { sharesIn } from "../shown/shares.ts";
-import { nativeCoin } from "../shown/simulation.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
@@ -170,15 +168,8 @@ function Keep() {
 
 /** Surplus, late and other money: where it went and by which transaction, or where it can go. */
 export function OtherMoney({ status }: { status: ServiceStatus }) {
-  const { chains, intent, sayAmount } = useAbout();
+  const { intent, sayHeld } = useAbout();
   const { say } = useSpeech();
-  const amountOf = (token: `0x${string}`, amount: string) => {
-    const listed = findToken(intent, chains, token);
-    if (token === nativeCoin) return `${amount} wei`;
-    return listed
-      ? sayAmount(amount, listed)
-      : `${say("baseUnits", { amount })} ${say("ofToken", { address: token })}`;
-  };
   const recovery = (
     <code dir="ltr" className="inline-block break-all">
       {intent.recovery}
@@ -189,7 +180,7 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
       {status.recoveries.map(({ token, amount, transactionHash, logIndex }) => (
         <li key={`${transactionHash}:${logIndex}`}>
           <p>
-            <Said as="otherWent" amount={amountOf(token, amount)} address={recovery} />
+            <Said as="otherWent" amount={sayHeld({ token, amount })} address={recovery} />
           </p>
           <p className="text-sm text-soft">
             {say("transaction")} <Transaction hash={transactionHash} explorer={status.explorer} />
@@ -198,7 +189,7 @@ export function OtherMoney({ status }: { status: ServiceStatus }) {
       ))}
       {status.recoverable.map(({ token, amount }) => (
         <li key={token}>
-          <Said as="otherWill" amount={amountOf(token, amount)} address={recovery} />
+          <Said as="otherWill" amount={sayHeld({ token, amount })} address={recovery} />
         </li>
       ))}
     </ul>

@@ -1,8 +1,10 @@
 import type { AddressRecord, Intent } from "executable-address";
-import type { Chain, Token } from "executable-address/page";
+import { type Chain, coinDecimals, coins, isSame, type Token } from "executable-address/page";
+import type { TokenAmount } from "executable-address/status";
 import { createContext, useContext } from "react";
 import type { Facts } from "./facts.ts";
 import { findToken, sayAmount, sayParty } from "./reading.ts";
+import { nativeCoin } from "./simulation.ts";
 import { useSpeech } from "./words/say.tsx";
 
 /** The proved record of this page, and what the server says about it. */
@@ -22,6 +24,11 @@ export function useAbout() {
   const { intent } = record;
   const chain = chains.find(({ chainId }) => chainId === intent.chainId);
   const token = findToken(intent, chains, intent.token);
+  const coin: Token = {
+    symbol: facts.walletChain?.coin ?? coins[intent.chainId] ?? say("nativeCoin"),
+    address: nativeCoin,
+    decimals: coinDecimals,
+  };
   return {
     ...about,
     intent: intent as Intent,
@@ -29,6 +36,14 @@ export function useAbout() {
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
     /** The amount is of the intent's token unless another is given. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
+    /** What a status says is held or went: of a token that is not listed with its address. */
+    sayHeld: ({ token, amount }: TokenAmount) => {
+      const known = isSame(token, nativeCoin) ? coin : findToken(intent, chains, token);
+      const said = sayAmount(amount, known, say);
+      return known ? said : `${said} ${say("ofToken", { address: token })}`;
+    },
+    /** An amount of the chain's coin in wei. */
+    sayCoin: (wei: string) => sayAmount(wei, coin, say),
     sayParty: (address: string) => sayParty(address, record, facts.labels, say),
   };
 }

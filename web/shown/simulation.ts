@@ -3,6 +3,7 @@
 
 import type { AddressRecord, Hex } from "executable-address";
 import {
+  coinDecimals,
   type FoundSimulation,
   findSimulation,
   formatUnits,
@@ -49,8 +50,7 @@ export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
 }
 
 /** The zero address stands for it where tokens are named. */
-export const nativeCoin = `0x${"0".repeat(40)}`;
-const nativeDecimals = 18;
+export const nativeCoin: Hex = `0x${"0".repeat(40)}`;
 
 /** "+25 USDC", with the sign of the change. */
 export function sayChange(
@@ -66,7 +66,7 @@ export function sayChange(
 /** "25 USDC"; of a token that is not listed, bare base units, which cannot mislead. */
 export function sayUnits(units: string, address: Hex, token: Token | undefined, say: Say): string {
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
-  if (address === nativeCoin) return `${formatUnits(units, nativeDecimals)} ${say("nativeCoin")}`;
+  if (address === nativeCoin) return `${formatUnits(units, coinDecimals)} ${say("nativeCoin")}`;
   return say("baseUnits", { amount: formatUnits(units, 0) });
 }
 

@@ -3,6 +3,7 @@
 import type { AddressRecord } from "../../intent/intent.ts";
 import { formatUnits, shortAddress } from "../payment.ts";
 import { type ElementWords, fill } from "../words.ts";
+import { coinDecimals, coins } from "./coins.ts";
 import { type Fate, watchPayment } from "./fate.ts";
 import { findKept, keep, onKept } from "./kept.ts";
 import { PaymentRefused, type Refusal } from "./provider.ts";
@@ -160,16 +161,17 @@ const refusals: Record<Refusal["kind"], keyof ElementWords> = {
   refused: "payRefused",
   failed: "payFailed",
 };
-const coinDecimals = 18;
 
-function sayRefusal(refusal: Refusal, { owed, chainName, sayAmount, words }: Asked): string {
+function sayRefusal(refusal: Refusal, asked: Asked): string {
+  const { record, owed, chainName, sayAmount, words } = asked;
   const text = words[refusals[refusal.kind]];
-  const coin = (wei: string) => formatUnits(wei, coinDecimals);
+  const coin = coins[record.intent.chainId] ?? words.nativeCoin;
+  const sayCoin = (wei: string) => `${formatUnits(wei, coinDecimals)} ${coin}`;
   switch (refusal.kind) {
     case "poor":
       return fill(text, { held: sayAmount(refusal.held), amount: sayAmount(owed) });
     case "no_gas":
-      return fill(text, { held: coin(refusal.heldWei), needed: coin(refusal.neededWei) });
+      return fill(text, { held: sayCoin(refusal.heldWei), needed: sayCoin(refusal.neededWei) });
     case "refused":
     case "failed":
       return fill(text, { reason: refusal.reason });

@@ -1,10 +1,4 @@
-import {
-  formatUnits,
-  nameOf,
-  type Refusal,
-  type Step,
-  shortAddress,
-} from "executable-address/page";
+import { nameOf, type Refusal, type Step, shortAddress } from "executable-address/page";
 import type { ReactNode } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { InertText } from "../../shown/inert-text.tsx";
@@ -99,12 +93,9 @@ export function StepText({ step, owed }: { step: Step; owed: string }): ReactNod
   }
 }
 
-const coinDecimals = 18;
-
 export function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string }): ReactNode {
-  const { chainName, sayAmount } = useAbout();
+  const { chainName, sayAmount, sayCoin } = useAbout();
   const { say } = useSpeech();
-  const coin = (wei: string) => formatUnits(wei, coinDecimals);
   switch (refusal.kind) {
     case "rejected":
       return say("payRejected");
@@ -123,7 +114,9 @@ export function RefusalText({ refusal, owed }: { refusal: Refusal; owed: string 
     case "poor":
       return <Said as="payPoor" held={sayAmount(refusal.held)} amount={sayAmount(owed)} />;
     case "no_gas":
-      return <Said as="payNoGas" held={coin(refusal.heldWei)} needed={coin(refusal.neededWei)} />;
+      return (
+        <Said as="payNoGas" held={sayCoin(refusal.heldWei)} needed={sayCoin(refusal.neededWei)} />
+      );
     case "refused":
       return <Said as="payRefused" reason={<InertText text={refusal.reason} />} />;
     case "failed":

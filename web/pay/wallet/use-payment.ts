@@ -19,7 +19,7 @@ import {
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Facts } from "../../shown/facts.ts";
 import { useWalletConnect } from "../walletconnect/wallet.ts";
-import { knownChains } from "./known-chains.ts";
+import { knownChain } from "./known-chains.ts";
 import { useWallets } from "./wallets.ts";
 
 type Asking =
@@ -66,7 +66,7 @@ export function usePayment({ record, owed, chainName, facts }: Wanted): PaymentH
         record,
         amount: owed,
         chainName,
-        walletChain: facts.walletChain ?? knownChains[intent.chainId],
+        walletChain: facts.walletChain ?? knownChain(intent.chainId),
         owedNow: () => owedNow.current,
         tell,
       });

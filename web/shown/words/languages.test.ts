@@ -37,6 +37,13 @@ for (const [name, folder] of Object.entries(folders)) {
       });
     }
 
+    test("French has no plain space or straight apostrophe where a thin space or ’ belongs", () => {
+      const wrong = Object.entries(read(folder, "fr")).filter(([, text]) =>
+        /« | »| [:;!?]|[a-z]'/i.test(text),
+      );
+      assert.deepEqual(wrong, []);
+    });
+
     test("no sentence is left in English", () => {
       for (const { tag } of languages.slice(1)) {
         const words = read(folder, tag);
