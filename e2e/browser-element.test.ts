@@ -8,7 +8,6 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { AddressRecord, Hex } from "executable-address";
-import { shortAddress } from "executable-address/payment";
 import type { Browser, Page } from "playwright-core";
 import { rolldown } from "rolldown";
 import { localChainId, payerAccount, shopAddress } from "../scripts/local-chain.ts";
@@ -62,6 +61,7 @@ async function bundle(code: string): Promise<{ code: string; later: Record<strin
 }
 
 const bare = `import "executable-address/element";`;
+const recovery = `import "executable-address/recovery";`;
 const react = `
   import { createElement } from "react";
   import { createRoot } from "react-dom/client";
@@ -85,8 +85,8 @@ before(async () => {
   const { baseUrl, clientId } = service;
   const settings = { baseUrl, clientId, chainId: localChainId, token: token.address };
   const plain = text("index.html").replace("shop.js", "bare.js");
-  const built = await Promise.all([text("shop.js"), bare, react].map(bundle));
-  const [shopCode, bareCode, reactCode] = built.map(({ code }) => code);
+  const built = await Promise.all([text("shop.js"), bare, react, recovery].map(bundle));
+  const [shopCode, bareCode, reactCode, recoveryCode] = built.map(({ code }) => code);
   const later = built.flatMap((each) => Object.entries(each.later));
   const files: Record<string, [string, string]> = {
     ...Object.fromEntries(later.map(([path, code]) => [path, ["text/javascript", code]])),
@@ -97,6 +97,13 @@ before(async () => {
     "/bare": ["text/html", plain],
     "/bare.js": ["text/javascript", bareCode!],
     "/react": ["text/html", plain.replace("bare.js", "react.js")],
+    "/refund": [
+      "text/html",
+      `<!doctype html><html lang="en"><title>Refund</title><script type="module" src="/refund.js">
+      </script><label>Refund <input id="refund"></label>
+      <executable-recovery for="refund"></executable-recovery>`,
+    ],
+    "/refund.js": ["text/javascript", recoveryCode!],
     "/react.js": ["text/javascript", reactCode!],
   };
   shop = createServer((request, response) => {
@@ -192,13 +199,27 @@ describe("<executable-address>", () => {
     assert.equal(await part("amount").textContent(), `25 ${token.symbol}`);
     assert.equal(await readCodeIn(page, part("qr")), address);
     assert.equal(naively((await part("address").textContent()) ?? ""), address);
-    const short = shortAddress(address);
+    const short = `${address.slice(0, 6)}…${address.slice(20, 24)}…${address.slice(38)}`;
     const mustShow = `Check in your wallet: 25 ${token.symbol} to ${short}, network Local`;
     assert.equal(await part("must-show").textContent(), mustShow);
     const page_ = `${new URL(service.baseUrl).origin}/a/${address}`;
     assert.equal(await part("details").getAttribute("href"), page_);
     await assertSound(page, "the element");
     assert.deepEqual(faults, []);
+    await page.context().close();
+  });
+
+  test("says an amount in one reading", async () => {
+    page = await openFresh(browser);
+    for (const [amount, said] of [
+      ["1234000", "1.2340 DUSD"],
+      ["1500000000", "1\u202f500 DUSD"],
+    ] as const) {
+      await show((await create(service, [approve(amount)], 3600, amount)).address);
+      await part("qr").waitFor();
+      assert.equal(await part("amount").textContent(), said);
+      assert.ok((await part("must-show").textContent())?.includes(`: ${said} to 0x`));
+    }
     await page.context().close();
   });
 
@@ -298,6 +319,38 @@ describe("the element and a wallet", () => {
     await page.context().close();
   });
 
+  test("what ran while the wallet asks is to be declined there", async () => {
+    page = await openFresh(browser);
+    const payer = payerAccount.address as Hex;
+    const wallet = await announceWallet(page, service.anvil.rpcUrl, payer);
+    await mint(service, payer, 100_000_000n);
+    const order = await createOrder(service);
+    await show(order.address);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wallet.asking = promise;
+    await payButton().click();
+    await page.getByText("Confirm in your wallet: 25").waitFor();
+    await mint(service, order.address, 25_000_000n);
+    await execute(service, order);
+    await page.getByText("Done", { exact: true }).waitFor();
+    await page.getByText("Decline the request in your wallet").waitFor();
+    wallet.fault = "rejects";
+    resolve();
+    await page.getByText("Decline the request in your wallet").waitFor({ state: "detached" });
+    await page.context().close();
+  });
+
+  test("an account that cannot pay the fee is told in which coin", async () => {
+    page = await openFresh(browser);
+    const broke = "0x00000000000000000000000000000000000b20ce";
+    await announceWallet(page, service.anvil.rpcUrl, broke);
+    await mint(service, broke, 25_000_000n);
+    await show((await createOrder(service)).address);
+    await payButton().click();
+    await page.getByText(/it holds 0 native coin and about 0\.\d+ native coin is needed/).waitFor();
+    await page.context().close();
+  });
+
   test("a test run that fails later takes the code away", async () => {
     page = await openFresh(browser);
     const order = await createOrder(service);
@@ -323,6 +376,29 @@ describe("the element and a wallet", () => {
     await page.getByText("Waiting for payment").waitFor();
     await page.locator("executable-address").evaluate((node) => node.setAttribute("lang", "ar"));
     await page.getByText("تحقق في محفظتك").waitFor();
+    await page.context().close();
+  });
+});
+
+describe("<executable-recovery>", () => {
+  test("puts the account of the customer's wallet into the field, once they agree", async () => {
+    page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    const wallet = await announceWallet(page, service.anvil.rpcUrl, payerAccount.address as Hex);
+    await page.goto(`${origin}/refund`);
+    const take = page.getByRole("button", { name: "Use my account in Test Wallet" });
+    wallet.fault = "hides";
+    await take.click();
+    await page.getByText("Nothing was taken from the wallet").waitFor();
+    assert.equal(await page.getByLabel("Refund").inputValue(), "");
+    wallet.fault = undefined;
+    await take.click();
+    await page.getByText("Your wallet's account stands in the field.").waitFor();
+    assert.equal(await page.getByLabel("Refund").inputValue(), payerAccount.address);
+    wallet.account = shopAddress;
+    await take.click();
+    await page.getByText("The wallet's account is a contract.").waitFor();
+    assert.deepEqual(faults, []);
     await page.context().close();
   });
 });

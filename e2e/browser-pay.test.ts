@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import type { AddressRecord } from "executable-address";
+import { type AddressRecord, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import { signShopLink } from "executable-address/shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -517,8 +517,67 @@ describe("an honest one", () => {
   });
 });
 
+/** Of no service and the same in each run, so that what stands on the page can be spelled out. */
+const fixed = (amount: string) =>
+  makeRecord({
+    chainId: localChainId,
+    token: token.address,
+    amount,
+    calls: [transferTo(stranger)],
+    expirationTimestamp: 4_000_000_000,
+    recovery: stranger,
+    salt: `0x${"07".repeat(32)}`,
+  });
+
+describe("what a payer compares and types has one reading", () => {
+  test("two ends and the middle of the address, as the wallet is to show them", async () => {
+    const page = await open();
+    const record = fixed("25000000");
+    assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
+    await page.goto(`${site}/a/#terms=${record.terms}`);
+    await page
+      .getByText("Check in your wallet: 25 DUSD to 0xa08C…8912…12e6, network Local")
+      .waitFor();
+    await page.context().close();
+  });
+
+  for (const [amount, said] of [
+    ["1234000", "1.2340 DUSD"],
+    ["1500000000", "1\u202f500 DUSD"],
+  ] as const) {
+    test(`${amount} base units are ${said}`, async () => {
+      const page = await open();
+      await page.goto(`${site}/a/#terms=${fixed(amount).terms}`);
+      await page.getByText("Check in your wallet:").waitFor();
+      const text = await atTop(page).innerText();
+      assert.match(text, new RegExp(`To pay\\s+${said}`));
+      assert.ok(text.includes(`Check in your wallet: ${said} to `), text);
+      assert.doesNotMatch(text, /1\.234 |1[,.]500/);
+      await page.context().close();
+    });
+  }
+});
+
 describe("whose the money is if something goes wrong", () => {
-  test("stands above the code, and an address is no role: label, else the address", async () => {
+  test("is said above the code on a phone, beside it elsewhere, and read out before it", async () => {
+    for (const width of [360, 1280]) {
+      const page = await open({ viewport: { width, height: 800 } });
+      await page.goto(`${site}/a/${honest.address}`);
+      const line = page.getByText("If it cannot run, the money goes to");
+      await page.locator(".qr").waitFor();
+      const [said, code] = [await line.boundingBox(), await page.locator(".qr").boundingBox()];
+      assert.ok(said && code);
+      if (width === 360) assert.ok(said.y + said.height <= code.y, "above");
+      else assert.ok(said.x + said.width <= code.x, "beside");
+      const isFirst = await line.evaluate(
+        (node) => (node.compareDocumentPosition(node.ownerDocument.querySelector(".qr")!) & 4) > 0,
+      );
+      assert.ok(isFirst);
+      await page.context().close();
+    }
+  });
+
+  test("is an address and no role: label, else the address", async () => {
     const page = await open();
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);

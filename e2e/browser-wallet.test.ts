@@ -252,7 +252,62 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(await at.locator(".qr").count(), 0);
     assert.equal(await at.getByRole("button", { name: /^Pay with/ }).count(), 0);
   };
-  const sends = () => wallet.asked.filter((method) => method === "eth_sendTransaction").length;
+  const sendsOf = (of: TestWallet) =>
+    of.asked.filter((method) => method === "eth_sendTransaction").length;
+  const sends = () => sendsOf(wallet);
+  /** Nothing asks for a payment any more. */
+  const settled = (at: Page) =>
+    at.waitForFunction("navigator.locks.query().then(({ held }) => held.length === 0)");
+  const connects = (of: TestWallet) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    of.connecting = promise;
+    return resolve;
+  };
+
+  test("a second tab before the wallet has said who pays: only the first asks", async () => {
+    await start();
+    const connect = connects(wallet);
+    await payButton().click();
+    await says("Confirm in your wallet that this page may ask for a payment");
+    const other = await page.context().newPage();
+    const itsWallet = await announceWallet(other, service.anvil.rpcUrl, rich);
+    await other.goto(page.url());
+    await other.getByRole("button", { name: "Pay with Test Wallet" }).click();
+    await other.getByText("Another tab of this browser asks for this payment.").waitFor();
+    connect();
+    await says("Paid, about to run");
+    assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
+    await end();
+  });
+
+  test("it ran while the wallet had not said who pays: nothing is asked for", async () => {
+    await start();
+    const connect = connects(wallet);
+    await payButton().click();
+    await says("Confirm in your wallet that this page may ask for a payment");
+    await mint(service, record.address, 25_000_000n);
+    await execute(service, record);
+    await says("The calls have run");
+    connect();
+    await settled(page);
+    assert.equal(sends(), 0);
+    await end();
+  });
+
+  test("it ran while the wallet asks: the request is to be declined", async () => {
+    await start();
+    await asks();
+    await says("Confirm in your wallet: 25");
+    await mint(service, record.address, 25_000_000n);
+    await execute(service, record);
+    await says("The calls have run");
+    await says("Decline the request in your wallet");
+    await nothingOffered(page);
+    wallet.fault = "rejects";
+    answer();
+    await gone("Decline the request in your wallet");
+    await end();
+  });
 
   test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
     await start();
@@ -426,5 +481,29 @@ describe("where there is no wallet", () => {
       `https://link.trustwallet.com/open_url?coin_id=60&url=${encoded}`,
     );
     await page.context().close();
+  });
+});
+
+// Last: the chain's clock is moved on for it.
+describe("one intention, of which the time runs out while the wallet asks", () => {
+  test("the request is to be declined", async () => {
+    record = await createOrder(service, 900);
+    page = await openFresh(browser);
+    faults = listenForFaults(page);
+    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
+    await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wallet.asking = promise;
+    await payButton().click();
+    await says("Confirm in your wallet: 25");
+    await chain("evm_increaseTime", 1_000);
+    await chain("evm_mine");
+    await says("It was never run and cannot run any more.");
+    await says("Decline the request in your wallet");
+    assert.equal(await page.locator(".qr").count(), 0);
+    wallet.fault = "rejects";
+    resolve();
+    await gone("Decline the request in your wallet");
+    await end();
   });
 });

@@ -44,11 +44,12 @@ const pay = (order: string) => ({
   args: [order, "25000000"],
 });
 
-/** For 25 demo dollars, an hour from now unless told otherwise. */
+/** For 25 demo dollars unless told otherwise, an hour from now. */
 export async function create(
   { baseUrl, apiKey }: Running,
   calls: Intent["calls"],
   secondsLeft = 3600,
+  amount = "25000000",
 ): Promise<AddressRecord> {
   const answer = await fetch(`${baseUrl}/address/create`, {
     method: "POST",
@@ -56,7 +57,7 @@ export async function create(
     body: JSON.stringify({
       chainId: localChainId,
       token: token.address,
-      amount: "25000000",
+      amount,
       calls,
       expirationTimestamp: Math.floor(Date.now() / 1000) + secondsLeft,
       recovery: stranger,

@@ -13,7 +13,7 @@ import { followStatus, type News, noNews } from "./follow.ts";
 import { type LookedUp, lookUp } from "./look-up.ts";
 import { formatUnits } from "./payment.ts";
 import { findSimulation } from "./simulation.ts";
-import { standingOf } from "./standing.ts";
+import { isOver, standingOf } from "./standing.ts";
 import { type Asked, openWallets, type WalletPanel } from "./wallet/panel.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
 
@@ -156,7 +156,8 @@ export class ExecutableAddressElement extends Base {
     const { record, token, chainName } = this.#lookedUp;
     const words = this.#words;
     return {
-      ...{ record, words, owed: standing.owed },
+      // A wallet that still asks when it is over asks for what is no longer to be paid.
+      ...{ record, words, owed: isOver(standing) ? "0" : standing.owed },
       chainName: chainName ?? fill(words.chainNumber, { id: `${record.intent.chainId}` }),
       sayAmount: (units) =>
         token

@@ -21,7 +21,7 @@ export {
   type ShopClaim,
 } from "./shop-link.ts";
 export { type FoundSimulation, findSimulation } from "./simulation.ts";
-export { type Doubt, type Standing, standingOf } from "./standing.ts";
+export { type Doubt, isOver, type Standing, standingOf } from "./standing.ts";
 export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins } from "./wallet/coins.ts";
 export { type Fate, watchPayment } from "./wallet/fate.ts";

@@ -31,6 +31,10 @@ export type Standing = {
   secondsLeft: number;
 };
 
+/** Whether nothing more can run: what is paid now goes to `recovery`. */
+export const isOver = ({ state }: Standing): boolean =>
+  state === "executed" || state === "expired" || state === "recovered";
+
 /** A payment may arrive too late when less time than this is left. */
 const soonSeconds = 10 * 60;
 /** After so long the last news may no longer be true. */

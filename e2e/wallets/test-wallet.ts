@@ -23,6 +23,8 @@ export type TestWallet = {
   fault: Fault | undefined;
   /** What it was asked, oldest first. */
   asked: string[];
+  /** While it is set, its person has not answered whether the page may have the account. */
+  connecting: Promise<void> | undefined;
   /** While it is set, the wallet asks its person, who has not answered yet. */
   asking: Promise<void> | undefined;
   /** Of the last transaction. */
@@ -49,6 +51,7 @@ export async function announceWallet(
     knows,
     fault: undefined,
     asked: [],
+    connecting: undefined,
     asking: undefined,
     sent: undefined,
   };
@@ -75,6 +78,7 @@ async function answer(
   wallet.asked.push(method);
   switch (method) {
     case "eth_requestAccounts":
+      await wallet.connecting;
       if (wallet.fault === "hides") return { error: { code: 4001, message: "declined" } };
       return { result: [wallet.account] };
     case "eth_chainId":

@@ -1,4 +1,4 @@
-import { hazardsOf, type Standing, standingOf } from "executable-address/page";
+import { hazardsOf, isOver, type Standing, standingOf } from "executable-address/page";
 import { type ReactNode, useEffect, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { useNews, useTick } from "../shown/news.ts";
@@ -37,7 +37,7 @@ export function Payment() {
   const standing = standingOf(intent, news, simulation, Math.floor(Date.now() / 1000));
   const isFinal = isOver(standing);
   const { owed } = standing;
-  const payment = usePayment({ record, owed, chainName, facts });
+  const payment = usePayment({ record, standing, chainName, facts });
   const pairing = usePairing();
   const hazards = hazardsOf(intent, token !== undefined);
   const isReturned = isFinal && standing.state !== "executed";
@@ -124,9 +124,6 @@ function Body({ standing, receipt, children }: BodyProps) {
     </>
   );
 }
-
-const isOver = ({ state }: Standing): boolean =>
-  state === "executed" || state === "expired" || state === "recovered";
 
 function usePatience(): boolean {
   const [isPatient, setPatient] = useState(true);

@@ -1,4 +1,4 @@
-import type { Fate, Kept, News, Standing } from "executable-address/page";
+import { type Fate, isOver, type Kept, type News, type Standing } from "executable-address/page";
 import { useEffect } from "react";
 import { useAbout } from "../../shown/about.tsx";
 import { Transaction } from "../../shown/transaction.tsx";
@@ -87,9 +87,6 @@ function StillAsking({ payment, kept, standing }: Omit<Props, "news">) {
     </div>
   );
 }
-
-const isOver = ({ doubts }: Standing) =>
-  doubts.some((doubt) => doubt === "executed" || doubt === "expired" || doubt === "enough");
 
 const failedText = ({ kind }: { kind: string }) =>
   kind === "reverted" || kind === "cancelled" || kind === "replaced";

@@ -5,11 +5,13 @@ import type { AddressRecord } from "executable-address";
 import {
   type Fate,
   findKept,
+  isOver,
   type Kept,
   keep,
   onKept,
   PaymentRefused,
   type Refusal,
+  type Standing,
   type Step,
   sendPayment,
   type Wallet,
@@ -43,12 +45,12 @@ export type PaymentHere = {
 
 type Wanted = {
   record: AddressRecord;
-  owed: string;
+  standing: Standing;
   chainName: string;
   facts: Facts;
 };
 
-export function usePayment({ record, owed, chainName, facts }: Wanted): PaymentHere {
+export function usePayment({ record, standing, chainName, facts }: Wanted): PaymentHere {
   const { address, intent } = record;
   const wallets = useWallets();
   const remote = useWalletConnect(facts, intent.chainId);
@@ -56,18 +58,19 @@ export function usePayment({ record, owed, chainName, facts }: Wanted): PaymentH
   const [asking, setAsking] = useState<Asking>({ is: "idle" });
   const asked = [...wallets, remote].find((wallet) => wallet?.info.rdns === kept?.rdns);
   const fate = useFate(record, kept, asked?.provider);
-  const owedNow = useRef(owed);
-  owedNow.current = owed;
+  const now = useRef(standing);
+  now.current = standing;
 
   const pay = async (wallet: Wallet) => {
     const tell = (step: Step) => setAsking({ is: "asking", wallet, step });
     try {
       await sendPayment(wallet.provider, wallet.info.rdns, {
         record,
-        amount: owed,
+        amount: standing.owed,
         chainName,
         walletChain: facts.walletChain ?? knownChain(intent.chainId),
-        owedNow: () => owedNow.current,
+        // Over meanwhile: unless that was known and paying was insisted on, nothing is to be paid.
+        owedNow: () => (isOver(now.current) && !isOver(standing) ? "0" : now.current.owed),
         tell,
       });
       setAsking({ is: "idle" });
