@@ -559,7 +559,7 @@ describe("what a payer compares and types has one reading", () => {
 });
 
 describe("whose the money is if something goes wrong", () => {
-  test("is said above the code on a phone, beside it elsewhere, and read out before it", async () => {
+  test("is said above the code on a phone, beside it elsewhere, and read before it", async () => {
     for (const width of [360, 1280]) {
       const page = await open({ viewport: { width, height: 800 } });
       await page.goto(`${site}/a/${honest.address}`);

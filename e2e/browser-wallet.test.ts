@@ -326,6 +326,7 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await says("Paid, about to run");
     assert.equal(sends(), 1);
     await gone("Your wallet may still be asking");
+    await gone("Decline the request in your wallet");
     await end();
   });
 
