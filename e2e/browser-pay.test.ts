@@ -260,6 +260,7 @@ describe("what is known, and since when", () => {
     assert.equal(await readCode(page), honest.address);
     await page.clock.runFor(35_000);
     await page.getByText("Nothing was heard from the server for over a minute").waitFor();
+    await assertSound(page, "silent");
     assert.equal(await page.locator(".qr").count(), 0);
     await showAnyway(page).click();
     assert.equal(await readCode(page), honest.address);

@@ -256,8 +256,10 @@ describe("one intention is one payment, while the wallet still asks", () => {
     of.asked.filter((method) => method === "eth_sendTransaction").length;
   const sends = () => sendsOf(wallet);
   /** Nothing asks for a payment any more. */
-  const settled = (at: Page) =>
-    at.waitForFunction("navigator.locks.query().then(({ held }) => held.length === 0)");
+  const settled = async (at: Page) => {
+    const locks = "navigator.locks.query().then(({ held }) => held.length)";
+    while ((await at.evaluate(locks)) !== 0) await at.waitForTimeout(20);
+  };
   const connects = (of: TestWallet) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     of.connecting = promise;
@@ -418,6 +420,7 @@ describe("while no block holds it yet", () => {
     await resend({ to: rich, data: "0x" });
     await says("The payment was cancelled in the wallet. Nothing was paid.");
     await nothingOffered();
+    await assertSound(page, "cancelled");
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().waitFor();
     await finish();
@@ -439,6 +442,7 @@ describe("while no block holds it yet", () => {
     for (let seconds = 0; seconds < 70; seconds += 5) await page.clock.runFor(5_000);
     await says("The network does not know the payment any more.");
     await nothingOffered();
+    await assertSound(page, "dropped");
     await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
     await payButton().waitFor();
     await finish();

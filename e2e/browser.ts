@@ -100,14 +100,24 @@ export async function openPage(page: Page, url: string): Promise<void> {
 /** The size of what is pressed is no part of what axe asks by itself. */
 const axeRun = 'axe.run(document, { rules: { "target-size": { enabled: true } } })';
 
-/** No serious or critical finding of axe, and nothing that makes the page scroll sideways. */
+/** No finding of axe, and nothing that makes the page scroll sideways. */
 export async function assertSound(page: Page, name: string): Promise<void> {
   await page.evaluate(`${axeSource};0`);
   const { violations } = (await page.evaluate(axeRun)) as AxeResults;
-  const grave = violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-  assert.deepEqual(grave, [], name);
+  const found = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`,
+  );
+  assert.deepEqual(found, [], name);
+  await assertFits(page, name);
+  const viewport = page.viewportSize();
+  if (viewport?.width !== 1280) return;
+  // Between a phone's width and a screen's.
+  await page.setViewportSize({ ...viewport, width: 768 });
+  await assertFits(page, `${name} at 768 px`);
+  await page.setViewportSize(viewport);
+}
+
+async function assertFits(page: Page, name: string): Promise<void> {
   const overflow = await page.evaluate(
     "document.documentElement.scrollWidth - document.documentElement.clientWidth",
   );

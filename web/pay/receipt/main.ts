@@ -129,7 +129,8 @@ function witnesses({ blocks, record }: ProvedReceipt): HTMLElement {
   field.placeholder = "https://node.example";
   const label = element("label", say("endpoints"), field);
   const answers = element("ul");
-  answers.setAttribute("role", "status");
+  const status = element("div", answers);
+  status.setAttribute("role", "status");
   let wallets: readonly Wallet[] = [];
   const tell = (said: readonly Testimony[]) =>
     answers.replaceChildren(
@@ -147,7 +148,7 @@ function witnesses({ blocks, record }: ProvedReceipt): HTMLElement {
     wallets = found;
     wallet.hidden = false;
   });
-  return element("section", label, element("p", endpoints, " ", wallet), answers);
+  return element("section", label, element("p", endpoints, " ", wallet), status);
 }
 
 function buttons({ receipt, shown }: Kept): HTMLElement {
