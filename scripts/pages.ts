@@ -51,7 +51,7 @@ function filesOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => /\.(tsx?|css|js|svg|md)$/.test(path))
-    .filter((path) => !/\.test\.|[\\/](dist|node_modules|test)[\\/]/.test(path));
+    .filter((path) => !/\.test\.|[\\/](bench|dist|node_modules|test)[\\/]/.test(path));
 }
 
 function canBuild(): boolean {

@@ -18,36 +18,48 @@ import type { Say } from "./words/languages.ts";
 
 export type Simulated = { kind: "loading" } | FoundSimulation;
 
-/** With no status so far, there is most likely no server either. */
-const patienceMs = 2_000;
-
-/** The last simulation stays until the next is there; `again` asks at once. */
+/**
+ * The first is asked for beside the first status and not after it, for the code waits for both.
+ * The last simulation stays until the next is there; `again` asks at once.
+ */
 export function useSimulation(address: Hex, status: ServiceStatus | undefined) {
   const [simulated, setSimulated] = useState<Simulated>({ kind: "loading" });
   const [attempt, setAttempt] = useState(0);
   const state = status && `${status.state} ${status.balance}`;
   // The block of the status that changed: a later one of the same state is no reason to ask again.
-  const known = useRef({ state, from: 0 });
-  if (known.current.state !== state) known.current = { state, from: status?.block.number ?? 0 };
-  const { from } = known.current;
+  const known = useRef({ state, from: 0, changes: 0 });
+  if (known.current.state !== state) {
+    const from = status?.block.number ?? 0;
+    const isFirst = known.current.state === undefined;
+    const isNoNews = isFirst && (simulated.kind === "loading" || isOf(simulated, from));
+    known.current = { state, from, changes: known.current.changes + (isNoNews ? 0 : 1) };
+  }
+  const { changes } = known.current;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change and an attempt are reasons
   useEffect(() => {
     const stopping = new AbortController();
     const isBehind = (found: FoundSimulation) =>
-      found.kind === "done" && found.simulation.block.number < from;
+      found.kind === "done" && !isOf(found, known.current.from);
     const ask = async () => {
-      const find = () => findSimulation("/v1", address, stopping.signal);
+      const find = async () => {
+        const next = await findSimulation("/v1", address, stopping.signal);
+        // One that is a little behind is better than none.
+        if (!stopping.signal.aborted)
+          setSimulated((last) => (last.kind === "loading" ? next : last));
+        return next;
+      };
       const found = await caughtUp(find, isBehind, stopping.signal);
       if (!stopping.signal.aborted) setSimulated(found);
     };
-    const waitMs = state === undefined && attempt === 0 ? patienceMs : 0;
-    const timer = setTimeout(ask, waitMs);
-    return () => {
-      stopping.abort();
-      clearTimeout(timer);
-    };
-  }, [address, state, from, attempt]);
+    void ask();
+    return () => stopping.abort();
+  }, [address, changes, attempt]);
   return { simulated, again: () => setAttempt(attempt + 1) };
 }
+
+/** Whether it is of that block or a later one. */
+const isOf = (simulated: Simulated, block: number): boolean =>
+  simulated.kind === "done" && simulated.simulation.block.number >= block;
 
 /** The zero address stands for it where tokens are named. */
 export const nativeCoin: Hex = `0x${"0".repeat(40)}`;

@@ -72,6 +72,7 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
       title: `${amount} on ${where}`,
       description: [asker, state && stateNames[state.state]].filter(Boolean).join(" · "),
       url: `${publicUrl}/a/${subject.address}`,
+      address: subject.address,
       facts,
     });
   };
@@ -86,9 +87,10 @@ export function openPreviews(parts: PreviewParts, statuses: Statuses): FindPrevi
   };
 }
 
-type Head = { title: string; description: string; url: string; facts: object };
+type Head = { title: string; description: string; url: string; address: string; facts: object };
 
-function head({ title, description, url, facts }: Head): string {
+/** @param address in EIP-55 case, as the page's script asks for it */
+function head({ title, description, url, address, facts }: Head): string {
   const meta = (property: string, content: string) =>
     `<meta property="${property}" content="${escaped(content)}" />`;
   return [
@@ -97,6 +99,10 @@ function head({ title, description, url, facts }: Head): string {
     meta("og:description", description || "What paying this address does"),
     meta("og:type", "website"),
     meta("og:url", url),
+    // The page asks for both as soon as its script runs. The browser begins before it has that.
+    ...[`/v1/address/${address}`, "/v1/chains"].map(
+      (path) => `<link rel="preload" as="fetch" crossorigin="anonymous" href="${path}" />`,
+    ),
     // Data, which no policy lets run; in it "<" could end the element.
     `<script type="application/json" id="facts">${inertJson(facts)}</script>`,
   ].join("\n    ");
