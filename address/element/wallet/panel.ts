@@ -3,7 +3,7 @@
 import type { AddressRecord } from "../../intent/intent.ts";
 import { formatUnits, shortAddress } from "../payment.ts";
 import { type ElementWords, fill } from "../words.ts";
-import { coinDecimals, coins } from "./coins.ts";
+import { coinDecimals } from "./coins.ts";
 import { type Fate, watchPayment } from "./fate.ts";
 import { findKept, keep, onKept } from "./kept.ts";
 import { PaymentRefused, type Refusal } from "./provider.ts";
@@ -162,11 +162,9 @@ const refusals: Record<Refusal["kind"], keyof ElementWords> = {
   failed: "payFailed",
 };
 
-function sayRefusal(refusal: Refusal, asked: Asked): string {
-  const { record, owed, chainName, sayAmount, words } = asked;
+function sayRefusal(refusal: Refusal, { owed, chainName, sayAmount, words }: Asked): string {
   const text = words[refusals[refusal.kind]];
-  const coin = coins[record.intent.chainId] ?? words.nativeCoin;
-  const sayCoin = (wei: string) => `${formatUnits(wei, coinDecimals)} ${coin}`;
+  const sayCoin = (wei: string) => `${formatUnits(wei, coinDecimals)} ${words.nativeCoin}`;
   switch (refusal.kind) {
     case "poor":
       return fill(text, { held: sayAmount(refusal.held), amount: sayAmount(owed) });
