@@ -28,7 +28,7 @@ export function sayAmount(units: string, place: Place, chains: readonly Chain[],
 }
 
 /** An amount of a chain's coin, by its name where that is known. */
-export const sayCoin = (wei: string, { chainId }: Pick<Place, "chainId">, say: Say): string =>
+const sayCoin = (wei: string, { chainId }: Pick<Place, "chainId">, say: Say): string =>
   `${formatUnits(wei, coinDecimals)} ${coins[chainId] ?? say("nativeCoin")}`;
 
 /** "USDC on Base", or what is known of it. */
