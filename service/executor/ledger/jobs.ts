@@ -42,8 +42,8 @@ export type JobUpdate = {
   recoveryFailures?: number;
 };
 
-/** One statement writes at most so many rows, since other statements wait for it. */
-const rowsMax = 100;
+/** One statement, and one commit, writes at most so many rows, since others wait for it. */
+export const rowsMax = 100;
 
 /** Accounts that take turns, where more jobs are due than are asked for. */
 const accountsMax = 100;
@@ -263,39 +263,52 @@ export async function wakeJobs(
   }
 }
 
-export function updateJobs(
+/** In several commits: each update is its job's own. */
+export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,
   updates: readonly JobUpdate[],
 ): Promise<void> {
-  return fenced(db, fence, (transaction) => writeUpdates(transaction, fence.chainId, updates));
+  for (let at = 0; at < updates.length; at += rowsMax) {
+    const some = updates.slice(at, at + rowsMax);
+    await fenced(db, fence, (transaction) => writeUpdates(transaction, fence.chainId, some));
+  }
 }
 
+/** Jobs that change alike, as those of a burst do, share a statement. @param updates of one each */
 export async function writeUpdates(
   transaction: Transaction<Tables>,
   chainId: number,
   updates: readonly JobUpdate[],
 ): Promise<void> {
+  const alike = new Map<string, { columns: ReturnType<typeof columnsOf>; keys: Uint8Array[] }>();
   for (const update of updates) {
+    const columns = columnsOf(update);
+    const text = JSON.stringify(columns);
+    const group = alike.get(text) ?? { columns, keys: [] };
+    alike.set(text, group);
+    group.keys.push(fromHex(update.address));
+  }
+  for (const { columns, keys } of alike.values()) {
     await transaction
       .updateTable("executor_jobs")
-      .set({
-        state: update.state,
-        due_at: update.dueAtSeconds,
-        reason: update.reason,
-        ...(update.notBeforeSeconds === undefined ? {} : { not_before: update.notBeforeSeconds }),
-        ...(update.failures === undefined ? {} : { failures: update.failures }),
-        ...(update.paidFailures === undefined ? {} : { paid_failures: update.paidFailures }),
-        ...(update.recoveryFailures === undefined
-          ? {}
-          : { recovery_failures: update.recoveryFailures }),
-      })
+      .set(columns)
       .where("chain_id", "=", chainId)
-      .where("address", "=", fromHex(update.address))
+      .where("address", "in", keys)
       .where("state", "<>", "dropped")
       .execute();
   }
 }
+
+const columnsOf = (update: JobUpdate) => ({
+  state: update.state,
+  due_at: update.dueAtSeconds,
+  reason: update.reason,
+  ...(update.notBeforeSeconds === undefined ? {} : { not_before: update.notBeforeSeconds }),
+  ...(update.failures === undefined ? {} : { failures: update.failures }),
+  ...(update.paidFailures === undefined ? {} : { paid_failures: update.paidFailures }),
+  ...(update.recoveryFailures === undefined ? {} : { recovery_failures: update.recoveryFailures }),
+});
 
 /**
  * For an operator: makes the job due at once and forgets its failures.

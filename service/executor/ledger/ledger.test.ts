@@ -9,6 +9,7 @@ import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { paymentTo } from "../../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
+import { dropJob } from "./jobs.ts";
 import { type Fence, LeaseLost } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { PurposeConflict } from "./purposes.ts";
@@ -221,6 +222,24 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal(await waited(2000), 0, "on its way");
       await put(2, "CallFailed", 1700);
       assert.equal(await waited(2000), 300, "its turn came and nobody took it");
+    });
+
+    test("jobs that change alike share a statement, and each keeps what is its own", async () => {
+      await dropJob(store.db, chainId, address(3));
+      const waits = { state: "waiting" as const, dueAtSeconds: 60, reason: "underfunded" };
+      await ledger.updateJobs(fence, [
+        { ...waits, address: address(1) },
+        { ...waits, address: address(2), failures: 2, notBeforeSeconds: 55 },
+        { ...waits, address: address(3) },
+      ]);
+      const due = await ledger.findDueJobs(chainId, 70, 9);
+      assert.deepEqual(
+        due.map((job) => [job.address, job.reason, job.failures, job.notBeforeSeconds]),
+        [
+          [address(1), "underfunded", 0, 0],
+          [address(2), "underfunded", 2, 55],
+        ],
+      );
     });
 
     test("a slow account's jobs get a tenth of a pass, though others would fill it", async () => {

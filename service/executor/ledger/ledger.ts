@@ -1,5 +1,5 @@
-// Everything the executor keeps, bound to one database. Each call is one statement or one commit,
-// so a process can only be killed between two calls, never in the middle of one.
+// Everything the executor keeps, bound to one database. A call is one statement or one commit, or
+// several of which each leaves the tables complete, so a kill loses nothing that must survive.
 
 import type { Kysely } from "kysely";
 import { passClosed } from "../../events/closed.ts";

@@ -75,30 +75,27 @@ export function openPurpose(
       })
       .execute();
     await insertTransaction(transaction, id, first);
-    for (const share of purpose.shares) await engage(transaction, fence, id, purpose, share);
+    if (purpose.shares.length > 0) await engage(transaction, fence, id, purpose);
     return id;
   });
 }
 
-/** @throws {PurposeConflict} where the job has a purpose, or an operator dropped it */
+/** @throws {PurposeConflict} where a job has a purpose, or an operator dropped it */
 async function engage(
   transaction: Transaction<Tables>,
   { chainId }: Fence,
   id: string,
-  { kind, createdAtSeconds }: NewPurpose,
-  { address, gas, accountId, isClientId, isTipped }: Share,
+  { kind, createdAtSeconds, shares }: NewPurpose,
 ): Promise<void> {
-  await transaction
-    .insertInto("executor_purpose_addresses")
-    .values({
-      purpose_id: id,
-      address: fromHex(address),
-      gas,
-      account_id: accountId,
-      by_client_id: isClientId ? 1 : 0,
-      by_tip: isTipped ? 1 : 0,
-    })
-    .execute();
+  const rows = shares.map(({ address, gas, accountId, isClientId, isTipped }) => ({
+    purpose_id: id,
+    address: fromHex(address),
+    gas,
+    account_id: accountId,
+    by_client_id: isClientId ? 1 : 0,
+    by_tip: isTipped ? 1 : 0,
+  }));
+  await transaction.insertInto("executor_purpose_addresses").values(rows).execute();
   const today = dayOf(createdAtSeconds);
   const { numUpdatedRows } = await transaction
     .updateTable("executor_jobs")
@@ -115,11 +112,17 @@ async function engage(
       })),
     )
     .where("chain_id", "=", chainId)
-    .where("address", "=", fromHex(address))
+    .where(
+      "address",
+      "in",
+      rows.map(({ address }) => address),
+    )
     .where("purpose_id", "is", null)
     .where("state", "<>", "dropped")
     .executeTakeFirst();
-  if (numUpdatedRows !== 1n) throw new PurposeConflict(`${address} is spoken for`);
+  if (Number(numUpdatedRows) !== rows.length) {
+    throw new PurposeConflict(`${numUpdatedRows} of ${rows.length} addresses of ${id} are free`);
+  }
 }
 
 const daySeconds = 86_400;

@@ -5,7 +5,7 @@ import type { Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import type { Tables } from "../../store/tables.ts";
 import { shareOut } from "../money/budgets.ts";
-import { type JobUpdate, writeUpdates } from "./jobs.ts";
+import { type JobUpdate, rowsMax, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 import { dayOf, shareOf } from "./purposes.ts";
 import { charge, noAccount } from "./spending.ts";
@@ -102,15 +102,15 @@ export function reopenPurpose(
       .where("id", "=", purposeId)
       .execute();
     await transaction.deleteFrom("executor_outcomes").where("purpose_id", "=", purposeId).execute();
-    for (const address of addresses) {
-      await transaction
-        .updateTable("executor_jobs")
-        .set({ purpose_id: purposeId, state: "sent" })
-        .where("chain_id", "=", fence.chainId)
-        .where("address", "=", fromHex(address))
-        .where("purpose_id", "is", null)
-        .execute();
-    }
+    if (addresses.length === 0) return;
+    const keys = addresses.map((address) => fromHex(address));
+    await transaction
+      .updateTable("executor_jobs")
+      .set({ purpose_id: purposeId, state: "sent" })
+      .where("chain_id", "=", fence.chainId)
+      .where("address", "in", keys)
+      .where("purpose_id", "is", null)
+      .execute();
   });
 }
 
@@ -134,20 +134,21 @@ async function insertOutcomes(
   transaction: Transaction<Tables>,
   { purposeId, transactionHash, blockNumber, outcomes }: Settlement,
 ): Promise<void> {
-  for (const outcome of outcomes) {
+  const rows = outcomes.map((outcome) => ({
+    purpose_id: purposeId,
+    address: fromHex(outcome.vault),
+    kind: outcome.kind,
+    token: "token" in outcome ? outcome.token : "",
+    amount: "amount" in outcome ? outcome.amount.toString() : "0",
+    left: "left" in outcome ? outcome.left.toString() : "0",
+    transaction_hash: transactionHash,
+    block_number: blockNumber,
+    reason: "reason" in outcome ? outcome.reason : null,
+  }));
+  for (let at = 0; at < rows.length; at += rowsMax) {
     await transaction
       .insertInto("executor_outcomes")
-      .values({
-        purpose_id: purposeId,
-        address: fromHex(outcome.vault),
-        kind: outcome.kind,
-        token: "token" in outcome ? outcome.token : "",
-        amount: "amount" in outcome ? outcome.amount.toString() : "0",
-        left: "left" in outcome ? outcome.left.toString() : "0",
-        transaction_hash: transactionHash,
-        block_number: blockNumber,
-        reason: "reason" in outcome ? outcome.reason : null,
-      })
+      .values(rows.slice(at, at + rowsMax))
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
@@ -168,12 +169,19 @@ async function settleCharges(
     wei: costs.get(share.address)!,
     tipsWei: tips.get(share.address) ?? 0n,
   }));
-  for (const { address, wei, tipsWei } of charges) {
+  if (rows.length > 0) {
+    const charged = charges.map(({ wei, tipsWei }, index) => {
+      return { ...rows[index]!, wei: wei.toString(), tips_wei: tipsWei.toString() };
+    });
     await transaction
-      .updateTable("executor_purpose_addresses")
-      .set({ wei: wei.toString(), tips_wei: tipsWei.toString() })
-      .where("purpose_id", "=", purposeId)
-      .where("address", "=", fromHex(address))
+      .insertInto("executor_purpose_addresses")
+      .values(charged)
+      .onConflict((conflict) =>
+        conflict.columns(["purpose_id", "address"]).doUpdateSet((row) => ({
+          wei: row.ref("excluded.wei"),
+          tips_wei: row.ref("excluded.tips_wei"),
+        })),
+      )
       .execute();
   }
   const own = { accountId: noAccount, isClientId: false, isTipped: false, wei: paid, tipsWei: 0n };
