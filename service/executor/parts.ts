@@ -235,6 +235,8 @@ export type Memory = {
   underpriced: Set<string>;
   /** Purposes whose transaction no block of the chain can hold. */
   hopeless: Set<string>;
+  /** By purpose whose receipt is not final: its block. The receipt is read again once that is. */
+  mined: Map<string, number>;
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
 };

@@ -54,6 +54,7 @@ export function freshMemory(parts: Parts): Memory {
     underpriced: new Set(),
     hopeless: new Set(),
     budget: undefined,
+    mined: new Map(),
     absent: new Map(),
   };
 }

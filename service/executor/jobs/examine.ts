@@ -2,12 +2,11 @@
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
-import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
-import { askHoldings, holdersMax } from "../../chain/status/probe.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
+import { readHoldings } from "../payments/holdings.ts";
 import type { Vault, Wanted } from "./decide.ts";
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
@@ -102,35 +101,6 @@ async function readCoins(
     if ("result" in answer) memory.nativeTokens.set(token, isNativeToken(balance, answer.result));
   });
   return new Set([...memory.nativeTokens].flatMap(([token, isCoin]) => (isCoin ? token : [])));
-}
-
-/** In groups. Where no endpoint answers for a group, those of the next pass are smaller. */
-async function readHoldings(
-  { parts, memory, view }: Pass,
-  asked: readonly { vault: Hex; token: Hex }[],
-  turn: number,
-): Promise<Holding[]> {
-  const holdings: Holding[] = [];
-  for (let at = 0; at < asked.length; ) {
-    const group = asked.slice(at, at + memory.probeMax);
-    const { call, read, isReadable } = askHoldings(group, {
-      chainId: parts.chain.chainId,
-      timestamp: view.head.timestamp,
-      at: view.at,
-    });
-    try {
-      const [answer] = await view.readInTurn([call], turn, isReadable);
-      holdings.push(...read(answer!));
-    } catch (error) {
-      if (error instanceof ChainUnavailable) {
-        memory.probeMax = Math.max(1, Math.floor(group.length / 4));
-      }
-      throw error;
-    }
-    at += group.length;
-  }
-  memory.probeMax = Math.min(holdersMax, memory.probeMax * 2);
-  return holdings;
 }
 
 function verify({ parts }: Pass, job: Job): Verified | Corrupt {

@@ -4,12 +4,13 @@
 
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
-import { type Answer, blockCall, blockOf, hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { midnightAfter, type Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { Pass } from "../parts.ts";
+import { findCoded } from "../payments/holdings.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
 import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
 import { readGasTaken, tipsIn } from "./taken.ts";
@@ -26,25 +27,44 @@ export async function settle(
   pending: readonly Purpose[],
   usedBelow: number,
 ): Promise<void> {
+  const { parts, memory, view } = pass;
   const used = pending.filter((purpose) => purpose.nonce < usedBelow);
   if (used.length === 0) return;
   // A receipt settled above the newest anchor would stay settled if a reorganisation replaced it.
-  const anchor = await pass.parts.ledger.findAnchor(pass.parts.chain.chainId);
-  const finalBlock = Math.min(await readFinalBlock(pass), anchor?.number ?? -1);
-  const calls = used.flatMap((purpose) =>
+  const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
+  const below = used.filter((purpose) => !isAbove(anchor, purpose, view.head.number));
+  if (below.length === 0) return;
+  const finalBlock = Math.min(await readFinalBlock(pass), anchor);
+  const asked = below.filter(({ id }) => (memory.mined.get(id) ?? finalBlock) <= finalBlock);
+  if (asked.length === 0) return;
+  const calls = asked.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
       method: "eth_getTransactionReceipt",
       params: [transaction.hash],
     })),
   );
-  const answers = await pass.view.readEach(calls);
+  const answers = await view.readEach(calls);
+  const final: Final[] = [];
   let at = 0;
-  for (const purpose of used) {
+  for (const purpose of asked) {
     const end = at + purpose.transactions.length;
     const mine = answers.map((list) => list?.slice(at, end));
     at = end;
-    await settleOne(pass, purpose, mine, finalBlock);
+    const receipt = await findReceipt(pass, purpose, mine);
+    if (!receipt) continue;
+    if (receipt.blockNumber <= finalBlock) final.push({ purpose, receipt });
+    else memory.mined.set(purpose.id, Math.min(receipt.blockNumber, view.head.number));
   }
+  const seen = await readSeen(pass, final);
+  for (const each of final) await record(pass, each, seen);
+}
+
+type Final = { purpose: Purpose; receipt: Receipt };
+
+/** Whether it can only be mined above the anchor. A signer's head above the chain's was a lie. */
+function isAbove(anchor: number, { transactions }: Purpose, head: number): boolean {
+  const { signedBlock } = transactions[0]!;
+  return anchor <= signedBlock && signedBlock <= head;
 }
 
 /** The newest block that is taken for final: as most endpoints say, else by blocks on top of it. */
@@ -57,24 +77,23 @@ async function readFinalBlock({ parts, view }: Pass): Promise<number> {
   return numbers.length < view.quorum ? deepEnough : Number(middle(numbers));
 }
 
-async function settleOne(
+async function findReceipt(
   pass: Pass,
   purpose: Purpose,
   answers: (Answer[] | undefined)[],
-  finalBlock: number,
-): Promise<void> {
+): Promise<Receipt | undefined> {
   const { parts, memory, view } = pass;
   const { found, others } = agreeOnReceipt(answers, view.quorum);
   for (const place of others) view.accuse(place, "eth_getTransactionReceipt");
   if (found === "disagreement") {
     const detail = `receipts of nonce ${purpose.nonce} differ`;
-    return parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
+    parts.report({ kind: "rpc_disagreement", about: "receipt", detail });
+    return undefined;
   }
-  if (found === "unknown") return;
-  if (found === "absent") return suspect(pass, purpose);
+  if (found === "absent") await suspect(pass, purpose);
+  if (typeof found === "string") return undefined;
   memory.absent.delete(purpose.id);
-  if (found.blockNumber > finalBlock) return;
-  await record(pass, purpose, found);
+  return found;
 }
 
 type Agreement = {
@@ -117,18 +136,32 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
   }
 }
 
-async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<void> {
+/** What the chain says beside receipts: their blocks by number, and the vaults with code. */
+type Seen = { blocks: Map<number, Block>; coded: Set<Hex> };
+
+async function readSeen(pass: Pass, final: readonly Final[]): Promise<Seen> {
+  const numbers = [...new Set(final.map(({ receipt }) => receipt.blockNumber))];
+  const vaults = final.flatMap(({ purpose }) => purpose.addresses);
+  const [answers, coded] = await Promise.all([
+    pass.view.read(numbers.map(blockCall)),
+    findCoded(pass, vaults),
+  ]);
+  const blocks = numbers.map((number, i) => [number, blockOf(resultOf(answers[i]))] as const);
+  return { blocks: new Map(blocks), coded };
+}
+
+async function record(pass: Pass, { purpose, receipt }: Final, seen: Seen): Promise<void> {
   const { parts, fence } = pass;
   const vaults = vaultsOfBatch(purpose.data, parts.factory);
   const sent = { sender: purpose.sender, vaults };
   const outcomes = outcomesOf(receipt, parts.factory, sent).filter((outcome) =>
     purpose.addresses.includes(outcome.vault),
   );
-  const minedAtSeconds = await findTime(pass, receipt, outcomes);
+  const minedAtSeconds = timeOf(pass, receipt, outcomes, seen);
   if (minedAtSeconds === undefined) return;
   const mined = purpose.transactions.find(({ hash }) => hash === receipt.transactionHash);
   const isFill = mined?.isFill === true;
-  const overtaken = await findOvertaken(pass, purpose, !isFill && receipt.succeeded, outcomes);
+  const overtaken = findOvertaken(purpose, !isFill && receipt.succeeded, outcomes, seen);
   const updates: JobUpdate[] = [];
   for (const address of purpose.addresses) {
     const isOvertaken = overtaken.has(address);
@@ -152,6 +185,7 @@ async function record(pass: Pass, purpose: Purpose, receipt: Receipt): Promise<v
     updates,
   });
   if (!isNew) return;
+  pass.memory.mined.delete(purpose.id);
   for (const transaction of purpose.transactions) pass.memory.sentMs.delete(transaction.hash);
   const { kind, sender, nonce } = purpose;
   const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
@@ -172,19 +206,16 @@ function vaultsOfBatch(data: Hex, factory: Hex): Hex[] {
  * The time of the receipt's block, in seconds; undefined where that block does not stand, or a
  * vault that executed or closed has no code now.
  */
-async function findTime(
-  { parts, view }: Pass,
+function timeOf(
+  { parts }: Pass,
   receipt: Receipt,
   outcomes: readonly VaultOutcome[],
-): Promise<number | undefined> {
+  { blocks, coded }: Seen,
+): number | undefined {
   const over = outcomes.filter((outcome) => outcome.kind !== "failed");
-  const [answer, ...codes] = await view.read([
-    blockCall(receipt.blockNumber),
-    ...over.map(({ vault }) => ({ method: "eth_getCode", params: [vault, view.at] })),
-  ]);
-  const hasCode = codes.every((code) => hexData(resultOf(code)) !== "0x");
-  const block = blockOf(resultOf(answer));
-  if (block.hash === receipt.blockHash && hasCode) return block.timestamp;
+  const hasCode = over.every(({ vault }) => coded.has(vault));
+  const block = blocks.get(receipt.blockNumber);
+  if (block?.hash === receipt.blockHash && hasCode) return block.timestamp;
   const detail = `the receipt of ${receipt.transactionHash} is not borne out by the chain`;
   parts.report({ kind: "rpc_disagreement", about: "state", detail });
   return undefined;
@@ -239,22 +270,19 @@ async function updateOf(
  * Addresses for which another executor's transaction came first: an execution failed at a vault
  * that has code, or a recovery succeeded without an event of the address.
  */
-async function findOvertaken(
-  { view }: Pass,
+function findOvertaken(
   { kind, addresses }: Purpose,
   succeeded: boolean,
   outcomes: readonly VaultOutcome[],
-): Promise<Set<Hex>> {
+  { coded }: Seen,
+): Set<Hex> {
   if (kind === "recover" && succeeded) {
     return new Set(addresses.filter((vault) => !outcomes.some((each) => each.vault === vault)));
   }
   const isOurs = (vault: Hex) =>
     outcomes.some((outcome) => outcome.vault === vault && outcome.kind === "executed");
   const failed = kind === "execute" ? addresses.filter((vault) => !isOurs(vault)) : [];
-  const codes = await view.read(
-    failed.map((vault) => ({ method: "eth_getCode", params: [vault, view.at] })),
-  );
-  return new Set(failed.filter((_, index) => hexData(resultOf(codes[index])) !== "0x"));
+  return new Set(failed.filter((vault) => coded.has(vault)));
 }
 
 function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void {

@@ -1,11 +1,11 @@
 // Keeps the sequence of nonces moving: sends again what is not mined, replaces what is stuck at its
 // nonce, reopens what a reorganisation undid, and fills a nonce that no purpose has with nothing.
 
-import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type Budgets, refusalOf, reserveFor } from "../money/budgets.ts";
 import { costOf } from "../money/data-fee.ts";
 import type { Pass } from "../parts.ts";
+import { findCoded } from "../payments/holdings.ts";
 import {
   broadcast,
   canAfford,
@@ -113,10 +113,7 @@ function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): b
 }
 
 /** Whether every vault of it is over already, so that none of its executions can run. */
-async function isOver({ view }: Pass, purpose: Purpose): Promise<boolean> {
+async function isOver(pass: Pass, purpose: Purpose): Promise<boolean> {
   if (purpose.kind !== "execute") return false;
-  const codes = await view.read(
-    purpose.addresses.map((vault) => ({ method: "eth_getCode", params: [vault, view.at] })),
-  );
-  return codes.every((answer) => hexData(resultOf(answer)) !== "0x");
+  return (await findCoded(pass, purpose.addresses)).size === purpose.addresses.length;
 }
