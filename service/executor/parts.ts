@@ -92,6 +92,7 @@ export type Tuning = FollowTuning & {
   /** Nodes refuse transactions above 128 KiB. */
   batchBytesMax: number;
   inFlightMax: number;
+  /** Due jobs worked on in one pass, at most; fewer where the free slots send no more. */
   jobsPerPass: number;
   /** New records looked at in one pass; 0: none ever. */
   looksPerPass: number;
@@ -109,7 +110,7 @@ export const defaultTuning: Tuning = {
   batchItemsMax: 50,
   batchBytesMax: 100_000,
   inFlightMax: 16,
-  jobsPerPass: 250,
+  jobsPerPass: 1000,
   rangeBlocksMax: 5000,
   rangesPerPass: 10,
   resweepBlocks: 6,

@@ -30,7 +30,7 @@ const waitSeconds = 5;
 export const soonSeconds = 15;
 
 /** How many transactions more the key may have on their way. */
-const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax - unmined.length;
+export const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax - unmined.length;
 
 /** Whether the key may send now, if it has the money. */
 export const isAble = (hand: Hand): boolean => roomOf(hand) > 0 && !isResting(hand.pass);
@@ -68,19 +68,22 @@ export async function dispatch(
   return unsent;
 }
 
-/** A key and what is left of its slots in this pass. */
+/**
+ * A key and what is left of its slots in this pass. `nonce` of its next transaction: read for the
+ * first of them; undefined where endpoints disagreed.
+ */
 type Sender = {
   pass: Pass;
   purse: Purse;
   slots: number;
   recoveries: number;
-  isNonceKnown: boolean;
+  nonce: number | "unread" | undefined;
 };
 
 async function senderOf(hand: Hand): Promise<Sender> {
   const slots = roomOf(hand);
   const recoveries = Math.ceil(slots / recoverySlots);
-  return { pass: hand.pass, purse: await hand.purse(), slots, recoveries, isNonceKnown: true };
+  return { pass: hand.pass, purse: await hand.purse(), slots, recoveries, nonce: "unread" };
 }
 
 /** How soon a job is tried again after what kept each key from sending it. */
@@ -135,11 +138,12 @@ async function sendBy(sender: Sender, order: Omit<Order, "nonce">): Promise<Obst
 
 async function sendNow(sender: Sender, order: Omit<Order, "nonce">): Promise<Obstacle | undefined> {
   const { pass, purse } = sender;
-  const nonce: number | undefined = sender.isNonceKnown ? await nextNonce(pass) : undefined;
-  sender.isNonceKnown = nonce !== undefined;
+  if (sender.nonce === "unread") sender.nonce = await nextNonce(pass);
+  const { nonce } = sender;
   if (nonce === undefined) return "endpoints_disagree_on_nonce";
   try {
     await send(pass, purse, { ...order, nonce });
+    sender.nonce = nonce + 1;
   } catch (error) {
     if (error instanceof SignerFailed) return "signer_unavailable";
     throw error;

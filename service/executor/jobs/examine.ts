@@ -1,5 +1,6 @@
 // Reads the vaults of jobs at one block: code and balances, for the decision about each.
 
+import { setImmediate } from "node:timers/promises";
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { causeOf, decodeRecord } from "../../store/record.ts";
@@ -14,6 +15,9 @@ export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; v
 /** A job whose terms do not derive its address, and why. */
 export type Corrupt = { job: Job; cause: string };
 
+/** Records verified in one go. Each has up to 24,576 bytes, and the process has other work. */
+const verifiedMax = 25;
+
 type Verified = Omit<Examined, "vault"> & { tokens: Hex[] };
 
 /**
@@ -26,11 +30,13 @@ export async function examine(
   jobs: readonly Job[],
 ): Promise<{ examined: Examined[]; corrupt: Corrupt[] }> {
   const corrupt: Corrupt[] = [];
-  const verified = jobs.flatMap((job) => {
+  const verified: Verified[] = [];
+  for (const [index, job] of jobs.entries()) {
     const found = verify(pass, job);
     if ("cause" in found) corrupt.push(found);
-    return "cause" in found ? [] : [found];
-  });
+    else verified.push(found);
+    if (index % verifiedMax === verifiedMax - 1) await setImmediate();
+  }
   const turn = pass.memory.examineTurn++;
   const vaults = await readVaults(pass, verified, turn);
   const poor = verified.filter((each, index) => isPoor(each, vaults[index]!));

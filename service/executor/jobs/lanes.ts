@@ -1,7 +1,7 @@
 // In which order one endpoint is asked to simulate. A stranger can make a simulation slow free of
-// charge, so its time is scored by account. The quickest accounts come first and share requests,
-// accounts not known yet are asked about one call each, and slow ones have a share of each pass,
-// call by call.
+// charge, so its time is scored by account. The quickest accounts come first and share requests, of
+// which several are under way at once; accounts not known yet are asked about one call each, and
+// slow ones have a share of each pass, call by call.
 
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
@@ -13,8 +13,11 @@ const accountsMax = 1000;
 /** An account whose simulations take longer is slow. 5 million gas of plain calls take 50 ms. */
 const slowMs = 100;
 const groupMax = 10;
-/** Requests at once about accounts that are not known. */
-const probesAtOnce = 4;
+/**
+ * Requests at once about accounts that are not known, and about the quickest: so quick that their
+ * requests, which a node may run one after the other, are answered in the time of one of the rest.
+ */
+const requestsAtOnce = 4;
 /** A call of a slow account gets at most this long. */
 const aloneMs = 1500;
 /** Part of a pass's time that slow accounts share. */
@@ -69,18 +72,32 @@ export async function askInLanes(
   return asking.isGone ? undefined : heard;
 }
 
-/** Asks ten in a request, the quickest accounts first; if it is late, their paces are unknown. */
 async function askQuick(asking: Asking, untilMs: number): Promise<void> {
+  const quickestMs = slowMs / requestsAtOnce;
+  await askInGroups(asking, (ms) => ms <= quickestMs, requestsAtOnce, untilMs);
+  await askInGroups(asking, (ms) => ms <= slowMs, 1, untilMs);
+}
+
+/** Asks ten in a request, the quickest accounts first; if it is late, their paces are unknown. */
+async function askInGroups(
+  asking: Asking,
+  isOf: (ms: number) => boolean,
+  atOnce: number,
+  untilMs: number,
+): Promise<void> {
   const { asker, pace, asked } = asking;
-  const open = openBy(asking, (ms) => ms !== undefined && ms <= slowMs);
-  for (let at = 0; at < open.length && hasTime(asking, untilMs); at += groupMax) {
-    const group = open.slice(at, at + groupMax);
-    const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.paceMs);
-    for (const index of group) {
-      if (tookMs === undefined) pace.delete(asked[index]!.accountId);
-      else note(asking, index, tookMs / group.length);
+  const left = openBy(asking, (ms) => ms !== undefined && isOf(ms));
+  const askGroups = async () => {
+    while (left.length > 0 && hasTime(asking, untilMs)) {
+      const group = left.splice(0, groupMax);
+      const tookMs = await ask(asking, group, groupMax * slowMs + 2 * asker.paceMs);
+      for (const index of group) {
+        if (tookMs === undefined) pace.delete(asked[index]!.accountId);
+        else note(asking, index, tookMs / group.length);
+      }
     }
-  }
+  };
+  await Promise.all(Array.from({ length: atOnce }, askGroups));
 }
 
 /** Asks the first call of each account. */
@@ -96,7 +113,7 @@ async function askUnknown(asking: Asking, untilMs: number): Promise<void> {
       note(asking, index, (await ask(asking, [index], timeoutMs)) ?? timeoutMs);
     }
   };
-  await Promise.all(Array.from({ length: probesAtOnce }, probe));
+  await Promise.all(Array.from({ length: requestsAtOnce }, probe));
 }
 
 async function askSlow(asking: Asking, untilMs: number): Promise<void> {

@@ -14,7 +14,7 @@ import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
 import { gasOf, type Ready } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
-import { dispatch, isAble, soonSeconds } from "./dispatch.ts";
+import { dispatch, isAble, roomOf, soonSeconds } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { slownessOf } from "./lanes.ts";
@@ -32,10 +32,9 @@ export async function work(
   const able = hands.filter(isAble);
   if (able.length === 0) return 0;
   const { parts, memory, fence, nowSeconds } = able[0]!.pass;
-  const { jobsPerPass } = parts.tuning;
   const slowness = (accountId: string) => slownessOf(memory.paces, accountId);
   const { chainId } = parts.chain;
-  const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsPerPass, slowness);
+  const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;
   const { pass, purse: openPurse } = await richestOf(able);
   const updates: JobUpdate[] = [];
@@ -56,6 +55,16 @@ export async function work(
   }
   if (updates.length > 0) await parts.ledger.updateJobs(fence, updates);
   return due.length;
+}
+
+/** Jobs looked at, however few slots are free: what waits for a slot hides nothing behind it. */
+const jobsMin = 250;
+
+/** What is asked about one that no slot is left for would be asked again in the next pass. */
+function jobsMax(hands: readonly Hand[]): number {
+  const { jobsPerPass, batchItemsMax } = hands[0]!.pass.parts.tuning;
+  const slots = hands.reduce((sum, hand) => sum + roomOf(hand), 0);
+  return Math.min(jobsPerPass, Math.max(jobsMin, slots * batchItemsMax));
 }
 
 /** The key that surely has the most money that is not spoken for; of like ones, perhaps has. */

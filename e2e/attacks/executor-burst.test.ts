@@ -1,0 +1,40 @@
+// Everybody pays at once: thousands of payments in one block, beside many addresses that are open
+// and not paid. A block is mined when the executor has ended a pass, so the law is about what it
+// does, and not about the machine.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { burst, callsIn, openAddresses } from "../../service/testing/executor/burst.ts";
+import { count, fatesOf, prepareAttack } from "./executor-world.ts";
+
+const { world, store } = await prepareAttack();
+const [payments, open] = [count(300, 2000), count(300, 100_000)];
+const blocksMax = count(2, 8);
+/** A few payments share what a pass asks for anyway. */
+const callsMax = count(2.4, 2.3);
+await openAddresses(world, store, open);
+
+describe(`${payments} payments in one block, beside ${open} open addresses`, () => {
+  for (const endpoints of [1, 2]) {
+    const what = `within ${blocksMax} blocks, for at most ${callsMax} calls each`;
+    test(`are executed ${what}, with ${endpoints} endpoints`, async (t) => {
+      const records = await openAddresses(world, store, payments);
+      const took = await burst(world, store, records, { endpoints });
+      const each = callsIn(took) / payments;
+      t.diagnostic(`${took.blocks} blocks, ${took.transactions} transactions, ${each} calls each`);
+      t.diagnostic([...took.calls].map(([method, calls]) => `${method} ${calls}`).join(", "));
+      assert.ok(took.blocks <= blocksMax, `${took.blocks} blocks`);
+      assert.ok(each <= callsMax, `${each} calls each`);
+      const fates = await fatesOf(world, records);
+      assert.ok(fates.every(({ executed, held }) => executed === 1 && held === 0n));
+    });
+  }
+
+  const few = count(100, 250);
+  test(`control: with ${few} a pass they take more blocks`, async (t) => {
+    const records = await openAddresses(world, store, payments);
+    const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
+    t.diagnostic(`${took.blocks} blocks`);
+    assert.ok(took.blocks > blocksMax, `${took.blocks} blocks`);
+  });
+});

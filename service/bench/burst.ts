@@ -1,0 +1,60 @@
+// What 2,000 payments in one block take, beside 100,000 open addresses: run with bench/burst.ts
+// PAYMENTS OPEN ROUNDS LATENCY_MS. Blocks come by the clock and have 60 million gas; the node, the
+// database and the executor share the machine's processors. Medians.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defaultTuning } from "../executor/parts.ts";
+import { openStore } from "../store/open.ts";
+import { startWorld } from "../testing/executor/anvil-world.ts";
+import { type Burst, burst, callsIn, openAddresses } from "../testing/executor/burst.ts";
+import { startPostgres } from "../testing/postgres.ts";
+
+const asked = process.argv.slice(2).map(Number);
+const [payments = 2000, open = 100_000, rounds = 3, latencyMs = 0] = asked;
+
+/** Tests poll more often than a service. */
+const tuning = { pollMs: defaultTuning.pollMs };
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+function tell(what: string, bursts: readonly Burst[]): void {
+  const of = (read: (each: Burst) => number) => median(bursts.map(read));
+  console.log(
+    `${what}: ${of(({ blocks }) => blocks)} blocks, ` +
+      `${of(({ transactions }) => transactions)} transactions, ` +
+      `${(of(callsIn) / payments).toFixed(2)} calls each, ` +
+      `${of(({ cpuSeconds }) => cpuSeconds).toFixed(1)} s of CPU, ` +
+      `${of(({ seconds }) => seconds).toFixed(1)} s in all, ` +
+      `a pass that sends ${of(({ passesMs }) => median(passesMs)).toFixed(0)} ms`,
+  );
+}
+
+const directory = mkdtempSync(join(tmpdir(), "burst-"));
+const postgres = await startPostgres();
+try {
+  for (const databaseUrl of [undefined, postgres.url]) {
+    const store = await openStore({ dataDirectory: directory, databaseUrl });
+    const world = await startWorld();
+    await openAddresses(world, store, open);
+    for (const endpoints of [1, 2]) {
+      for (const blockMs of [2000, 12_000]) {
+        const bursts: Burst[] = [];
+        for (let round = 0; round < rounds; round++) {
+          const records = await openAddresses(world, store, payments);
+          const options = { blockMs, latencyMs, endpoints, tuning };
+          bursts.push(await burst(world, store, records, options));
+        }
+        const seconds = blockMs / 1000;
+        tell(`${store.dialect}, ${endpoints} endpoints, blocks of ${seconds} s`, bursts);
+      }
+    }
+    await world.stop();
+    await store.close();
+  }
+} finally {
+  await postgres.stop();
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,191 @@
+// Many payments in one block beside many open addresses, and what it takes an executor to execute
+// them: blocks, transactions, and calls to its provider.
+
+import { setTimeout } from "node:timers/promises";
+import { type AddressRecord, fromHex, makeRecord } from "executable-address";
+import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
+import { getAddress, parseEventLogs, toHex } from "viem";
+import type { ExecutorEvent, Parts, Tuning } from "../../executor/parts.ts";
+import type { Store } from "../../store/store.ts";
+import { type AnvilWorld, shop, until } from "./anvil-world.ts";
+import { startCore } from "./executor.ts";
+
+const accounts = 40;
+const savedAtOnce = 1000;
+let made = 0;
+
+/** Saves so many open addresses of 40 accounts, which the executor has looked at already. */
+export async function openAddresses(
+  world: AnvilWorld,
+  store: Store,
+  count: number,
+): Promise<AddressRecord[]> {
+  const { timestamp } = await world.client.getBlock();
+  const records: AddressRecord[] = [];
+  while (records.length < count) {
+    const some = Array.from({ length: Math.min(savedAtOnce, count - records.length) }, () =>
+      recordOf(world, made++, Number(timestamp)),
+    );
+    await Promise.all(some.map((record, index) => save(store, record, index % accounts)));
+    records.push(...some);
+  }
+  // Executed addresses of an earlier burst would be looked at once more, a minute later.
+  await store.db.updateTable("executor_jobs").set({ due_at: null }).execute();
+  const { seq } = await store.db
+    .selectFrom("records")
+    .select((select) => select.fn.max("seq").as("seq"))
+    .executeTakeFirstOrThrow();
+  await store.db
+    .insertInto("executor_looks")
+    .values({ chain_id: records[0]!.intent.chainId, seq: Number(seq) })
+    .onConflict((conflict) => conflict.column("chain_id").doUpdateSet({ seq: Number(seq) }))
+    .execute();
+  return records;
+}
+
+function recordOf({ token }: AnvilWorld, index: number, now: number): AddressRecord {
+  const amount = String(1000 + index);
+  const salt = toHex(0xb0057_000_000 + index, { size: 32 });
+  const call = { target: token, function: "transfer(address to, uint256 amount)" };
+  return makeRecord({
+    token,
+    amount,
+    calls: [{ ...call, args: [shop, amount] }],
+    expirationTimestamp: now + 86_400,
+    recovery: getAddress(`0x${salt.slice(-40)}`),
+    salt,
+    chainId: 31_337,
+  });
+}
+
+const save = (store: Store, { address, terms }: AddressRecord, account: number) =>
+  store.saveRecord({
+    address: fromHex(address),
+    terms: fromHex(terms),
+    accountId: `acc_b0057${String(account).padStart(19, "0")}`,
+    createdAtMs: Date.now(),
+  });
+
+/** Pays all in one block, however much gas that takes; later blocks have their usual limit. */
+async function payInOneBlock({ client, mine, pay }: AnvilWorld, records: readonly AddressRecord[]) {
+  const { gasLimit } = await client.getBlock();
+  await client.setBlockGasLimit({ gasLimit: BigInt(records.length) * 200_000n });
+  await pay(records.map(({ address, intent: { amount } }) => ({ to: address, amount })));
+  await mine();
+  await client.setBlockGasLimit({ gasLimit });
+  const { number, transactions } = await client.getBlock();
+  if (transactions.length !== records.length) {
+    throw new Error(`${transactions.length} of ${records.length} payments are in block ${number}`);
+  }
+  return number;
+}
+
+export type Burst = {
+  /** From the block of the payments to that of the last execution. */
+  blocks: number;
+  transactions: number;
+  /**
+   * JSON-RPC calls by method, those of a batch each for itself, until all was settled and looked
+   * at for what is left.
+   */
+  calls: Map<string, number>;
+  /** CPU of this process, and how long it took by the clock. */
+  cpuSeconds: number;
+  seconds: number;
+  /** Milliseconds of each pass that sent something. */
+  passesMs: number[];
+};
+
+type BurstOptions = {
+  /** Blocks come by the clock. Absent: one after each pass, however fast the machine is. */
+  blockMs?: number;
+  /** Each request takes so long on its way. */
+  latencyMs?: number;
+  endpoints?: number;
+  tuning?: Partial<Tuning>;
+};
+
+/** Where blocks come after passes, the executor's clock is slower, so a busy machine is patient. */
+const slowness = 20;
+
+/** Pays `records` in one block while an executor follows the chain, and waits for the last. */
+export async function burst(
+  world: AnvilWorld,
+  store: Store,
+  records: readonly AddressRecord[],
+  { blockMs, latencyMs = 0, endpoints = 1, tuning }: BurstOptions,
+): Promise<Burst> {
+  const slow = blockMs ? 1 : slowness;
+  const calls = new Map<string, number>();
+  const passesMs: number[] = [];
+  let isPaid = false;
+  let beganMs = performance.now();
+  let sentBefore = 0;
+  const adapt = (core: Parts): Parts => ({
+    ...core,
+    tuning: { ...core.tuning, ...tuning },
+    clock: () => performance.now() / slow,
+    isTold: !blockMs,
+    endpoints: core.endpoints.map((rpc) => ({
+      name: rpc.name,
+      async ask(asked, timeoutMs) {
+        for (const { method } of asked) calls.set(method, (calls.get(method) ?? 0) + 1);
+        if (latencyMs > 0) await setTimeout(latencyMs);
+        return rpc.ask(asked, timeoutMs && timeoutMs * slow);
+      },
+    })),
+    async sleep(ms) {
+      const sent = countOf("sent");
+      if (sent > sentBefore) passesMs.push(performance.now() - beganMs);
+      sentBefore = sent;
+      if (isPaid && !blockMs) await mineNext(world);
+      await core.sleep(ms);
+      beganMs = performance.now();
+    },
+  });
+  const rpcUrls = Array.from({ length: endpoints }, () => world.rpcUrl);
+  const running = startCore(store, world.chains(rpcUrls), adapt);
+  const countOf = (wanted: ExecutorEvent["kind"]) =>
+    running.events.filter(({ kind }) => kind === wanted).length;
+  try {
+    await until("it follows the chain", async () => countOf("pass") > 0);
+    const paidIn = await payInOneBlock(world, records);
+    isPaid = true;
+    calls.clear();
+    const cpu = process.cpuUsage();
+    const paidMs = performance.now();
+    if (blockMs) world.startTicking(blockMs);
+    await until("all are executed", async () => countOf("executed") >= records.length);
+    await until("nothing is on its way, nor to be looked at", () => isQuiet(store));
+    const { user, system } = process.cpuUsage(cpu);
+    const seconds = (performance.now() - paidMs) / 1000;
+    const took = { cpuSeconds: (user + system) / 1e6, seconds, passesMs, calls: new Map(calls) };
+    return { ...(await readExecutions(world, paidIn)), ...took };
+  } finally {
+    world.stopTicking();
+    await running.stop();
+  }
+}
+
+/** Two seconds later by the chain's clock, which goes by the host's otherwise. */
+async function mineNext({ client, mine }: AnvilWorld): Promise<void> {
+  const { timestamp } = await client.getBlock();
+  await client.setNextBlockTimestamp({ timestamp: timestamp + 2n });
+  await mine();
+}
+
+async function isQuiet(store: Store): Promise<boolean> {
+  const open = store.db.selectFrom("executor_jobs").select("address").where("state", "<>", "idle");
+  return (await open.executeTakeFirst()) === undefined;
+}
+
+async function readExecutions({ client }: AnvilWorld, paidIn: bigint) {
+  const logs = await client.getLogs({ address: factoryAddress, fromBlock: paidIn });
+  const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
+  const hashes = new Set(executions.map(({ transactionHash }) => transactionHash));
+  const last = executions.reduce((most, { blockNumber }) => Math.max(most, Number(blockNumber)), 0);
+  return { blocks: last - Number(paidIn), transactions: hashes.size };
+}
+
+export const callsIn = ({ calls }: Burst): number =>
+  [...calls.values()].reduce((sum, each) => sum + each, 0);
