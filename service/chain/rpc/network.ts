@@ -3,8 +3,8 @@
 //
 // Two endpoints are never worse than one. The head is the newest block that enough of them show
 // alike, so an endpoint that claims later blocks changes nothing. One whose head does not move
-// while another's does counts as silent. One that was silent for minutes is left out of the count
-// until it answers again.
+// while another's does counts as silent, and so does one that answers long after enough others. One
+// that was silent for minutes is left out of the count until it answers again.
 
 import type { Hex } from "executable-address";
 import { agreed } from "./alike.ts";
@@ -46,6 +46,10 @@ const viewsPerChainCheck = 300;
 /** An endpoint whose head is lower than another's and did not move for so long is ignored. */
 const frozenMs = 60_000;
 
+/** An endpoint is late that takes so long, and so many times as long as enough others. */
+const lateMsMin = 2000;
+const lateFactor = 4;
+
 /** A slow answer counts for some time, since an endpoint's answers take different times. */
 const paceKept = 0.8;
 
@@ -76,16 +80,40 @@ async function openView(
   reached: Reached | undefined,
 ): Promise<View> {
   const others = await Promise.all(asked.map((known) => findWhere(state, known)));
-  const found = [reached, ...others].filter((entry) => entry !== undefined);
-  if (found.length === 0) {
+  const all = [reached, ...others].filter((entry) => entry !== undefined);
+  if (all.length === 0) {
     throw new ChainUnavailable(`no endpoint of chain ${state.chainId} answers as itself`);
   }
+  const found = withoutLate(state, all);
   reportForks(found, state.report);
   const expected = state.all.length - countOut(state);
-  const quorum = Math.max(1, Math.min(2, expected));
+  const quorum = quorumOf(expected);
   const head = await believed(state, found, quorum);
   const order = orderFor(state, found, head);
   return viewOf(state, { head, order, quorum, isWhole: found.length >= expected });
+}
+
+/** How many of so many endpoints must say the same. */
+const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
+
+/**
+ * Those that took no longer than others do. A pass waits for each answer of its endpoints, so one
+ * that is slow for all of them counts as silent while enough others are not.
+ */
+function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
+  const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  const enoughMs = times[quorumOf(state.all.length) - 1] ?? Number.POSITIVE_INFINITY;
+  const lateMs = Math.max(lateMsMin, enoughMs * lateFactor);
+  return all.filter(({ known, tookMs }) => {
+    if (tookMs > lateMs) {
+      const times = `its newest block after ${Math.round(tookMs)} ms`;
+      punish(state, known, `${times}, enough others after ${Math.round(enoughMs)}`);
+      return false;
+    }
+    known.failingSinceMs = undefined;
+    known.isOut = false;
+    return true;
+  });
 }
 
 /** Finds an endpoint's head; undefined where it failed, or is of another chain. */
@@ -97,7 +125,8 @@ async function findWhere(state: NetworkState, known: Known): Promise<Reached | u
   const beganMs = clock();
   const answers = await ask(state, known, calls);
   if (!answers) return undefined;
-  known.paceMs = Math.max(clock() - beganMs, known.paceMs * paceKept);
+  const tookMs = clock() - beganMs;
+  known.paceMs = Math.max(tookMs, known.paceMs * paceKept);
   try {
     const found = isChecked ? chainId : Number(quantity(resultOf(answers[1])));
     if (found !== chainId) {
@@ -109,16 +138,14 @@ async function findWhere(state: NetworkState, known: Known): Promise<Reached | u
     if (!isChecked) known.chainCheckIn = viewsPerChainCheck;
     const head = blockOf(resultOf(answers[0]));
     if (known.head?.block.hash !== head.hash) known.head = { block: head, sinceMs: clock() };
-    known.failingSinceMs = undefined;
-    known.isOut = false;
-    return { known, head, sinceMs: known.head!.sinceMs };
+    return { known, head, sinceMs: known.head!.sinceMs, tookMs };
   } catch (error) {
     punish(state, known, (error as Error).message);
     return undefined;
   }
 }
 
-type Reached = { known: Known; head: Block; sinceMs: number };
+type Reached = { known: Known; head: Block; sinceMs: number; tookMs: number };
 
 /**
  * The newest block that `quorum` of those that are alive show alike, each field of it: those beyond

@@ -173,6 +173,21 @@ test("a log that takes the place of another does not hide it", async () => {
   }
 });
 
+const late: Limit = async (_call, honest, scheduler) => {
+  await scheduler.sleep(4500);
+  return honest;
+};
+
+test("one endpoint of three that takes 4.5 s for any answer delays by two blocks", async (t) => {
+  for (const seed of seeds) {
+    const { faults, waitBlocksMax } = await historyOf(seed, [late, free, free]);
+    assert.deepEqual(faults, []);
+    const more = waitBlocksMax - quiet.get(seed)!;
+    t.diagnostic(`seed ${seed}: ${more} blocks more`);
+    assert.ok(more <= 2, `seed ${seed}: ${more} blocks more`);
+  }
+});
+
 /** For half a minute all times are 30 days ahead. */
 const ahead: Limit = (call, honest, scheduler) => {
   const isLying = scheduler.now() > 400_000 && scheduler.now() < 430_000;
