@@ -1,5 +1,5 @@
-// When blocks come, and what happens to those that came: reorgs, evictions, another user of the key,
-// and the base fee's ways.
+// When blocks come, and what happens to those that came: reorgs, evictions, another user of the
+// key, and the base fee's ways.
 
 import { keccak256, stringToHex } from "viem";
 import { type ChainModel, nonceOf, slotOf } from "./chain-model.ts";

@@ -89,6 +89,8 @@ export type Lie = {
   text: string;
   /** The world in which it is told; undefined: the plain one. */
   openWidth: (() => Width) | undefined;
+  /** When the executor is started; what came before is behind it. */
+  startSeconds: number;
 };
 
 /** Seeds of the other remainders mean what they meant when all worlds of liars were plain. */
@@ -109,14 +111,16 @@ export function lieOf(seed: number): Lie {
   if (!wideRemainders.includes(seed % 7)) {
     const isOf = (call: Call) => call.method === method;
     const isOn = () => true;
-    return { ...said, isOf, isOn, text: `${method}: ${how}`, openWidth: undefined };
+    const text = `${method}: ${how}`;
+    return { ...said, isOf, isOn, text, openWidth: undefined, startSeconds: 0 };
   }
   const wide = seededRandom(seed * 104_729);
   const { name, needs, isOf = (call: Call) => call.method === name } = pick(subjects, wide);
   const [when, isOn] = pick(times, wide);
   const widthSeed = Math.floor(wide() * 2 ** 32);
   const openWidth = () => drawWidth(seededRandom(widthSeed), senders, needs);
-  return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth };
+  const startSeconds = wide() < 0.2 ? 900 : 0;
+  return { ...said, isOf, isOn, text: `${name}, ${when}: ${how}`, openWidth, startSeconds };
 }
 
 /** An endpoint is honest at first, and well thought of, or now and again. */

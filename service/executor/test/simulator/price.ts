@@ -1,4 +1,5 @@
-// What a lie of one endpoint of three has cost, in wei and in blocks, beside the same world without.
+// What a lie of one endpoint of three has cost, in wei and in blocks, beside the same world
+// without it.
 
 import type { Hex } from "executable-address";
 import { type Block, type ChainModel, paidFor } from "./chain-model.ts";
@@ -40,7 +41,12 @@ function wastedIn({ mined, baseFee, timestamp }: Block, { byTerms, setting }: Ch
   return wasted;
 }
 
-type Asked = { openWidth: Lie["openWidth"]; lie?: Lie; isControl?: boolean; draw?: number };
+type Asked = {
+  world: Pick<Lie, "openWidth" | "startSeconds">;
+  lie?: Lie;
+  isControl?: boolean;
+  draw?: number;
+};
 
 /**
  * What a history cost. One seed gives one world, whoever is asked about it.
@@ -49,7 +55,7 @@ type Asked = { openWidth: Lie["openWidth"]; lie?: Lie; isControl?: boolean; draw
  */
 async function priceOfHistory(
   seed: number,
-  { openWidth, lie, isControl = false, draw = 0 }: Asked,
+  { world: { openWidth, startSeconds }, lie, isControl = false, draw = 0 }: Asked,
 ): Promise<Price> {
   const scheduler = createScheduler();
   const width = openWidth?.();
@@ -63,7 +69,9 @@ async function priceOfHistory(
   const danger = { crashRate: () => 0, freezeRate: () => 0 };
   const keys = senders.slice(0, width?.keys ?? 1);
   const tuning = { looksPerPass: 3 };
-  keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, tuning, keys);
+  scheduler.at(startSeconds * 1000, () =>
+    keepRunning("a", world, endpoints, scheduler, random, danger, () => {}, tuning, keys),
+  );
   await scheduler.run(endSeconds * 1000);
   const wastedWei = world.chain.blocks.reduce(
     (sum, block) => sum + wastedIn(block, world.chain),
@@ -87,17 +95,17 @@ const drawsMax = 12;
 /** Counts what only one endpoint's lie has cost: wei, blocks, or an untrue ledger. */
 export async function faultsOfLie(seed: number, isControl = false) {
   const lie = lieOf(seed);
-  const { openWidth } = lie;
-  const lied = await priceOfHistory(seed, { openWidth, lie, isControl });
+  const lied = await priceOfHistory(seed, { world: lie, lie, isControl });
   const waits = new Map([...lied.waits.keys()].map((address) => [address, 0]));
   let honestWei = 0n;
   const untrue: string[] = [];
   const waitedMore = () =>
     Math.max(...[...lied.waits].map(([address, blocks]) => blocks - waits.get(address)!));
   const isDearer = () => lied.wastedWei > honestWei;
-  const isOpen = () => waitedMore() > lieBlocksMax || isDearer();
+  // An untrue ledger needs no comparison.
+  const isOpen = () => lied.faults.length === 0 && (waitedMore() > lieBlocksMax || isDearer());
   for (let draw = 0; draw === 0 || (draw < drawsMax && isOpen()); draw++) {
-    const honest = await priceOfHistory(seed, { openWidth, draw });
+    const honest = await priceOfHistory(seed, { world: lie, draw });
     untrue.push(...honest.faults.map((fault) => `without a lie: ${fault}`));
     if (honest.wastedWei > honestWei) honestWei = honest.wastedWei;
     for (const [address, blocks] of honest.waits) {

@@ -5,21 +5,26 @@ import type { Asked } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * Six seeds, forty in `npm run test:attacks`, and SEEDS=1000 for the longest form; SEED=n SEEDS=m
- * for m from n on, SEED=n alone to repeat one history. A history takes a third of a second.
+ * Six seeds of each kind; in `npm run test:attacks` 1,000 of liars and 200 of every other. SEEDS=m
+ * asks m of each, from 1 or from SEED=n on, and SEED=n alone repeats one history. A history takes a
+ * third of a second, and a liar is compared with one to twelve more.
  */
-const first = Number(process.env.SEED ?? 1);
-const count = Number(
-  process.env.SEEDS ?? (process.env.SEED ? 1 : process.env.ATTACKS === "long" ? 40 : 6),
-);
-const seeds = Array.from({ length: count }, (_, index) => first + index);
-const isLong = count > 100;
+const isLong = process.env.ATTACKS === "long";
+const { SEED, SEEDS } = process.env;
+const first = Number(SEED ?? 1);
+const seedsOf = (short: number, long: number) => {
+  const count = Number(SEEDS ?? (SEED ? 1 : isLong ? long : short));
+  return Array.from({ length: count }, (_, index) => first + index);
+};
+const seeds = seedsOf(6, 200);
+const liars = seedsOf(6, 1000);
 
 /** A test tells of so many at once, so that a long run shows how far it is. */
 const together = 50;
-const parts = Array.from({ length: Math.ceil(count / together) }, (_, index) =>
-  seeds.slice(index * together, (index + 1) * together),
-);
+const partsOf = (some: number[]) =>
+  Array.from({ length: Math.ceil(some.length / together) }, (_, index) =>
+    some.slice(index * together, (index + 1) * together),
+  );
 const nameOf = (some: number[]) => `seeds ${some[0]} to ${some.at(-1)}`;
 
 /** @param options as {@link simulate} takes them */
@@ -38,7 +43,7 @@ describe("in simulated worlds nothing is missing, nothing twice, nothing falsely
     });
   }
 
-  for (const some of parts) {
+  for (const some of partsOf(seeds)) {
     test(nameOf(some), async (t) => {
       const told = await histories(some);
       const counts: Record<string, number> = {};
@@ -51,10 +56,10 @@ describe("in simulated worlds nothing is missing, nothing twice, nothing falsely
   }
 });
 
-describe("with two keys, each of which refuses to sign now and then, the same holds", () => {
-  for (const some of parts) {
+describe("with two keys that refuse to sign now and then, and tips, the same holds", () => {
+  for (const some of partsOf(seeds)) {
     test(nameOf(some), async () => {
-      const told = await histories(some, { keys: 2 });
+      const told = await histories(some, { keys: 2, isTipped: true });
       assert.deepEqual(faultsOf(told), []);
       const failed = told.reduce((sum, { counts }) => sum + (counts.signer_failed ?? 0), 0);
       assert.ok(failed > 0, "no key refused");
@@ -76,7 +81,7 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
     });
   }
 
-  for (const some of isLong ? parts : [seeds.slice(0, Math.max(5, count / 4))]) {
+  for (const some of partsOf(seeds)) {
     test(nameOf(some), async (t) => {
       const told = await histories(some, { hostile: 12 });
       t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks`);
@@ -91,7 +96,7 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
 const lateBlocksMax = 40;
 
 describe("a chain without open addresses sleeps, in storms too, and all its money is late", () => {
-  for (const some of isLong ? parts : [seeds.slice(0, Math.max(5, count / 4))]) {
+  for (const some of partsOf(seeds)) {
     test(`${nameOf(some)}: returned within five minutes once storms end`, async (t) => {
       const told = await histories(some, { isOver: true });
       t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks`);
@@ -103,19 +108,21 @@ describe("a chain without open addresses sleeps, in storms too, and all its mone
   }
 });
 
-describe("one of three endpoints lies, and it costs no wei and no more than two blocks", () => {
+describe("one of three lies, gas and tips are down to the wei, two blocks are lost at most", () => {
   for (const [seed, what] of [
     [1066, "an estimate that was no number ended each pass"],
     [6251, "a token that came as another left was counted as one long wait"],
     [6221, "an intent that expired between two looks of the executor was the lie's fault"],
     [6253, "the same, with the wait before there was a record"],
+    [129, "logs that one refused made each block a gap, and payments waited for it"],
+    [325, "one trace that differed was enough to share gas as it was estimated"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, async () => {
       assert.deepEqual(faultsOf(await histories([seed], {}, "lie")), []);
     });
   }
 
-  for (const some of isLong ? parts : [seeds.slice(0, 30)]) {
+  for (const some of partsOf(liars)) {
     test(nameOf(some), async (t) => {
       const told = await histories(some, {}, "lie");
       t.diagnostic(`at most ${Math.max(...told.map((each) => each.waitBlocksMax))} blocks more`);
@@ -124,8 +131,10 @@ describe("one of three endpoints lies, and it costs no wei and no more than two 
   }
 });
 
-describe("the simulator itself", { skip: count < 6 && "says something of many seeds" }, () => {
-  const few = seeds.slice(0, isLong ? 100 : 10);
+describe("the simulator itself", {
+  skip: seeds.length < 6 && "says something of many seeds",
+}, () => {
+  const few = seeds.slice(0, 50);
   const most = (t: TestContext, bad: number, what: string) => {
     t.diagnostic(`${bad} of ${few.length} seeds ${what}`);
     assert.ok(bad > few.length / 2, `only ${bad} of ${few.length} seeds ${what}`);

@@ -1,6 +1,6 @@
-// What a world may have beside the plain one, so that there is more to lie about: two keys of which
-// one is poor, tips, a fee for bytes, small blocks, traces, reorganisations. All of it is drawn from
-// a stream of its own, so that payments and blocks of a seed are the same without.
+// What a world may have beside the plain one, so that there is more to lie about: two keys of
+// which one is poor, tips, a fee for bytes, small blocks, traces, reorganisations. All of it is
+// drawn from a stream of its own, so that payments and blocks of a seed are the same without.
 
 import { type Hex, tipAddress } from "executable-address";
 import type { ChainSettings } from "../../parts.ts";
@@ -24,6 +24,8 @@ export type Width = {
   isSteady: boolean;
   /** Somebody who has the key spends one nonce. */
   isShared: boolean;
+  /** Payments come at multiples of so many seconds: several in one block make batches. */
+  paySeconds: number;
 };
 
 /** Of the two tokens one has a price, which does not come out in whole wei. */
@@ -33,7 +35,7 @@ export const tipPricesOf = (tokens: readonly Hex[]): ChainSettings["tipPrices"] 
 /** Some intents pay a tip, and executions take other gas than estimated. */
 export const tippedWidth = (random: Random, keys: number): Width => ({
   ...{ random, keys, rules: plainRules, finality: "blocks" as const, reorgRate: 0 },
-  ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false },
+  ...{ isTipped: true, isUneven: true, isSteady: true, isShared: false, paySeconds: 0 },
 });
 
 /** What a lie is about decides what the world must have. */
@@ -58,7 +60,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
     rules: {
       ...plainRules,
       ...{ gasLimit, weiPerByte, isTraced },
-      logsMax: needs.fewLogs ? 1 : plainRules.logsMax,
+      logsMax: needs.fewLogs ? Number(is(0.5)) : plainRules.logsMax,
       coins: new Map(isPoor ? [[keys[0]!, poorWei]] : []),
     },
     finality,
@@ -67,6 +69,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
     reorgRate: is(0.3) ? 0.05 : 0,
     isSteady: is(0.6),
     isShared: !isPoor && is(0.15),
+    paySeconds: is(0.4) || needs.traces || needs.fewLogs ? 150 : 0,
   };
 }
 

@@ -92,7 +92,7 @@ export async function createWorld(
         ? payHostile(chain, scheduler, random, vault)
         : schedulePayments(chain, scheduler, random, vault, {
             rivalRate: isPlain ? 0 : 0.1,
-            times,
+            ...{ times, paySeconds: width?.paySeconds ?? 0 },
           });
     knownAt.set(vault.address, await scheduleCreate(db, scheduler, random, vault, paidAt));
   }
@@ -259,12 +259,13 @@ function schedulePayments(
   scheduler: Scheduler,
   random: Random,
   vault: VaultModel,
-  { rivalRate, times }: { rivalRate: number; times: number },
+  { rivalRate, times, paySeconds }: { rivalRate: number; times: number; paySeconds: number },
 ): number {
   const pay = (seconds: number, amount: bigint, token = vault.token) => {
     if (amount === 0n) return;
     const onlyOnce = random() < 0.3;
-    scheduler.at(seconds * times * 1000, () =>
+    const atSeconds = paySeconds > 0 ? Math.ceil(seconds / paySeconds) * paySeconds : seconds;
+    scheduler.at(atSeconds * times * 1000, () =>
       chain.add({ kind: "pay", token, to: vault.address, amount, onlyOnce }),
     );
   };
