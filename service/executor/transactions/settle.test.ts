@@ -40,7 +40,13 @@ describe("agreeOnReceipt", () => {
     assert.equal(blockOf(agreeOnReceipt([says(receipt("aa")), undefined], 2)), "unknown");
   });
 
-  test("absent only if every endpoint answered, and none has one", () => {
+  test("absent if two of three have none, whatever the third says", () => {
+    for (const third of [failed, undefined, says(receipt("aa"))]) {
+      assert.equal(blockOf(agreeOnReceipt([says(null), third, says(null)], 2)), "absent");
+    }
+  });
+
+  test("absent only if enough endpoints answer, and have none", () => {
     assert.equal(blockOf(agreeOnReceipt([says(null), says(null)], 2)), "absent");
     assert.equal(blockOf(agreeOnReceipt([says(null), undefined], 2)), "unknown");
     assert.equal(blockOf(agreeOnReceipt([says(null), failed], 2)), "unknown");

@@ -104,8 +104,8 @@ type Agreement = {
 
 /**
  * The receipt that enough endpoints show, every field that is acted on. An endpoint without one may
- * lag, so it contradicts none. Absent only if every endpoint that was asked answered, and enough of
- * them have none.
+ * lag, so it contradicts none. Absent if enough of them have none: what one more says or leaves
+ * out could hold the nonce for ever. The block that spent it is looked for before it is given up.
  */
 export function agreeOnReceipt(
   answers: readonly (Answer[] | undefined)[],
@@ -124,8 +124,7 @@ export function agreeOnReceipt(
   }
   if (shown > 1) return { found: "disagreement", others: [] };
   const absent = receipts.filter((receipt) => receipt === undefined).length;
-  const isAbsent = absent >= quorum && absent === answers.length;
-  return { found: isAbsent ? "absent" : "unknown", others: [] };
+  return { found: absent >= quorum ? "absent" : "unknown", others: [] };
 }
 
 function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" {

@@ -114,6 +114,7 @@ describe("one of three lies, gas and tips are down to the wei, two blocks are lo
     [6251, "a token that came as another left was counted as one long wait"],
     [6221, "an intent that expired between two looks of the executor was the lie's fault"],
     [6253, "the same, with the wait before there was a record"],
+    [858, "a nonce that another took was held for ever by one that gave no receipts"],
     [129, "logs that one refused made each block a gap, and payments waited for it"],
     [325, "one trace that differed was enough to share gas as it was estimated"],
   ] as const) {
