@@ -116,6 +116,7 @@ describe("one of three lies, gas and tips are down to the wei, two blocks are lo
     [6253, "the same, with the wait before there was a record"],
     [858, "a nonce that another took was held for ever by one that gave no receipts"],
     [129, "logs that one refused made each block a gap, and payments waited for it"],
+    [192, "an empty key that was shown full was given what the other could have sent"],
     [325, "one trace that differed was enough to share gas as it was estimated"],
   ] as const) {
     test(`seed ${seed}, once: ${what}`, async () => {
