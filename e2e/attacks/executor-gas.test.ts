@@ -139,7 +139,7 @@ describe("dust that is to be returned", () => {
     return before;
   };
 
-  test("costs three transactions a day for an address, and holds no late payment", async (context) => {
+  test("costs an address three transactions a day, and holds no late payment", async (context) => {
     const running = start(context, {});
     const [record] = await funded(1, attacker, { chainId: 10 });
     const before = await sendDust(record!, 3);
