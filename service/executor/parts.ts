@@ -183,6 +183,8 @@ export type Parts = {
   /** From 0 up to 1. */
   random: () => number;
   sleep: (ms: number) => Promise<void>;
+  /** Lets the process's other work go on, in no time. */
+  yieldTurn: () => Promise<void>;
   report: (event: ExecutorEvent) => void;
   /** Is told of the newest block whenever it was read, the same or another. */
   onHead?: (head: Block) => void;

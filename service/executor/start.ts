@@ -1,6 +1,7 @@
 // The executor as a running program has it: one loop per chain, on real clocks and endpoints.
 
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import type { Hex } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";
 import type { Logger } from "pino";
@@ -105,6 +106,7 @@ export function coresOf(
       clock: () => performance.now(),
       random: Math.random,
       sleep: heads.wait,
+      yieldTurn: setImmediate,
       isTold: chain.wsUrls.length > 0,
       onHead: (head) => parts.onHead?.(chain.chainId, head),
       report(event: ExecutorEvent) {

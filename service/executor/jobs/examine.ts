@@ -1,6 +1,5 @@
 // Reads the vaults of jobs at one block: code and balances, for the decision about each.
 
-import { setImmediate } from "node:timers/promises";
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
 import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
 import { causeOf, decodeRecord } from "../../store/record.ts";
@@ -35,7 +34,7 @@ export async function examine(
     const found = verify(pass, job);
     if ("cause" in found) corrupt.push(found);
     else verified.push(found);
-    if (index % verifiedMax === verifiedMax - 1) await setImmediate();
+    if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
   }
   const turn = pass.memory.examineTurn++;
   const vaults = await readVaults(pass, verified, turn);

@@ -90,6 +90,7 @@ export function keepRunning(
       clock: scheduler.now,
       random,
       sleep: scheduler.sleep,
+      yieldTurn: () => scheduler.sleep(0),
       isTold: false,
       report: (event) => report(instance, event),
       tuning: {
