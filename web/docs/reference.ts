@@ -89,10 +89,10 @@ function sayOperation(api: OpenApi, method: Method, path: string): string {
     `### ${operation.summary}`,
     `\`${method.toUpperCase()} ${path}\` · ${sayKeys(operation.security)}`,
     operation.description ?? "",
-    tableOf(["Parameter", "In", "Type", ""], rows),
+    tableOf(["Parameter", "In", "Type", "Meaning"], rows),
     requestBody ? `Body: ${typeOf(schemaOf(requestBody))}. ${requestBody.description ?? ""}` : "",
     formOf(method.toUpperCase(), path, parameters, requestBody !== undefined),
-    tableOf(["Answer", "", "Body"], answers),
+    tableOf(["Answer", "Meaning", "Body"], answers),
   ].join("\n\n");
 }
 
@@ -131,7 +131,7 @@ function fieldsOf({
     `${typeOf(field)}${required.includes(name) ? "" : ", may be absent"}`,
     field.description ?? "",
   ]);
-  if (rows.length > 0) return tableOf(["Field", "Type", ""], rows);
+  if (rows.length > 0) return tableOf(["Field", "Type", "Meaning"], rows);
   const parts = oneOf ?? anyOf ?? allOf;
   return parts ? parts.map((part) => `- ${typeOf(part)}`).join("\n") : typeOf(rest);
 }

@@ -117,9 +117,11 @@ function bodyOf(page: Page, pages: readonly Page[], index: Heading[]): string {
         const cell = (tag: string) => (each: Tokens.TableCell) =>
           `<${tag}>${this.parser.parseInline(each.tokens)}</${tag}>`;
         const rows = token.rows.map((row) => `<tr>${row.map(cell("td")).join("")}</tr>`);
-        const head = `<thead><tr>${token.header.map(cell("th")).join("")}</tr></thead>`;
+        // A column without a name has no header cell: a reader would be told of an empty one.
+        const names = token.header.map((each) => cell(each.text === "" ? "td" : "th")(each));
+        const head = `<thead><tr>${names.join("")}</tr></thead>`;
         const body = `<tbody>${rows.join("")}</tbody>`;
-        const frame = '<div class="wide" tabindex="0" role="region" aria-label="Table">';
+        const frame = '<div class="wide" tabindex="0" role="group" aria-label="Table">';
         return `${frame}<table>${head}${body}</table></div>\n`;
       },
     },
