@@ -21,7 +21,7 @@ import { end } from "../scripts/child-process.ts";
 import { readDemo } from "../scripts/demo.ts";
 import { demoTokens, localChainId, localWallet, payerAccount } from "../scripts/local-chain.ts";
 import { deployOdd } from "../service/testing/chain/odd-contracts.ts";
-import { environment, executedAt, start } from "./npm-start.ts";
+import { environment, executedAt, start } from "./start/npm-start.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "executable-address-targets-"));
 const { child, said } = await start(await environment(folder));

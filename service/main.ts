@@ -17,7 +17,7 @@ import { startExecutor } from "./executor/start.ts";
 import { kindOf, seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
-import { walletConnectOf } from "./http/dashboard/walletconnect.ts";
+import { walletConnectOf } from "./http/dashboard/reach/walletconnect.ts";
 import { prepareDrain } from "./http/load/drain.ts";
 import { connectionsWaitingMax } from "./http/load/sockets.ts";
 import { createMetrics, type Metrics, reportMetrics, serveMetrics } from "./http/metrics.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { WalletConnect } from "./dashboard/walletconnect.ts";
+import type { WalletConnect } from "./dashboard/reach/walletconnect.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -72,7 +72,14 @@ export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
 export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
 export type Page<Item> = { items: Item[]; next: string | null };
 export type Token = { symbol: string; address: Hex; decimals: number };
-export type Chain = { chainId: number; name: string; explorer?: string; tokens: Token[] };
+export type Chain = {
+  chainId: number;
+  name: string;
+  explorer?: string;
+  tokens: Token[];
+  /** The node of a chain on this machine, which pays by a press. */
+  localNode?: string;
+};
 export type Config = {
   signup: "open" | "closed";
   publicUrl: string;

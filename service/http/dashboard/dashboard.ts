@@ -16,11 +16,12 @@ import { mountMoney } from "./money.ts";
 import { mountOrigins } from "./origins.ts";
 import { mountPages } from "./pages.ts";
 import { openPreviews } from "./preview/preview.ts";
+import { localNodeOf } from "./reach/local-node.ts";
+import { reachOf } from "./reach/walletconnect.ts";
 import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
 import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountStatuses } from "./statuses.ts";
-import { reachOf } from "./walletconnect.ts";
 import { mountWebhooks } from "./webhooks.ts";
 
 const bodyBytesMax = 16 * 1024;
@@ -74,6 +75,7 @@ export function mountDashboard(
 
   const pages = {
     ...{ publicUrl: parts.publicUrl, reach: reachOf(parts) },
+    localNodes: parts.chains.known.flatMap((chain) => localNodeOf(chain, parts.publicUrl) ?? []),
     pagesInFlightMax: parts.limits.lookupsInFlightMax,
     onShed: () => parts.metrics.shed.inc({ route: "page" }),
   };
@@ -98,7 +100,8 @@ const config = ({ accounts, publicUrl, docsUrl, chains }: Parts) => ({
   publicUrl,
   apiBase: `${publicUrl}/v1`,
   docsUrl: docsUrl ?? null,
-  chains: chains
-    .listed()
-    .map(({ chainId, name, explorer, tokens }) => ({ chainId, name, explorer, tokens })),
+  chains: chains.listed().map((chain) => {
+    const { chainId, name, explorer, tokens } = chain;
+    return { chainId, name, explorer, tokens, localNode: localNodeOf(chain, publicUrl) };
+  }),
 });

@@ -182,6 +182,22 @@ describe("the pages", () => {
     await wanted.close();
   });
 
+  test("the dashboard alone may ask a local chain's node, where there is one", async () => {
+    const local = Fastify();
+    const localNodes = ["http://127.0.0.1:8545/"];
+    mountPages(local, { publicUrl, localNodes }, async () => undefined, directory);
+    const connectAt = async (to: FastifyInstance, url: string) =>
+      (await to.inject({ url })).headers["content-security-policy"]
+        ?.toString()
+        .match(/connect-src [^;]+/)?.[0];
+    for (const url of ["/", "/addresses/0x1", "/index.html"]) {
+      assert.equal(await connectAt(local, url), "connect-src 'self' http://127.0.0.1:8545", url);
+      assert.equal(await connectAt(app, url), "connect-src 'self'", url);
+    }
+    assert.equal(await connectAt(local, "/a/0x1"), "connect-src 'self'");
+    await local.close();
+  });
+
   test("a receipt may ask nodes that its reader names, and runs our scripts alone", async () => {
     for (const url of ["/receipt", `/receipt/0x${"1".repeat(40)}`]) {
       const { body, headers } = await app.inject({ url });

@@ -15,7 +15,7 @@ import { isKnown } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
 import type { FindPreview } from "./preview/preview.ts";
-import type { Reach } from "./walletconnect.ts";
+import type { Reach } from "./reach/walletconnect.ts";
 
 /** `npm run build -w web` puts them there. */
 const built = fileURLToPath(new URL("../../../web/dist", import.meta.url));
@@ -40,18 +40,23 @@ const receiptPaths = ["/receipt", "/receipt/:address"];
 /**
  * The pages run only our scripts, connect only to us, and cannot be framed. The public page also
  * shows the icons that wallets give it as data URLs (EIP-6963). `reach` adds what the operator
- * allows it to connect to.
+ * allows it to connect to, and `localNodes` what the dashboard of `npm start` does.
  */
-function policyOf(path: string, reach: Reach | undefined): string {
+function policyOf(path: string, { reach, localNodes = [] }: Reached): string {
   const isPublic = path === "pay.html";
-  const { connect, frame } = (isPublic && reach) || { connect: [], frame: [] };
+  const { connect = [], frame = [] } = (isPublic && reach) || {};
+  const others: Record<string, readonly string[]> = {
+    "index.html": localNodes.map((url) => new URL(url).origin),
+    "pay.html": connect,
+    "receipt.html": readersNodes,
+  };
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     isPublic ? "img-src 'self' data:" : "img-src 'self'",
     "font-src 'self'",
-    ["connect-src 'self'", ...(path === "receipt.html" ? readersNodes : connect)].join(" "),
+    ["connect-src 'self'", ...(others[path] ?? [])].join(" "),
     ...(frame.length > 0 ? [["frame-src", ...frame].join(" ")] : []),
     "form-action 'self'",
     "base-uri 'none'",
@@ -80,12 +85,19 @@ const types: Record<string, string> = {
 
 type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, string> };
 
-type Served = Pick<Parts, "publicUrl"> & {
+type Reached = {
+  /** Of reach/walletconnect.ts. */
   reach?: Reach | undefined;
-  /** The most pages of addresses that are made at once. */
-  pagesInFlightMax?: number;
-  onShed?: () => void;
+  /** URLs, of reach/local-node.ts. */
+  localNodes?: readonly string[] | undefined;
 };
+
+type Served = Pick<Parts, "publicUrl"> &
+  Reached & {
+    /** The most pages of addresses that are made at once. */
+    pagesInFlightMax?: number;
+    onShed?: () => void;
+  };
 
 /** Compressing one takes 180 us, as long as five look-ups: those kept are asked for again soon. */
 const previewsKept = 1_000;
@@ -93,7 +105,7 @@ const previewsKept = 1_000;
 /** If no pages were built, there is only the API. */
 export function mountPages(
   app: FastifyInstance,
-  { publicUrl, reach, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
+  { publicUrl, reach, localNodes, pagesInFlightMax = 1_000, onShed = () => {} }: Served,
   findPreview: FindPreview,
   directory = built,
 ): void {
@@ -101,7 +113,7 @@ export function mountPages(
   if (existsSync(directory)) {
     for (const path of listFiles(directory)) {
       if (!reach && remoteWallets.test(path)) continue;
-      const headers = pageHeaders(publicUrl, policyOf(path, reach));
+      const headers = pageHeaders(publicUrl, policyOf(path, { reach, localNodes }));
       files.set(`/${path}`, readFile(join(directory, path), path, headers));
     }
   }
@@ -119,7 +131,7 @@ export function mountPages(
     const origin = typeof shop === "string" ? originOf(shop) : undefined;
     if (!origin) return file;
     const { connect = [], frame = [] } = reach ?? {};
-    const policy = policyOf("pay.html", { connect: [...connect, origin], frame });
+    const policy = policyOf("pay.html", { reach: { connect: [...connect, origin], frame } });
     return { ...file, headers: { ...file.headers, "content-security-policy": policy } };
   };
   for (const path of files.keys()) app.get(path, page(path));

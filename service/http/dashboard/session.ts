@@ -9,6 +9,7 @@ import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
+import { localHosts } from "./reach/local-node.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -17,8 +18,6 @@ declare module "fastify" {
     sessionId?: string;
   }
 }
-
-const localHosts = ["localhost", "127.0.0.1"];
 
 /**
  * Refuses a write unless its one `Origin` is our own: no other site may act with a person's

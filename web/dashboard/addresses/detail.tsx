@@ -21,7 +21,6 @@ import { Badge, Notice } from "../../ui/notice.tsx";
 import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayAmount, sayChain } from "../money.ts";
-import { Snippet } from "../parts/snippet.tsx";
 import { Time } from "../parts/time.tsx";
 import { useConfig } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
@@ -30,10 +29,8 @@ import { Said, useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { addresses, type OwnedAddress } from "./api.ts";
 import { isWhole, toFilter, untyped } from "./filter-query.ts";
+import { PayHere } from "./pay-here.tsx";
 import { State } from "./state.tsx";
-
-/** `npm start` runs this chain, and `npm run pay` pays there. */
-const localChainId = 31_337;
 
 /** All of one address, live, under a URL of its own. */
 export function AddressPage({ params: { address } }: { params: { address: string } }) {
@@ -98,6 +95,7 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const { address, createdAt, intent } = row;
   const news = useNews(address);
   const { status, isSilent } = news;
+  const localNode = chains.find(({ chainId }) => chainId === intent.chainId)?.localNode;
   const proved = useProved(record, status);
   const { simulated } = useSimulation(address, status);
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
@@ -120,12 +118,7 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
             <PublicPage href={`/receipt/${address}`}>{say("receipt")}</PublicPage>
           )}
         </p>
-        {intent.chainId === localChainId && status?.state === "unfunded" && (
-          <Snippet
-            samples={[{ name: say("terminal"), text: `npm run --silent pay -- ${address}` }]}
-            label={say("payLocal")}
-          />
-        )}
+        {localNode && <PayHere record={record} localNode={localNode} status={status} />}
       </section>
       <section aria-labelledby="flow" className="card p-5">
         <h2 id="flow" className="mb-4">

@@ -71,6 +71,9 @@ export function Made({ record, config, onAgain }: MadeProps) {
             <a className="link" href={page} target="_blank" rel="noreferrer">
               {say("seePayersPage")}
             </a>
+            <Link href={`/addresses/${address}`} className="link">
+              {say("followIt")}
+            </Link>
             <Link href="/addresses" className="link">
               {say("allAddresses")}
             </Link>

@@ -1,4 +1,4 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { Button } from "../../ui/button.tsx";
@@ -23,11 +23,13 @@ export function FirstAddress(props: {
   apiKey?: string;
 }) {
   const { say } = useSpeech();
-  const [wallet, setWallet] = useState("");
+  const [typed, setTyped] = useState<string>();
   const [nowSeconds] = useState(() => Math.floor(Date.now() / 1000));
   const { config, apiKey, clientId } = props;
   const chain = config.chains.find(({ tokens }) => tokens.length > 0);
   const token = chain?.tokens[0];
+  const spare = useSpareAccount(chain?.localNode);
+  const wallet = typed ?? spare ?? "";
   if (!chain || !token) {
     return (
       <Notice tone="warn" title={say("noChain")}>
@@ -58,11 +60,11 @@ export function FirstAddress(props: {
         label={say("yourWallet")}
         placeholder="0x…"
         value={wallet}
-        onChange={(event) => setWallet(event.target.value)}
+        onChange={(event) => setTyped(event.target.value)}
         spellCheck={false}
         autoComplete="off"
         error={wallet.trim() !== "" && !given ? say("addressFault") : undefined}
-        hint={say("walletHint")}
+        hint={say(spare ? "spareAccountHint" : "walletHint")}
       />
       <MakeIt intent={intent} given={given} />
       <Snippet samples={samples} label={say("examples")} canCopy={given} />
@@ -77,6 +79,16 @@ export function FirstAddress(props: {
     </div>
   );
 }
+
+/** Nobody needs a wallet to try an address of the local chain. Other dashboards load none of it. */
+const useSpareAccount = (localNode: string | undefined) =>
+  useQuery({
+    queryKey: ["spare-account", localNode],
+    queryFn: async () => (await import("../addresses/local-node.ts")).spareAccount(localNode!),
+    enabled: localNode !== undefined,
+    retry: false,
+    staleTime: Infinity,
+  }).data;
 
 /** Makes the address of the example at once, and leads to where its payment is followed. */
 function MakeIt({ intent, given }: { intent: object; given: boolean }) {

@@ -1,7 +1,7 @@
 // The public page reaches WalletConnect, for wallets on other devices, if the operator has a
 // project id. Else it reaches nothing beyond this server.
 
-import type { Chains } from "../../chain/registry.ts";
+import type { Chains } from "../../../chain/registry.ts";
 
 export type WalletConnect = {
   /** 32 hex digits that WalletConnect gave the operator. They are public: each page shows them. */

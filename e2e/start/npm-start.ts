@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { freePort } from "executable-address-contracts/anvil";
 
-const root = resolve(import.meta.dirname, "..");
+const root = resolve(import.meta.dirname, "../..");
 
 /** Free ports, and `dataDir`. */
 export const environment = async (dataDir: string) => ({

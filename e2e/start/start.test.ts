@@ -12,10 +12,10 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { createClient } from "executable-address/client";
-import { end } from "../scripts/child-process.ts";
+import { end } from "../../scripts/child-process.ts";
 import { environment, executedAt, start } from "./npm-start.ts";
 
-const root = resolve(import.meta.dirname, "..");
+const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
 let folder: string;

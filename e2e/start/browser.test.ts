@@ -1,0 +1,78 @@
+// `npm start` as a newcomer meets it in a browser: from sign-up to an executed address by presses
+// alone, without a wallet and without a terminal.
+
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { end } from "../../scripts/child-process.ts";
+import { assertSound, launchBrowser, listenForFaults } from "../browser.ts";
+import { environment, start } from "./npm-start.ts";
+
+let browser: Browser;
+let folder: string;
+let started: ChildProcess | undefined;
+let page: Page;
+let faults: string[];
+let site: string;
+let node: string;
+
+before(async () => {
+  browser = await launchBrowser();
+  folder = await mkdtemp(join(tmpdir(), "executable-address-browser-start-"));
+  const env = await environment(folder);
+  started = (await start(env)).child;
+  site = `http://127.0.0.1:${env.PORT}`;
+  node = `http://127.0.0.1:${env.CHAIN_PORT}`;
+  page = await (await browser.newContext({ reducedMotion: "reduce" })).newPage();
+  faults = listenForFaults(page);
+});
+
+after(async () => {
+  await browser?.close();
+  if (started) await end(started, "SIGINT");
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("npm start, in a browser", () => {
+  test("an address is made by one press and waits for its payment", async () => {
+    await page.goto(`${site}/sign-up`);
+    await page.getByLabel("Email").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByText("An account of the local chain, to try it with.").waitFor();
+    await page.getByRole("button", { name: "Make this address" }).click();
+    await page.waitForURL(/\/addresses\/0x[0-9a-fA-F]{40}$/);
+    await page.getByRole("button", { name: "Pay it on the local chain" }).waitFor();
+    await assertSound(page, "an address to pay");
+  });
+
+  test("where the browser does not reach the chain, the terminal's line is shown", async () => {
+    await page.route(`${node}/**`, (route) => route.abort());
+    await page.getByRole("button", { name: "Pay it on the local chain" }).click();
+    await page.getByText("It was not paid").waitFor();
+    await page.getByText(/^npm run --silent pay -- 0x/).waitFor();
+    await assertSound(page, "a local chain out of reach");
+    await page.unroute(`${node}/**`);
+    faults.length = 0;
+  });
+
+  test("one press pays it, and the page follows until it is executed", async () => {
+    await page.getByRole("button", { name: "Pay it on the local chain" }).click();
+    const said = page.getByRole("status").filter({ hasText: "The calls ran as they are written." });
+    await said.waitFor();
+    const address = new URL(page.url()).pathname.split("/").at(-1);
+    const status = await fetch(`${site}/v1/address/${address}/status`);
+    assert.equal(((await status.json()) as { state: string }).state, "executed");
+    assert.equal(await page.getByRole("button", { name: "Pay it on the local chain" }).count(), 0);
+    await assertSound(page, "an executed address");
+    const receipt = page.waitForEvent("popup");
+    await said.getByRole("link", { name: "Receipt" }).click();
+    assert.equal(new URL((await receipt).url()).pathname, `/receipt/${address}`);
+  });
+
+  test("nothing of these pages broke the policy or threw", () => assert.deepEqual(faults, []));
+});
