@@ -136,6 +136,8 @@ describe("a stranger gets a credential", () => {
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.getByText("Start here").waitFor();
+    const usage = page.getByRole("region", { name: "Usage" });
+    await usage.getByRole("link", { name: "New address" }).waitFor();
     const primary = page.locator("main .button-primary");
     assert.deepEqual(await primary.allTextContents(), ["Make this address"]);
     await page.evaluate(`document.querySelectorAll("header a").forEach((link) => {
@@ -198,6 +200,8 @@ describe("a page creates addresses with the client ID", () => {
       .getByText(/anybody can have a name under co\.uk/i)
       .waitFor();
     await page.getByText("No page may use your client ID yet").waitFor();
+    await page.getByRole("button", { name: "Add an origin" }).click();
+    assert.equal(await page.evaluate("document.activeElement.name"), "origin");
   });
 
   test("what an entry matches is shown as it is typed, in its canonical form", async () => {
@@ -500,6 +504,8 @@ describe("lists", () => {
     const env = { ...process.env, API_KEY: apiKey };
     const { stdout } = await promisify(execFile)("sh", ["-c", curl], { env });
     assert.deepEqual(JSON.parse(stdout).intent.calls, kept.calls);
+    await page.getByRole("link", { name: "Follow its payment" }).click();
+    await page.waitForURL(new RegExp(`/addresses/${made}$`));
     await page.getByRole("link", { name: "All addresses" }).click();
     await page.getByRole("row").getByText("table 7").first().waitFor();
   });

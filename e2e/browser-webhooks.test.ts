@@ -178,6 +178,8 @@ describe("webhooks in the dashboard", () => {
     await press("Delete");
     await page.getByRole("button", { name: "Delete now" }).click();
     await page.getByText("No endpoint yet").waitFor();
+    await page.getByRole("button", { name: "Add an endpoint" }).click();
+    assert.equal(await page.evaluate("document.activeElement.name"), "url");
     assert.deepEqual(faults, []);
   });
 });

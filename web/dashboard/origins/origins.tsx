@@ -8,6 +8,7 @@ import { Heading } from "../heading.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { ToEntry } from "../parts/url-entry.tsx";
 import { useOriginChange, useOrigins } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { sayProblem } from "../words/problems.ts";
@@ -52,7 +53,11 @@ function AllowedOrigins({ list }: { list: Origins }) {
         </p>
       </div>
       {list.origins.length === 0 ? (
-        <Empty icon="globe" title={say("noOrigin")}>
+        <Empty
+          icon="globe"
+          title={say("noOrigin")}
+          action={<ToEntry name="origin">{say("addAnOrigin")}</ToEntry>}
+        >
           {say("noOriginText")}
         </Empty>
       ) : (

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Link } from "wouter";
 import { Empty } from "../../ui/states.tsx";
 import type { UsageHour } from "../api.ts";
 import { sayCount } from "../money.ts";
@@ -44,7 +45,15 @@ export function Usage() {
       </div>
       <QueryState query={usage} lines={4} />
       {usage.data && total.created + total.refused === 0 && (
-        <Empty icon="overview" title={say("noRequests")}>
+        <Empty
+          icon="overview"
+          title={say("noRequests")}
+          action={
+            <Link href="/addresses/new" className="button button-quiet">
+              {say("newAddress")}
+            </Link>
+          }
+        >
           {say("noRequestsText")}
         </Empty>
       )}

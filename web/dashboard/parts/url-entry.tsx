@@ -30,3 +30,8 @@ export function UrlEntry({ onType, action, busy, ...field }: UrlEntryProps) {
     </div>
   );
 }
+
+/** Stands where a list is empty, and leads to the line that adds its first entry. */
+export const ToEntry = ({ name, children }: { name: string; children: string }) => (
+  <Button onClick={() => document.getElementsByName(name)[0]?.focus()}>{children}</Button>
+);

@@ -4,7 +4,7 @@ import { Empty } from "../../ui/states.tsx";
 import { Heading } from "../heading.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Time } from "../parts/time.tsx";
-import { UrlEntry } from "../parts/url-entry.tsx";
+import { ToEntry, UrlEntry } from "../parts/url-entry.tsx";
 import { QueryState } from "../query-state.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
@@ -32,7 +32,11 @@ export function WebhooksPage() {
           <AddEndpoint list={found.data} onSecret={setSecret} />
           {found.data.endpoints.length === 0 && (
             <div className="card">
-              <Empty icon="out" title={say("noEndpoint")}>
+              <Empty
+                icon="out"
+                title={say("noEndpoint")}
+                action={<ToEntry name="url">{say("addAnEndpoint")}</ToEntry>}
+              >
                 <Said as="noEndpointText" path={<code>GET /v1/events</code>} />
               </Empty>
             </div>
