@@ -2,6 +2,7 @@
 // answers.
 
 import type { Hex } from "executable-address";
+import type { Chain as ListedChain } from "executable-address/page";
 import { request } from "./request.ts";
 
 /** Times are ISO 8601, or null for "never". */
@@ -71,15 +72,8 @@ export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
 export type UsageHour = { hour: string; apiKey: Counts; clientId: Counts };
 export type Activity = { at: string; event: string; ip: string | null; detail: string | null };
 export type Page<Item> = { items: Item[]; next: string | null };
-export type Token = { symbol: string; address: Hex; decimals: number };
-export type Chain = {
-  chainId: number;
-  name: string;
-  explorer?: string;
-  tokens: Token[];
-  /** The node of a chain on this machine, which pays by a press. */
-  localNode?: string;
-};
+/** `localNode`: the node of a chain on this machine, which pays by a press. */
+export type Chain = ListedChain & { explorer?: string; localNode?: string };
 export type Config = {
   signup: "open" | "closed";
   publicUrl: string;

@@ -1,9 +1,9 @@
 // Amounts of money in words, by what this server lists.
 
 import type { Intent } from "executable-address";
-import { coinDecimals, coins, formatUnits, isSame } from "executable-address/page";
+import { coinDecimals, coins, formatUnits, isSame, type Token } from "executable-address/page";
 import { nativeCoin } from "../shown/simulation.ts";
-import type { Chain, Token } from "./api.ts";
+import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
 
 /** The chain and token of an amount: an intent has both, and so has a sum. */

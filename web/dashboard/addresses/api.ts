@@ -1,22 +1,12 @@
-// Asks service/http/dashboard/addresses.ts and statuses.ts, and has the types of their answers.
+// Asks service/http/dashboard/addresses.ts and statuses.ts. Rows are those of GET /v1/addresses.
 
 import type { AddressRecord, Hex, Intent } from "executable-address";
-import type { AddressState, ServiceStatus } from "executable-address/status";
+import type { ListedAddress } from "executable-address/client";
+import type { ServiceStatus } from "executable-address/status";
 import { type Page, search } from "../api.ts";
 import { request } from "../request.ts";
 
-export type OwnedAddress = {
-  address: Hex;
-  reference: string | null;
-  createdAt: string;
-  intent: Intent;
-  /** The state that was seen last. */
-  state: AddressState;
-  /** Null where no money was ever seen. */
-  block: object | null;
-  settledAt: string | null;
-  transactionHash: Hex | null;
-};
+export type OwnedAddress = ListedAddress & { intent: Intent };
 
 /** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
 export type AddressFilter = {

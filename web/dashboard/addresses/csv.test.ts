@@ -9,8 +9,11 @@ const chains = [
 ];
 const row = (reference: string | null, chainId = 8453): OwnedAddress => ({
   address: `0x${"12".repeat(20)}`,
+  recordUrl: `https://pay.example/v1/address/0x${"12".repeat(20)}`,
   reference,
+  createdBy: "api_key",
   createdAt: "2026-11-22T06:00:00.000Z",
+  ...{ chainId, token, amount: "1234567890" },
   intent: {
     token,
     amount: "1234567890",
@@ -21,7 +24,7 @@ const row = (reference: string | null, chainId = 8453): OwnedAddress => ({
     chainId,
   },
   state: "executed",
-  block: {},
+  block: { number: 1, hash: `0x${"34".repeat(32)}`, timestamp: 1_795_255_700 },
   settledAt: "2026-11-22T07:00:00.000Z",
   transactionHash: null,
 });

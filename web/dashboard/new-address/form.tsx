@@ -1,7 +1,8 @@
+import type { Token } from "executable-address/page";
 import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import type { Config, Token } from "../api.ts";
+import type { Config } from "../api.ts";
 import { Choices, Field, Select } from "../parts/field.tsx";
 import { saySpan } from "../parts/say-time.ts";
 import type { SimplePayment } from "../samples.ts";
