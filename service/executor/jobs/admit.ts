@@ -45,7 +45,10 @@ export function admit(
   let rest = ready.flatMap((each) => {
     const isTipped = pays !== "sponsor" && isCovered(pass, purse, each);
     if (pays !== "tips" || isTipped) return [{ ...each, isTipped }];
-    postpone(each, each.tokens ? "recovery_left_to_its_owner" : "tip_does_not_cover_gas");
+    postpone(
+      each,
+      each.kind === "recover" ? "recovery_left_to_its_owner" : "tip_does_not_cover_gas",
+    );
     return [];
   });
   for (;;) {
@@ -74,8 +77,8 @@ export function admit(
 
 /** The tip of one that failed on chain before is not trusted again: it was not paid then. */
 function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
-  const { item, gas, tokens } = ready;
-  if (tokens || item.job.paidFailures > 0) return false;
+  const { item, gas, kind } = ready;
+  if (kind === "recover" || item.job.paidFailures > 0) return false;
   const size = { gas, bytes: itemCalldataBytes(ready) };
   const cost = costOf(size, purse.neededPerGas, purse.perByte);
   const value = valueOfTips(parts.chain.tipPrices, item.tips);
@@ -86,7 +89,7 @@ function isCovered({ parts }: Pass, purse: Purse, ready: Ready): boolean {
 function batchesFor(pass: Pass, purse: Purse, ready: readonly Ready[]): Batch[] {
   const affords = (size: Size) => canAfford(purse, size);
   const limits = { ...pass.parts.tuning, batchGasMax: gasMax(pass), affords };
-  const executions = ready.filter(({ tokens }) => tokens === undefined);
-  const recoveries = ready.filter(({ tokens }) => tokens !== undefined);
+  const executions = ready.filter(({ kind }) => kind === "execute");
+  const recoveries = ready.filter(({ kind }) => kind === "recover");
   return [...batchesOf(executions, limits), ...batchesOf(recoveries, limits)];
 }

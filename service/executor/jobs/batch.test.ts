@@ -12,6 +12,7 @@ const limits = {
 
 const ready = (name: string, gas: number, failures = 0, bytes = 100): Ready =>
   ({
+    kind: "execute",
     gas,
     item: { job: { address: name, terms: `0x${"00".repeat(bytes)}` as Hex, failures } },
   }) as never;

@@ -7,11 +7,14 @@ import type { Size } from "../money/data-fee.ts";
 import type { Tuning } from "../parts.ts";
 import type { Examined } from "./examine.ts";
 
+/** An item is executed, or its recovery returns `tokens`. */
+type Act = { kind: "execute" } | { kind: "recover"; tokens: readonly Hex[] };
+
 /**
- * An item that was estimated by itself, and the gas that it takes as a transaction of its own. With
- * `tokens` it is a recovery of these, otherwise an execution; `isTipped`: its tip pays for it.
+ * An item that was estimated by itself, and the gas that it takes as a transaction of its own;
+ * `isTipped`: its tip pays for it.
  */
-export type Ready = { item: Examined; gas: number; tokens?: Hex[]; isTipped?: boolean };
+export type Ready = { item: Examined; gas: number; isTipped?: boolean } & Act;
 
 /** Its items are of one kind: executions, or recoveries. */
 export type Batch = { ready: Ready[]; gas: number };
@@ -78,7 +81,7 @@ function fits(items: readonly Ready[], limits: BatchLimits): boolean {
 }
 
 /** @param items in ascending order of gas */
-export function gasOf(items: readonly Ready[]): number {
+export function gasOf(items: readonly Pick<Ready, "gas">[]): number {
   return Math.ceil(baseGas + items.length * items.at(-1)!.gas * margin);
 }
 
@@ -87,8 +90,10 @@ const callBytes = 100;
 const itemBytes = 256;
 
 /** Bytes of calldata, at most. */
-export const itemCalldataBytes = ({ item, tokens = [] }: Ready): number =>
-  itemBytes + size(item.job.terms) + 32 * tokens.length;
+export function itemCalldataBytes(ready: Pick<Ready, "item"> & Act): number {
+  const tokens = ready.kind === "recover" ? ready.tokens.length : 0;
+  return itemBytes + size(ready.item.job.terms) + 32 * tokens;
+}
 
 /** The size of the transaction that they share. @param items in ascending order of gas */
 export const sizeMax = (items: readonly Ready[]): Size => ({

@@ -164,10 +164,11 @@ function postponed(
 
 function orderOf(batch: Batch, perByte: number): Omit<Order, "nonce"> {
   const { ready, gas } = batch;
-  const items = ready.map(({ item: { job }, tokens }) =>
-    tokens ? recoverCalldata(job.terms, tokens) : executeCalldata(job.terms),
-  );
+  const items = ready.map((each) => {
+    const { terms } = each.item.job;
+    return each.kind === "recover" ? recoverCalldata(terms, each.tokens) : executeCalldata(terms);
+  });
   const data = toHex(items.length === 1 ? items[0]! : batchCalldata(items));
-  const kind = ready[0]!.tokens ? "recover" : "execute";
+  const { kind } = ready[0]!;
   return { kind, data, gas, shares: sharesOf(batch, perByte) };
 }

@@ -37,6 +37,6 @@ export function recoveryCost(item: Examined, { neededPerGas, perByte }: Purse): 
     ordinaryGas + calldataGas * weight,
     calldataFloor.base + calldataFloor.gas * weight,
   );
-  const bytes = itemCalldataBytes({ item, gas });
+  const bytes = itemCalldataBytes({ kind: "recover", item, tokens: [] });
   return costOf({ gas, bytes }, neededPerGas, perByte);
 }

@@ -166,9 +166,9 @@ async function readyToExecute(
     if (estimate.result === "fails") updates.push(afterFailure(pass, item, estimate.reason));
     else if (estimate.result === "unknown") {
       updates.push(later(pass, item.job, "simulation_unavailable"));
-    } else if (gasOf([{ item, gas: estimate.gas }]) > gasMax(pass)) {
+    } else if (gasOf([estimate]) > gasMax(pass)) {
       updates.push(afterFailure(pass, item, `takes ${estimate.gas} gas`));
-    } else return [{ item, gas: estimate.gas }];
+    } else return [{ kind: "execute", item, gas: estimate.gas }];
     return [];
   });
 }
@@ -195,7 +195,7 @@ async function readyToRecover(
     if (tokens.length === 0) updates.push(afterFailure(pass, item, reason));
     else if (gas > pass.parts.tuning.recoveryGasMax) {
       updates.push(afterFailure(pass, item, `takes ${gas} gas`));
-    } else return [{ item, gas, tokens }];
+    } else return [{ kind: "recover", item, gas, tokens }];
     return [];
   });
 }
