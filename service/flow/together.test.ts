@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { together } from "./together.ts";
+import { together, togetherBy } from "./together.ts";
 
 describe("together", () => {
   test("an Error in an item's place fails that item alone", async () => {
@@ -77,5 +77,30 @@ describe("together", () => {
     for (let i = 0; i < 5; i++) void asked(i);
     await asked.idle();
     assert.equal(done, 5);
+  });
+});
+
+describe("togetherBy", () => {
+  test("runs each key by itself, and a group that rejects fails its own items alone", async () => {
+    const groups: number[][] = [];
+    const asked = togetherBy<number, number>(
+      (item) => `${item % 3}`,
+      async (items) => {
+        groups.push(items);
+        if (items.includes(2)) throw new Error("the group failed");
+        return items.map((item) => (item === 3 ? new Error("no 3") : 10 * item));
+      },
+      10,
+    );
+    const settled = await Promise.allSettled([1, 2, 3, 4, 5, 6].map(asked));
+    assert.deepEqual(groups, [
+      [1, 4],
+      [2, 5],
+      [3, 6],
+    ]);
+    assert.deepEqual(
+      settled.map((each) => (each.status === "fulfilled" ? each.value : each.reason.message)),
+      [10, "the group failed", "no 3", 40, "the group failed", 60],
+    );
   });
 });

@@ -81,3 +81,25 @@ export function together<Item, Answer>(
       : new Promise<void>((resolve) => idle.push(resolve));
   return Object.assign(add, { idle: whenIdle });
 }
+
+/**
+ * Groups the items of one turn by `keyOf`, as many groups at once as there are keys.
+ *
+ * @param run answers in the order of its items; a rejection fails the items of that key alone
+ */
+export function togetherBy<Item, Answer>(
+  keyOf: (item: Item) => string,
+  run: (items: Item[]) => Promise<(Answer | Error)[]>,
+  sizeMax: number,
+): (item: Item) => Promise<Answer> {
+  const runAll = async (asked: Item[]) => {
+    const found = new Map<Item, Answer | Error>();
+    const runOne = async (items: Item[]) => {
+      const answers = await run(items).catch((error: Error) => items.map(() => error));
+      for (const [index, item] of items.entries()) found.set(item, answers[index]!);
+    };
+    await Promise.all([...Map.groupBy(asked, keyOf).values()].map(runOne));
+    return asked.map((item) => found.get(item)!);
+  };
+  return together(runAll, { sizeMax, runningMax: Number.POSITIVE_INFINITY });
+}

@@ -3,12 +3,12 @@
 
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { recalled } from "../../flow/recalled.ts";
+import { togetherBy } from "../../flow/together.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { ChainUnavailable, unread } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { newPastCache } from "./past.ts";
 import { readStatuses } from "./status.ts";
-import { togetherAt } from "./together-at.ts";
 
 export type StatusReader = {
   /**
@@ -35,10 +35,11 @@ export function openStatusReader(chain: ChainAccess): StatusReader {
   const cache = newPastCache();
   const answered = recalled<AddressStatus>(answersMax);
   const earlier = recalled<BlockReference>(earlierMax);
-  const ask = togetherAt<Asked, AddressStatus>(groupMax, (block, asked) => {
+  const readAll = (asked: Asked[]) => {
     const subjects = asked.map(({ subject }) => subject);
-    return readStatuses(chain, cache, block, subjects);
-  });
+    return readStatuses(chain, cache, asked[0]!.block, subjects);
+  };
+  const ask = togetherBy<Asked, AddressStatus>(({ block }) => block.hash, readAll, groupMax);
   const readOne = (block: BlockReference, subject: StatusSubject) =>
     answered(`${subject.address} ${block.hash}`, () => ask({ block, subject }));
   const readEarlier = async (subject: StatusSubject, number: number) => {

@@ -6,10 +6,10 @@ import type { Hex } from "executable-address";
 import type { AddressStatus, TokenAmount } from "executable-address/status";
 import { zeroAddress } from "viem";
 import { recalled } from "../../flow/recalled.ts";
+import { togetherBy } from "../../flow/together.ts";
 import type { ChainAccess } from "./logs.ts";
 import { countOnce } from "./native-token.ts";
 import { probeHoldings } from "./probe.ts";
-import { togetherAt } from "./together-at.ts";
 
 /** An address and a block; those dropped are read again when asked for again. */
 const answersMax = 20_000;
@@ -48,11 +48,12 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };
 
-  const ask = togetherAt<StraysQuestion, Holdings>(groupMax, async (block, asked) => {
+  const readAll = async (asked: StraysQuestion[]) => {
     const holders = asked.flatMap((each) => each.holders);
-    const all = await probeHoldings({ chainId, rpc }, block, holders);
+    const all = await probeHoldings({ chainId, rpc }, asked[0]!.block, holders);
     return asked.map((each) => all.splice(0, each.holders.length));
-  });
+  };
+  const ask = togetherBy<StraysQuestion, Holdings>(({ block }) => block.hash, readAll, groupMax);
 
   return async (status: AddressStatus): Promise<TokenAmount[] | null> => {
     if (!openStates.includes(status.state)) return [];

@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";
-import { together } from "../../flow/together.ts";
+import { togetherBy } from "../../flow/together.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { hexData, isRefusal, toQuantity } from "../rpc/json-rpc.ts";
 import { type ChainAccess, type Range, type Refused, readLogs } from "./logs.ts";
@@ -48,23 +48,16 @@ type Wanted = { vault: Hex; range: Range };
 
 /** Requests for the same blocks, made in the same turn of the event loop, share a filter. */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
-  const ask = together<Wanted, VaultEvent[] | Refused>(
-    async (wanted) => {
-      const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
-      const filters = [...Map.groupBy(wanted, rangeOf).values()].flatMap(inFilters);
-      const answers = new Map<Wanted, VaultEvent[] | Refused | Error>();
-      await Promise.all(
-        filters.map(async (part) => {
-          const vaults = part.map(({ vault }) => vault);
-          const logs = await readLogs(chain, vaults, part[0]!.range).catch(asError);
-          for (const each of part)
-            answers.set(each, Array.isArray(logs) ? ofVault(logs, each) : logs);
-        }),
-      );
-      return wanted.map((each) => answers.get(each)!);
-    },
-    { sizeMax: groupMax, runningMax: Number.POSITIVE_INFINITY },
-  );
+  const readAll = async (wanted: Wanted[]) => {
+    const answers = inFilters(wanted).map(async (part) => {
+      const vaults = part.map(({ vault }) => vault);
+      const logs = await readLogs(chain, vaults, part[0]!.range).catch(asError);
+      return part.map((each) => (Array.isArray(logs) ? ofVault(logs, each) : logs));
+    });
+    return (await Promise.all(answers)).flat();
+  };
+  const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
+  const ask = togetherBy<Wanted, VaultEvent[] | Refused>(rangeOf, readAll, groupMax);
   return (vault, range) => ask({ vault, range });
 }
 
