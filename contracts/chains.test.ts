@@ -12,7 +12,7 @@ import {
   factorySalt,
   vaultCodeBytes,
 } from "./index.ts";
-import { addressOf, type CallTerms, openChain, toFactory } from "./local-chain.ts";
+import { addressOf, type CallTerms, openChain, toFactory } from "./testing/local-chain.ts";
 
 const options = ["--disable-default-create2-deployer", "--hardfork"];
 const shanghai = await openChain([...options, "shanghai"]);

@@ -30,7 +30,7 @@ import {
   paymentFactoryAbi,
   vaultCodeBytes,
 } from "./index.ts";
-import { addressOf, openChain, toFactory } from "./local-chain.ts";
+import { addressOf, openChain, toFactory } from "./testing/local-chain.ts";
 
 const bare = await openChain(["--hardfork", "prague", "--disable-default-create2-deployer"]);
 after(() => bare.anvil.stop());

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { type Anvil, freePort } from "executable-address-contracts/anvil";
-import { startLocalNode } from "../contracts/local-node.ts";
+import { startLocalNode } from "../contracts/testing/local-node.ts";
 import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
 

@@ -6,8 +6,8 @@ import { after, before, describe, test } from "node:test";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { randomFrom } from "../test/random.ts";
 import { type AddressProof, ProofError, proveAddress, verifyAddressProof } from "./proof.ts";
-import { randomFrom } from "./random-for-tests.ts";
 
 const isLong = process.env.ATTACKS === "long";
 

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { createMerkleProof, createMPT, verifyMerkleProof } from "@ethereumjs/mpt";
 import { RLP } from "@ethereumjs/rlp";
 import { keccak256 } from "../keccak/keccak.ts";
-import { randomFrom } from "./random-for-tests.ts";
+import { randomFrom } from "../test/random.ts";
 import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { buildProof, proveInTrie } from "./trie.ts";
 

@@ -1,7 +1,7 @@
 // Where the gas of one execution goes, by a trace of its transaction.
 
 import { type Hex, hexToBytes } from "viem";
-import type { Chain } from "../local-chain.ts";
+import type { Chain } from "../testing/local-chain.ts";
 
 type Step = { op: string; depth: number; gas: number; gasCost: number };
 type Frame = "factory" | "init code" | "vault" | "token";

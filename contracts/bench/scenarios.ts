@@ -21,7 +21,7 @@ import {
   type IntentTerms,
   openChain,
   toFactory,
-} from "../local-chain.ts";
+} from "../testing/local-chain.ts";
 import { limitCalldata } from "./limit.ts";
 import { partsOf } from "./parts.ts";
 import { stateGas } from "./state-gas.ts";

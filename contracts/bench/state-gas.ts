@@ -3,7 +3,7 @@
 // prices that the same fork may change (EIP-8038, EIP-7976) are left as they are.
 
 import type { Address, Hex } from "viem";
-import type { Chain } from "../local-chain.ts";
+import type { Chain } from "../testing/local-chain.ts";
 
 /** EIP-8037: gas for a byte of new state, and the bytes that are charged. */
 const gasPerByte = 1530;

@@ -27,14 +27,14 @@ import { proveInTrie } from "../../address/proof/trie.ts";
 import { readArtifact, runForge } from "../build.ts";
 import { deployFactory, deployOnce } from "../deploy.ts";
 import { demoToken, factoryAddress, periphery } from "../index.ts";
+import committed from "../snapshots/gas-periphery.json" with { type: "json" };
 import {
   addressOf,
   type CallTerms,
   type IntentTerms,
   openChain,
   toFactory,
-} from "../local-chain.ts";
-import committed from "../snapshots/gas-periphery.json" with { type: "json" };
+} from "../testing/local-chain.ts";
 
 const chain = await openChain();
 after(() => chain.anvil.stop());

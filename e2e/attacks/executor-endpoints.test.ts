@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isHardhat } from "../../contracts/local-node.ts";
+import { isHardhat } from "../../contracts/testing/local-node.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import { count, fatesOf, paceBlocks, prepareAttack, until, victim } from "./executor-world.ts";
 

@@ -6,7 +6,7 @@ import type { AddressRecord, Hex } from "executable-address";
 import { encodeExecution, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { parseTransaction } from "viem";
-import { isHardhat } from "../../contracts/local-node.ts";
+import { isHardhat } from "../../contracts/testing/local-node.ts";
 import type { Parts } from "../../service/executor/parts.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import {

@@ -22,7 +22,7 @@ import {
   walletActions,
 } from "viem";
 import { anvilChain } from "../../../contracts/anvil.ts";
-import { startLocalNode } from "../../../contracts/local-node.ts";
+import { startLocalNode } from "../../../contracts/testing/local-node.ts";
 import { openChainRpc } from "../../chain/rpc/chain-rpc.ts";
 
 export const payer: Hex = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";

@@ -23,7 +23,7 @@ import {
   zeroHash,
 } from "viem";
 import { anvilChain } from "../../../contracts/anvil.ts";
-import { startLocalNode } from "../../../contracts/local-node.ts";
+import { startLocalNode } from "../../../contracts/testing/local-node.ts";
 import { demoTokens, deployDemo, executorKey, localChainId } from "../../../scripts/local-chain.ts";
 import { parseChains } from "../../chain/chains.ts";
 import type { Store } from "../../store/store.ts";

@@ -10,10 +10,10 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { type Anvil, startAnvil } from "./anvil.ts";
+import { type Anvil, startAnvil } from "../anvil.ts";
 
 const hardhatVersion = "3.18.0";
-const hardhatDirectory = resolve(import.meta.dirname, "../node_modules/.cache/hardhat");
+const hardhatDirectory = resolve(import.meta.dirname, "../../node_modules/.cache/hardhat");
 
 type LocalNode = Pick<Anvil, "rpcUrl" | "stop">;
 

@@ -12,9 +12,9 @@ import {
   publicActions,
   walletActions,
 } from "viem";
-import { type Anvil, anvilChain, startAnvil } from "./anvil.ts";
-import { factoryAddress } from "./index.ts";
-import { paymentFactoryAbi } from "./snapshots/payment-factory.ts";
+import { type Anvil, anvilChain, startAnvil } from "../anvil.ts";
+import { factoryAddress } from "../index.ts";
+import { paymentFactoryAbi } from "../snapshots/payment-factory.ts";
 
 export type CallTerms = { target: Address; signature: string; names: string; args: Hex };
 export type IntentTerms = {
