@@ -19,7 +19,3 @@ export const encodeTransfer = (to: Hex, amount: bigint): Hex =>
   `0xa9059cbb${wordOf(to.slice(2).toLowerCase())}${wordOf(amount.toString(16))}`;
 
 const wordOf = (digits: string): string => digits.padStart(64, "0");
-
-/** `Transfer(address indexed from, address indexed to, uint256 value)` */
-export const transferTopic: Hex =
-  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

@@ -3,12 +3,12 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
-import { transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { decodeFactoryEvent } from "../status/factory-event.ts";
 import { StatusError } from "../status/rpc.ts";
 import type { BlockReference, TokenAmount } from "../status/shape.ts";
+import { transferOf } from "../status/transfer.ts";
 import { invalidProof } from "./error.ts";
 import { type Header, readHeader, readTrustedHeader } from "./header.ts";
 import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
@@ -177,18 +177,19 @@ function ofVault({ address, topics, data }: Log, factory: Hex, vault: Hex) {
   }
 }
 
-/** The transfers of ERC-20 tokens that `logs` tell of; an ERC-721's have no data. */
+/** The transfers of ERC-20 tokens that `logs` tell of. */
 function transfersIn(logs: readonly Log[]) {
-  return logs.flatMap(({ address, topics, data }) =>
-    topics.length === 3 && topics[0] === transferTopic && data.length === 66
-      ? [
-          {
-            token: parseAddress(address),
-            from: parseAddress(`0x${topics[1]!.slice(26)}`),
-            to: parseAddress(`0x${topics[2]!.slice(26)}`),
-            amount: String(BigInt(data)),
-          },
-        ]
-      : [],
-  );
+  return logs.flatMap((log) => {
+    const transfer = transferOf(log);
+    if (!transfer) return [];
+    const { from, to, amount } = transfer;
+    return [
+      {
+        token: parseAddress(log.address),
+        from: parseAddress(from),
+        to: parseAddress(to),
+        amount: String(amount),
+      },
+    ];
+  });
 }

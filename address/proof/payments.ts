@@ -1,10 +1,10 @@
 // Payments to an address, proved: a node says where they are, and the receipts of those blocks
 // whether that is so. Native coin leaves no log, so of it there is no payment to prove.
 
-import { transferTopic } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError, toQuantity } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
+import { topicOf, transferTopic } from "../status/transfer.ts";
 import { type AgreedBlock, agree, parseAgreement } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
@@ -84,7 +84,7 @@ async function placesOf(rpc: Rpc, record: AddressRecord, to: number) {
 
 const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
   address: token,
-  topics: [transferTopic, null, `0x${address.slice(2).toLowerCase().padStart(64, "0")}`],
+  topics: [transferTopic, null, topicOf(address)],
   fromBlock: toQuantity(from),
   toBlock: toQuantity(to),
 });

@@ -93,6 +93,9 @@ describe("executable-address/status", () => {
       "readStatus",
       "stateOf",
       "statusOf",
+      "topicOf",
+      "transferOf",
+      "transferTopic",
       "vaultEventFilter",
       "withoutCoinParams",
     ]);

@@ -41,6 +41,7 @@ export {
 } from "./rule.ts";
 export type * from "./shape.ts";
 export { addressStates } from "./shape.ts";
+export { topicOf, transferOf, transferTopic } from "./transfer.ts";
 export {
   parseVaultEvents,
   type VaultEvent,

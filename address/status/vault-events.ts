@@ -5,6 +5,7 @@ import type { Hex } from "../intent/intent.ts";
 import { decodeFactoryEvent, executedTopic, recoveredTopic } from "./factory-event.ts";
 import { countOf, hexOf, inconsistent, toQuantity } from "./rpc.ts";
 import type { EventReference } from "./shape.ts";
+import { topicOf } from "./transfer.ts";
 
 /**
  * One event of a vault. `vault` and `token` are lower case; `values` are the uint256 of its data,
@@ -24,7 +25,7 @@ export type VaultEventSearch = { factory: Hex; vaults: readonly Hex[]; from: num
 export function vaultEventFilter({ factory, vaults, from, to }: VaultEventSearch) {
   return {
     address: factory,
-    topics: [[executedTopic, recoveredTopic], vaults.map(word)],
+    topics: [[executedTopic, recoveredTopic], vaults.map(topicOf)],
     fromBlock: toQuantity(from),
     toBlock: toQuantity(to),
   };
@@ -70,5 +71,3 @@ function parseVaultEvent(log: Record<string, unknown>, factory: Hex): VaultEvent
 
 const notAskedFor = (blockNumber: number) =>
   inconsistent(`eth_getLogs: a log of block ${blockNumber} not asked for`);
-
-const word = (address: Hex): Hex => `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;

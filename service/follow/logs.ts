@@ -2,6 +2,7 @@
 // bytes, in the other where it refuses that, and for one block in yet other ways.
 
 import type { Hex } from "executable-address";
+import { topicOf, transferOf, transferTopic } from "executable-address/status";
 import {
   type Answer,
   blockCall,
@@ -13,7 +14,7 @@ import {
   resultOf,
   toQuantity,
 } from "../chain/rpc/json-rpc.ts";
-import { logOf, transferTopic } from "../chain/rpc/log.ts";
+import { logOf } from "../chain/rpc/log.ts";
 import type { Asker } from "../chain/rpc/view.ts";
 import type { Anchor, Payment, Range, Turn } from "./parts.ts";
 import { type Form, formsFor, noteLogs } from "./recipients.ts";
@@ -138,8 +139,6 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
   ],
 });
 
-const topicOf = (address: Hex): Hex => `0x${address.slice(2).padStart(64, "0")}`;
-
 /** The logs of receipts, or the list itself where it is one of logs. */
 function logsIn(result: unknown): unknown[] {
   if (!Array.isArray(result)) throw new ChainUnavailable("logs are not a list");
@@ -150,21 +149,21 @@ function logsIn(result: unknown): unknown[] {
 function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Payment[] {
   if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
   return (logs as Record<string, unknown>[]).flatMap((entry) => {
-    const { address, topics, data } = logOf(entry);
-    if (!tokens.includes(address) || topics[0] !== transferTopic) return [];
-    if (topics.length !== 3 || data.length !== 66 || BigInt(data) === 0n) return [];
+    const log = logOf(entry);
+    const transfer = transferOf(log);
+    if (!transfer || transfer.amount === 0n || !tokens.includes(log.address)) return [];
     const blockNumber = Number(quantity(entry.blockNumber));
     if (blockNumber < from || blockNumber > to) return [];
     return [
       {
-        address: `0x${topics[2]!.slice(26)}`,
+        address: transfer.to,
         blockNumber,
         blockHash: hexData(entry.blockHash),
         transactionHash: hexData(entry.transactionHash),
         logIndex: Number(quantity(entry.logIndex)),
-        payer: `0x${topics[1]!.slice(26)}`,
-        token: address,
-        amount: String(BigInt(data)),
+        payer: transfer.from,
+        token: log.address,
+        amount: String(transfer.amount),
       },
     ];
   });

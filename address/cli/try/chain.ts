@@ -3,7 +3,7 @@
 // silent, and take blocks back.
 
 import { fromHex, toHex } from "../../abi/hex.ts";
-import { transferTopic, zeroAddress } from "../../abi/token.ts";
+import { zeroAddress } from "../../abi/token.ts";
 import { executeCalldata } from "../../calldata/calldata.ts";
 import type { Payment } from "../../client/lists.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
@@ -19,6 +19,7 @@ import { buildProof, type TrieEntry } from "../../proof/trie.ts";
 import { vaultCodes } from "../../proof/vault-code.ts";
 import { executedTopic } from "../../status/factory-event.ts";
 import { type Rpc, RpcError, toQuantity } from "../../status/rpc.ts";
+import { transferTopic } from "../../status/transfer.ts";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };
 /** By address in lower case, as they are behind a block. */

@@ -4,11 +4,12 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { transferTopic } from "executable-address/status";
 import { getAddress, hexToBigInt, isHex, size, sliceHex } from "viem";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";
-import { type Log, transferTopic } from "../rpc/log.ts";
+import type { Log } from "../rpc/log.ts";
 import { callGas, type Pair } from "./meter.ts";
 
 type Discovered = {

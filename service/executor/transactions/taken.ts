@@ -2,9 +2,9 @@
 // it paid the sender in tokens that have a price.
 
 import type { Hex } from "executable-address";
+import { transferOf } from "executable-address/status";
 import { agreed, saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
-import { transferTopic } from "../../chain/rpc/log.ts";
 import type { View } from "../../chain/rpc/view.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
@@ -18,13 +18,11 @@ export function tipsIn(
   prices: TipPrices,
 ): Map<Hex, bigint> {
   const sums = new Map<Hex, bigint>();
-  for (const { address: token, topics, data } of logs) {
-    const [topic, from, to] = topics;
-    if (topic !== transferTopic || topics.length !== 3 || data.length !== 66) continue;
-    const vault: Hex = `0x${from!.slice(26)}`;
-    if (`0x${to!.slice(26)}` !== sender || !addresses.includes(vault)) continue;
-    const wei = weiOf(prices, token, BigInt(data)) ?? 0n;
-    if (wei > 0n) sums.set(vault, (sums.get(vault) ?? 0n) + wei);
+  for (const log of logs) {
+    const transfer = transferOf(log);
+    if (transfer?.to !== sender || !addresses.includes(transfer.from)) continue;
+    const wei = weiOf(prices, log.address, transfer.amount) ?? 0n;
+    if (wei > 0n) sums.set(transfer.from, (sums.get(transfer.from) ?? 0n) + wei);
   }
   return sums;
 }

@@ -1,7 +1,7 @@
 // Gas paid and tips received, to the wei: by account and for the chain, as the blocks have them.
 
 import { type Hex, toHex } from "executable-address";
-import { transferTopic } from "../../../chain/rpc/log.ts";
+import { transferTopic } from "executable-address/status";
 import { shareOut } from "../../money/budgets.ts";
 import { weiOf } from "../../money/tips.ts";
 import { type Mined, paidFor } from "./chain-model.ts";

@@ -1,6 +1,7 @@
 // The factory as its interface promises it, on a state of plain maps: what calldata does.
 
 import { type Hex, type Tip, zeroAddress } from "executable-address";
+import { transferTopic } from "executable-address/status";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import {
   decodeFunctionData,
@@ -9,7 +10,7 @@ import {
   encodeEventTopics,
   toFunctionSelector,
 } from "viem";
-import { type Log, transferTopic } from "../../../chain/rpc/log.ts";
+import type { Log } from "../../../chain/rpc/log.ts";
 
 /**
  * How the calls of an intent behave: `poison` passes every simulation and fails on chain; `heavy`

@@ -1,8 +1,8 @@
 // JSON-RPC over the chain model: what an honest node at some head answers.
 
 import type { Hex } from "executable-address";
+import { transferTopic } from "executable-address/status";
 import type { Answer, Call } from "../../../chain/rpc/json-rpc.ts";
-import { transferTopic } from "../../../chain/rpc/log.ts";
 import { probeData } from "../../../chain/status/probe.ts";
 import { type Block, type ChainModel, nonceOf, priceOf } from "./chain-model.ts";
 import {
