@@ -24,7 +24,7 @@ import { deterministicDeployer, factoryCreationCode, factorySalt } from "./index
 /** A client that sends as an account of its own. */
 export type Sender = Client<Transport, ViemChain, Account>;
 
-/** Where {@link deployOnce} puts what `creationCode` creates. EIP-55. */
+/** {@link deployOnce} puts there what `creationCode` creates. EIP-55. */
 export const create2Address = (creationCode: Hex, salt: Hex = zeroHash): Address =>
   getContractAddress({
     opcode: "CREATE2",

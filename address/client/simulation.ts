@@ -4,7 +4,7 @@
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, BlockReference } from "../status/shape.ts";
 
-/** Who an account is to the intent; `named`: an address among the arguments of its calls. */
+/** An account is this to the intent; `named`: an address among the arguments of its calls. */
 export type Role = "vault" | "recovery" | "target" | "named";
 
 /** By how much the balance that `token` answers for `account` would change. */

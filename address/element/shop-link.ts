@@ -17,7 +17,7 @@ export type ShopManifest = {
   /** A path of the same origin; a picture of at most 64 kB. */
   readonly logo?: string;
   /**
-   * Who the shop is paid by: addresses, or the one party that all money of an address goes to, as
+   * The shop is paid by these: addresses, or the one party that all money of an address goes to, as
    * CAIP-10: `eip155:8453:0x…`.
    */
   readonly accounts?: readonly string[];
@@ -27,7 +27,7 @@ export type ShopManifest = {
 
 export const manifestPath = "/.well-known/executable-address.json";
 
-/** What a link claims, before the shop has agreed. */
+/** A link claims this, before the shop has agreed. */
 export type ShopClaim = {
   /** A domain in lower case, with a port if it has one. */
   readonly shop: string;
@@ -48,7 +48,7 @@ export type ProvedShop = {
 type LinkOptions = {
   /** The shop's domain, such as `shop.example`. */
   readonly shop: string;
-  /** What the payer knows the order by: 1 to 64 characters. */
+  /** The payer knows the order by it: 1 to 64 characters. */
   readonly order: string;
   /** Ed25519, PKCS #8 in base64. Its public key stands in the shop's manifest. */
   readonly privateKey: string;
@@ -98,9 +98,9 @@ export function originOf(shop: string): string | undefined {
 }
 
 /**
- * What the shop says of itself, if `manifest` agrees to the claim: it names the address, or the one
- * party that all of the money goes to, or a key of it signed the link. An order is shown only if it
- * is signed, so a claimed order without a right signature refutes the claim.
+ * Gives what the shop says of itself, if `manifest` agrees to the claim: it names the address, or
+ * the one party that all of the money goes to, or a key of it signed the link. An order is shown
+ * only if it is signed, so a claimed order without a right signature refutes the claim.
  *
  * @throws where this browser cannot check a signature, which refutes nothing
  */

@@ -105,7 +105,7 @@ export function findEvents<Found extends object>(
 type Place = Parameters<typeof askEvents>[2] & { readonly blockNumber: number };
 
 /**
- * What the transaction at a place did for `record`, proved: a node says where it is, and the agreed
+ * Proves what the transaction at a place did for `record`: a node says where it is, and the agreed
  * hash of that block whether that is so.
  *
  * @returns undefined where `quorum` nodes know of no such place

@@ -53,7 +53,7 @@ export async function findPayments(
 type Told = { readonly token: Hex; readonly transactionHash: Hex; readonly blockNumber: number };
 
 /**
- * What one transaction, in the block that is named, paid to `record` in one token.
+ * Proves what one transaction, in the block that is named, paid to `record` in one token.
  *
  * @returns undefined where `quorum` nodes know of no such payment
  * @throws {ProofError} `unproved`
@@ -89,7 +89,7 @@ const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: numb
   toBlock: toQuantity(to),
 });
 
-/** Where the transactions of some logs are. */
+/** Finds where the transactions of some logs are. */
 function placesIn(logs: unknown) {
   const places = new Map<string, { blockNumber: number; blockHash: Hex; transactionHash: Hex }>();
   for (const log of Array.isArray(logs) ? logs : []) {

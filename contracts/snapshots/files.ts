@@ -40,7 +40,7 @@ const placed = ({ abi, bytecode, runtime }: Artifact) => ({
 });
 const lowerFirst = (name: string) => name[0]!.toLowerCase() + name.slice(1);
 
-/** What the periphery has to know of the factory: it follows from the factory's own snapshot. */
+/** The periphery has to know this of the factory: it follows from the factory's own snapshot. */
 const vaultCode = (of: ReturnType<typeof deployment>) => `// SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
@@ -86,7 +86,7 @@ function fillIn(runtime: Hex, immutables: Artifact["immutables"], address: Hex):
   return text as Hex;
 }
 
-/** Of the code at a vault, which is the same on every chain: its calls ran, or it was closed. */
+/** A vault has one of two codes, the same on every chain: its calls ran, or it was closed. */
 function vaultCodeHashes(runtime: Hex, factory: Hex) {
   const tail = find(runtime, "18602857365f5f37", 23);
   const executed = concat(["0x336f", slice(factory, 4), tail]);

@@ -32,7 +32,7 @@ export type AuditEvent =
   | "webhook_paused"
   | "webhook_resumed";
 
-/** Who does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
+/** An actor does it: `ip` is undefined for an operator's command. `atMs` Unix milliseconds. */
 export type Actor = { ip?: string | undefined; userAgent?: string | undefined; atMs: number };
 
 type AuditEntry = {

@@ -6,7 +6,7 @@ import type { EventType, Payment, PaymentNews } from "executable-address/webhook
 import { movedOf } from "./money.ts";
 import { type KeptPayment, paymentsMax } from "./payments.ts";
 
-/** What is known of the payments to an address at the time of a status. */
+/** So much is known of the payments to an address at the time of a status. */
 export type Paid = {
   /** In the order of the chain; some may be above the status's block. */
   payments: readonly KeptPayment[];
@@ -16,7 +16,7 @@ export type Paid = {
   lateBlocks: ReadonlySet<number>;
 };
 
-/** What was told: payments, by {@link keyOf}, and amounts that no log explains. */
+/** These were told: payments, by {@link keyOf}, and amounts that no log explains. */
 export type ToldPayments = {
   told: string[];
   /** Base units of the asked token, and wei, that came without a log. */
@@ -45,7 +45,7 @@ export function isTakenBack({ told }: ToldPayments, { payments }: Paid): boolean
   return told.some((key) => !standing.has(key));
 }
 
-/** Those of `payments` that were not told of. */
+/** Leaves out the payments that were told of. */
 export function untold({ told }: ToldPayments, payments: readonly KeptPayment[]): KeptPayment[] {
   const before = new Set(told);
   return payments.filter((payment) => !before.has(keyOf(payment)));

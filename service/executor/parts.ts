@@ -66,7 +66,7 @@ export type ChainSettings = {
   sendFallbackBlocks: number | undefined;
   fees: FeePolicy;
   budgets: BudgetLimits;
-  /** Who pays for executions: the operator's budgets, tips, or either. */
+  /** The operator's budgets pay for executions, tips do, or either. */
   pays: "sponsor" | "tips" | "both";
   tipPrices: TipPrices;
   /** Wei of the sender's balance below which operators are warned. */
@@ -132,7 +132,7 @@ export type ExecutorEvent =
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];
-      /** Of the chain's budget of the day: what is spent, or may be by what is on its way. */
+      /** So much of the chain's budget of the day is spent, or may be by what is on its way. */
       budgetShare: number;
     }
   | { kind: "pass_failed"; message: string }
@@ -174,7 +174,7 @@ export type Parts = {
   keccak: Keccak;
   ledger: Ledger;
   endpoints: Endpoint[];
-  /** Where transactions go in place of `endpoints`, if there are any. */
+  /** Transactions go there in place of `endpoints`, if there are any. */
   relays: Endpoint[];
   /** The keys that pay gas. Every instance has the same. */
   signers: readonly [Signer, ...Signer[]];
@@ -232,7 +232,7 @@ export type Memory = {
   nativeTokens: Map<Hex, boolean>;
   looks: Looks;
   late: LateWalk;
-  /** As it was last read. */
+  /** The ledger showed it when it was last read. */
   waited: { seconds: number; atMs: number };
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;

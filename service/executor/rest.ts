@@ -34,7 +34,7 @@ export const freshRest = (nowMs: number): Rest => ({
   awakeUntilMs: nowMs + closedMs,
 });
 
-/** What a poll is for: a whole pass, a pass if there is a new block, or nothing. */
+/** A poll is for a whole pass, for a pass if there is a new block, or for nothing. */
 export type Turn = "pass" | "peek" | "rest";
 
 export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number): Promise<Turn> {

@@ -13,7 +13,7 @@ export type Range = { from: number; to: number };
 /** Money was seen to come to `address`. */
 export type Touched = { address: Hex; blockNumber: number };
 
-/** What a token's log says: `payer` sent `amount` base units, decimal. Hex in lower case. */
+/** A token's log says it: `payer` sent `amount` base units, decimal. Hex in lower case. */
 export type Payment = Touched & {
   blockHash: Hex;
   transactionHash: Hex;

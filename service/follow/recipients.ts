@@ -14,7 +14,7 @@ export type Form = readonly Hex[] | undefined;
 
 /** Bytes that a recipient takes in a question, and a log in an answer. */
 const bytes = { recipient: 69, log: 630 };
-/** What a range is taken to have, which an endpoint refused: a usual limit of providers. */
+/** A range that an endpoint refused is taken to have as many: a usual limit of providers. */
 const refusedLogs = 10_000;
 /** While recipients are asked for, the density of logs fades, so that it is measured again. */
 const kept = 0.995;

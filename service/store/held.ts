@@ -59,7 +59,7 @@ function jsonOf(addresses: readonly Hex[]): string {
   return JSON.stringify(addresses.map((address) => address.slice(2)));
 }
 
-/** Who created an address first, and whether by its client ID; until when its calls may run. */
+/** An account created the address first; its calls may run until `expirationSeconds`. */
 export type Creator = {
   address: Hex;
   accountId: string;
@@ -118,7 +118,7 @@ const creatorOf = (row: {
   expirationSeconds: row.expires_at,
 });
 
-/** What those of `addresses` ask for that are of this chain, by address in lower case. */
+/** Finds what `addresses` of this chain ask for, by address in lower case. */
 export async function findAsked(
   db: Kysely<Tables>,
   chainId: number,

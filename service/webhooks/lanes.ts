@@ -15,7 +15,7 @@
 /** 0 fast; 1 slow but answering, or new; 2 failing. */
 export type Lane = 0 | 1 | 2;
 
-/** What the loops of deliver.ts go by. Tests put others here, to show what each part is for. */
+/** The loops of deliver.ts go by this. Tests put others here, to show what each part is for. */
 export type Rule = {
   /** Requests under way at once: of all endpoints, and of one. */
   places: Record<Lane, { all: number; endpoint: number }>;

@@ -17,7 +17,7 @@ type HeadProps = {
   isWaiting: boolean;
 };
 
-/** Who asks, for how much, where, what it does and how long there is: the first thing read. */
+/** Says who asks, for how much, where, what it does and how long there is: read first. */
 export function Head({ standing, news, isWaiting }: HeadProps) {
   const { record, chains, intent, facts, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();

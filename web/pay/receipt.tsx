@@ -120,7 +120,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
 
 type PayersProps = { payments: ProvedReceipt["payments"]; explorer: string | null | undefined };
 
-/** Who paid how much, as the logs tell, and by which transaction. */
+/** Lists who paid how much, as the logs tell, and by which transaction. */
 function Payers({ payments, explorer }: PayersProps) {
   const { intent, sayAmount } = useAbout();
   return (

@@ -19,7 +19,7 @@ type ShopHere =
   | { is: "proved"; shop: ProvedShop; logo: string | undefined };
 
 const patienceMs = 5_000;
-/** Of a manifest and of a logo. */
+/** A manifest and a logo have at most as many. */
 const bytesMax = 65_536;
 
 /** What the origin does not answer is unknown: a shop that is down has refuted nothing. */
@@ -77,7 +77,7 @@ async function readBlob(url: string, signal: AbortSignal): Promise<Blob> {
   }
 }
 
-/** As a data URL: the page's policy allows no picture from elsewhere. */
+/** Reads it as a data URL: the page's policy allows no picture from elsewhere. */
 const pictureOf = (blob: Blob): Promise<string | undefined> =>
   new Promise((resolve) => {
     const reader = new FileReader();

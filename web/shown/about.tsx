@@ -36,7 +36,7 @@ export function useAbout() {
     chainName: chain?.name ?? say("chainNumber", { id: intent.chainId }),
     /** The amount is of the intent's token unless another is given. */
     sayAmount: (amount: string, of: Token | undefined = token) => sayAmount(amount, of, say),
-    /** What a status says is held or went: of a token that is not listed with its address. */
+    /** Says what a status holds or sent: of a token that is not listed with its address. */
     sayHeld: ({ token, amount }: TokenAmount) => {
       const known = isSame(token, nativeCoin) ? coin : findToken(intent, chains, token);
       const said = sayAmount(amount, known, say);

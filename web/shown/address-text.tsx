@@ -34,7 +34,7 @@ export function Party({ address }: { address: string }) {
   );
 }
 
-/** Who an address is, or its ends: where the whole one stands nearby. */
+/** Shows who an address is, or its ends, where the whole one stands nearby. */
 export function ShortParty({ address }: { address: string }) {
   const who = useAbout().sayParty(address);
   return (

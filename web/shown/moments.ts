@@ -14,7 +14,7 @@ type Known = {
   nowSeconds: number;
 };
 
-/** What is known of an address's time, each moment by the chain's clock and in words. */
+/** Lists what is known of an address's time, by the chain's clock and in words. */
 export function useMoments({ status, proved, createdAt, nowSeconds }: Known): SaidMoment[] {
   const { intent, chains, sayAmount } = useAbout();
   const { say, language } = useSpeech();

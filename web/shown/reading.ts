@@ -45,7 +45,7 @@ export function sayAmount(amount: string, token: Token | undefined, say: Say): s
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * Who an address of a call is, where the record or the operator tells. Money that goes to
+ * Says who an address of a call is, where the record or the operator tells. Money that goes to
  * `recovery` goes to somebody: that it is the recovery address too is only said beside it.
  */
 export function sayParty(

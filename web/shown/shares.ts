@@ -13,7 +13,7 @@ export type Share = {
   readonly isReturn?: boolean;
 };
 
-/** What the calls took and to whom: `moved` may lack some, such as native coin. */
+/** The calls took this, and to whom: `moved` may lack some, such as native coin. */
 type Taken = Pick<ProvedExecution, "held" | "left" | "moved">;
 
 /** @param returned of the intent's token: it went to `recovery`, or can only go there */

@@ -82,7 +82,7 @@ export function sayUnits(units: string, address: Hex, token: Token | undefined, 
   return say("baseUnits", { amount: formatUnits(units, 0) });
 }
 
-/** Who an account is to the intent, by the proved record and the operator's labels. */
+/** Says who an account is, by the proved record and the operator's labels. */
 export function sayAccount(
   account: Hex,
   record: AddressRecord,

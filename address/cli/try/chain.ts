@@ -100,7 +100,7 @@ export function openTryChain(chainId: number) {
   };
 }
 
-/** What is called, by whom does not matter, and the one log that it leaves. */
+/** A transaction has calldata and leaves one log; who sends it does not matter. */
 type Transaction = { input: string; log: { address: Hex; topics: string[]; data: string } };
 type Content = {
   number: number;

@@ -9,5 +9,5 @@ export const coins: Readonly<Record<number, string>> = {
   43114: "AVAX",
 };
 
-/** Of the coin of every chain that is listed. */
+/** The coin of every chain that is listed has as many. */
 export const coinDecimals = 18;

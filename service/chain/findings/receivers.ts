@@ -7,7 +7,7 @@ import type { StatusSubject } from "executable-address/status";
 import { hexToBigInt } from "viem";
 import { type Codes, canMoveTokens, isDelegating } from "./codes.ts";
 
-/** Who is sent a token, and where the intent names it. */
+/** An account is sent a token; the intent names it at `path`. */
 export type Receiver = { readonly account: Hex; readonly path: Path };
 
 const plain = /^(transfer|safeTransfer|mint)\(address \w+, uint256 \w+\)$/;

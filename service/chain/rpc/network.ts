@@ -97,8 +97,8 @@ async function openView(
 const quorumOf = (count: number): number => Math.max(1, Math.min(2, count));
 
 /**
- * Those that took no longer than others do. A pass waits for each answer of its endpoints, so one
- * that is slow for all of them counts as silent while enough others are not.
+ * Leaves out those that took longer than others do. A pass waits for each answer of its endpoints,
+ * so one that is slow for all of them counts as silent while enough others are not.
  */
 function withoutLate(state: NetworkState, all: readonly Reached[]): Reached[] {
   const times = all.map(({ tookMs }) => tookMs).sort((a, b) => a - b);

@@ -52,7 +52,7 @@ const both = (accounts: readonly Hex[], token: Hex): Pair[] =>
     { account, token: zeroAddress },
   ]);
 
-/** Who `account` is to the intent. EIP-55. */
+/** Tells what `account` is to the intent. EIP-55. */
 export function rolesOf({ address, intent }: StatusSubject, account: Hex): Role[] {
   const roles: Role[] = [];
   if (account === address) roles.push("vault");

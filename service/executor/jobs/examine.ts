@@ -81,8 +81,8 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
 }
 
 /**
- * Of the tokens that are held beside native coin, those that are the coin itself. Asked once for
- * each token. Nodes that take no state overrides cannot say: then coin and token both count.
+ * Finds which tokens that are held beside native coin are the coin itself. Each token is asked
+ * once. Nodes that take no state overrides cannot say: then coin and token both count.
  */
 async function readCoins(
   { memory, view }: Pass,

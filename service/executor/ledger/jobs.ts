@@ -14,7 +14,7 @@ import { type Fence, fenced } from "./lease.ts";
 export type Job = {
   address: Hex;
   terms: Hex;
-  /** Who created it first, and whether by its client ID. */
+  /** This account created it first; `isClientId`: by its client ID. */
   accountId: string;
   isClientId: boolean;
   reason: string | null;

@@ -33,8 +33,8 @@ export function dataFeeOf(result: unknown): bigint | undefined {
 }
 
 /**
- * What is known of the fee: at most `perByte` wei a byte, and when all endpoints that answered said
- * that there is none.
+ * The fee, as far as it is known, is at most `perByte` wei a byte. All endpoints that answered said
+ * at `freeMs` that there is none.
  */
 export type DataFee = { perByte: bigint; freeMs: number };
 

@@ -41,7 +41,7 @@ export async function readHoldings(
   return holdings;
 }
 
-/** Those of `vaults` that have code. */
+/** Finds which of `vaults` have code. */
 export async function findCoded(pass: Pass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
   const holdings = await readHoldings(pass, asked, pass.memory.examineTurn++);

@@ -63,9 +63,9 @@ export type Purse = {
   /** Per gas, of the block that comes next. */
   nextBaseFee: bigint;
   perByte: bigint;
-  /** As endpoints show it: the middle, of two that differ the greater. */
+  /** Endpoints show it: the middle is taken, of two that differ the greater. */
   balance: bigint;
-  /** Of two that differ the lesser. */
+  /** The same, but of two that differ the lesser is taken. */
   balanceSure: bigint;
   reserved: bigint;
 };

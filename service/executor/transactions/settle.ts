@@ -135,7 +135,7 @@ function firstReceipt(list: readonly Answer[]): Receipt | undefined | "unknown" 
   }
 }
 
-/** What the chain says beside receipts: their blocks by number, and the vaults with code. */
+/** The chain says this beside receipts: their blocks by number, and the vaults with code. */
 type Seen = { blocks: Map<number, Block>; coded: Set<Hex> };
 
 async function readSeen(pass: Pass, final: readonly Final[]): Promise<Seen> {

@@ -19,7 +19,7 @@ import { parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import { parseNewIntent } from "./new-intent.ts";
 
-/** Who creates, and what they call it. */
+/** An account creates the address, and may call it something. */
 export type Creator = {
   accountId: string;
   isClientId: boolean;

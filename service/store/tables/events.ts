@@ -45,8 +45,8 @@ export type EventTables = {
     known: string | null;
   };
   /**
-   * What Transfer logs of listed tokens say came to an address of its intent's chain, so far as
-   * each has an event of its own (events/payments.ts). `amount` is decimal, in base units.
+   * Transfer logs of listed tokens say that so much came to an address, on its intent's chain, as
+   * far as each has an event of its own (events/payments.ts). `amount` is decimal, in base units.
    */
   payments: {
     chain_id: number;

@@ -62,7 +62,7 @@ type Attempt = {
   address: Uint8Array | null;
 };
 
-/** Those that were not kept before, each delivery once. */
+/** Finds the results that were not kept before, each delivery once. */
 async function findNew(
   transaction: Transaction<Tables>,
   finished: readonly Finished[],
@@ -112,7 +112,7 @@ async function keepAttempts(
     from (values ${sql.join(ends)}) as ended where id = ended.column1`.execute(transaction);
 }
 
-/** What came of an answer to its endpoint. */
+/** Decides what an answer means for its endpoint. */
 async function judge(
   transaction: Transaction<Tables>,
   endpoint: Endpoint,

@@ -11,7 +11,7 @@ import { useSpeech } from "../words/speech.ts";
 /** A name, and the query that the page's URL has with the filter. */
 type Saved = readonly (readonly [name: string, query: string])[];
 
-/** What is not what this page writes, of an older release or by hand, is none. */
+/** Text that this page did not write, from an older release or by hand, counts as none. */
 function savedIn(text: string | undefined): Saved {
   try {
     const found: unknown = JSON.parse(text ?? "[]");

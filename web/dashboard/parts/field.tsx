@@ -97,7 +97,7 @@ type ChoicesProps = {
   value: string;
   onChange: FieldProps["onChange"];
   of: readonly { id: string; name: string; text: string }[];
-  /** What a choice asks for besides. */
+  /** A choice may ask for this besides. */
   children?: ReactNode;
 };
 

@@ -4,7 +4,7 @@ import { Shapes } from "./shapes.tsx";
 
 type IdenticonProps = {
   address: string;
-  /** As high as the text it stands in. */
+  /** Draws it as high as the text it stands in. */
   isInline?: boolean;
 };
 

@@ -45,7 +45,7 @@ const wantedTag = (): LanguageTag =>
 
 const UiContext = createContext<Speech<UiKey>>(speechOf(english, uiWords));
 
-/** What the parts of ui/ say, in the language of the page. */
+/** Gives what the parts of ui/ say, in the language of the page. */
 export const useUiSpeech = () => useContext(UiContext);
 
 /**
