@@ -66,7 +66,7 @@ const transfers = (count: number) =>
   }));
 
 let visitors = 0;
-/** A payer of an address of his own: one client may simulate 30 times at once, and these are more. */
+/** A payer of an address of his own: a client may simulate 30 times at once, and these are more. */
 const openVisitor = (viewport: (typeof screens)[number]) =>
   openFresh(browser, {
     viewport,
