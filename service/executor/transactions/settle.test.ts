@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import type { Answer } from "../../chain/rpc/json-rpc.ts";
-import { agreeOnReceipt } from "./settle.ts";
+import { type Answer, type Block, blockOf as readBlock, toQuantity } from "../../chain/rpc/json-rpc.ts";
+import { agreeOnReceipt, readFinalBlock } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({
   transactionHash: "0x11",
@@ -57,5 +57,42 @@ describe("agreeOnReceipt", () => {
     const answers = [says(null, receipt("aa")), says(null, receipt("aa")), says(null, null)];
     assert.equal(blockOf(agreeOnReceipt(answers, 2)), "0xaa");
     assert.equal(blockOf(agreeOnReceipt([says(receipt("cc"))], 1)), "0xcc");
+  });
+});
+
+describe("the block that is final by the `finalized` tag", () => {
+  const blockAt = (number: number) => {
+    const [hash, parentHash] = [`0x${"05".repeat(32)}`, `0x${"04".repeat(32)}`];
+    const limits = { gasLimit: "0x1c9c380", baseFeePerGas: "0x1" };
+    return { number: toQuantity(number), hash, parentHash, timestamp: "0x64", ...limits };
+  };
+  const head: Block = readBlock(blockAt(1000));
+  const chain = { confirmations: 65, finality: "finalized" } as const;
+  /** As endpoints show it; undefined: one fails. */
+  const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
+    readFinalBlock(
+      {
+        head,
+        quorum,
+        readEach: async () =>
+          shown.map((number) => (number === undefined ? undefined : says(blockAt(number)))),
+      },
+      chain,
+    );
+
+  test("one of three that lies decides nothing, wherever it stands", async () => {
+    for (const lie of [999_999, 0, 1, undefined]) {
+      assert.equal(await finalBy([lie, 930, 930], 2), 930);
+      assert.equal(await finalBy([930, lie, 930], 2), 930);
+    }
+  });
+
+  test("of two that differ the lower counts, and one alone nothing", async () => {
+    assert.equal(await finalBy([999_999, 930], 2), 930);
+    assert.equal(await finalBy([999_999, undefined, undefined], 2), 1000 - 65);
+  });
+
+  test("control: the only endpoint is believed", async () => {
+    assert.equal(await finalBy([990], 1), 990);
   });
 });

@@ -5,11 +5,12 @@
 import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executable-address";
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
+import type { View } from "../../chain/rpc/view.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
 import { midnightAfter, type Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
-import type { Pass } from "../parts.ts";
+import type { ChainSettings, Pass } from "../parts.ts";
 import { findCoded } from "../payments/holdings.ts";
 import { findNonceUse } from "./find-nonce-use.ts";
 import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
@@ -34,7 +35,7 @@ export async function settle(
   const anchor = (await parts.ledger.findAnchor(parts.chain.chainId))?.number ?? -1;
   const below = used.filter((purpose) => !isAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
-  const finalBlock = Math.min(await readFinalBlock(pass), anchor);
+  const finalBlock = Math.min(await readFinalBlock(view, parts.chain), anchor);
   const asked = below.filter(({ id }) => (memory.mined.get(id) ?? finalBlock) <= finalBlock);
   if (asked.length === 0) return;
   const calls = asked.flatMap((purpose) =>
@@ -68,8 +69,10 @@ function isAbove(anchor: number, { transactions }: Purpose, head: number): boole
 }
 
 /** The newest block that is taken for final: as most endpoints say, else by blocks on top of it. */
-async function readFinalBlock({ parts, view }: Pass): Promise<number> {
-  const { confirmations, finality } = parts.chain;
+export async function readFinalBlock(
+  view: Pick<View, "head" | "quorum" | "readEach">,
+  { confirmations, finality }: Pick<ChainSettings, "confirmations" | "finality">,
+): Promise<number> {
   const deepEnough = view.head.number - confirmations;
   if (finality === "blocks") return deepEnough;
   const lists = await view.readEach([blockCall("finalized")]);

@@ -4,13 +4,11 @@
 import { type AddressRecord, fromHex, type Hex, makeRecord } from "executable-address";
 import {
   demoToken,
-  deterministicDeployer,
   factoryAddress,
   paymentFactoryAbi,
   periphery,
 } from "executable-address-contracts";
 import {
-  concat,
   createTestClient,
   encodeFunctionData,
   getAddress,
@@ -20,7 +18,6 @@ import {
   publicActions,
   stringToHex,
   walletActions,
-  zeroHash,
 } from "viem";
 import { anvilChain } from "../../../contracts/anvil.ts";
 import { startLocalNode } from "../../../contracts/testing/local-node.ts";
@@ -51,7 +48,6 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
   const node = await startLocalNode({ gasLimit: 60_000_000, ...options });
   await deployDemo(node.rpcUrl);
   const client = clientOf(node.rpcUrl);
-  await deployTip(client);
   await client.setAutomine(false);
   const ask = asker(node.rpcUrl);
   let made = 0;
@@ -66,7 +62,14 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     ask,
     /** Mines a block every so many milliseconds, or as soon after that as `isDue` says so. */
     startTicking(ms: number, isDue = () => true) {
-      ticking = setInterval(() => isDue() && client.mine({ blocks: 1 }).catch(() => {}), ms);
+      // A node that mines slower than that would be left with ever more blocks to mine.
+      let isMining = false;
+      ticking = setInterval(async () => {
+        if (isMining || !isDue()) return;
+        isMining = true;
+        await client.mine({ blocks: 1 }).catch(() => {});
+        isMining = false;
+      }, ms);
     },
     stopTicking,
     mine: (blocks = 1) => client.mine({ blocks }),
@@ -126,12 +129,6 @@ const clientOf = (rpcUrl: string) =>
   })
     .extend(publicActions)
     .extend(walletActions);
-
-async function deployTip(client: ReturnType<typeof clientOf>): Promise<void> {
-  const data = concat([zeroHash, periphery.tip.bytecode]);
-  const hash = await client.sendTransaction({ to: deterministicDeployer.address, data });
-  await client.waitForTransactionReceipt({ hash });
-}
 
 /** Calls that pay whoever executes them so much of the first token. */
 export const tipCalls = (amount: bigint) => {

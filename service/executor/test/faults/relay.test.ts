@@ -118,11 +118,14 @@ describe("private relays", () => {
     assert.ok(seen.length > 0);
   });
 
-  test("one that waits for a dearer replacement gets no more than at first", async (context) => {
-    const fees = { perGasMax: 20n * gwei, priorityMax: 2n * gwei };
-    const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 1 });
+  /** @returns wei of priority fee that it was executed for, and what it was told meanwhile */
+  async function hold(context: TestContext, priorityMax: bigint, isEnough: string, times: number) {
+    // What the tests above offered is no longer among the blocks by which a first offer is made.
+    await world.mine(10);
+    const fees = { perGasMax: 20n * gwei, priorityMax };
+    const running = await payWith(context, "drops_broadcasts", alone, { fees, stuckSeconds: 0 });
     const count = (wanted: string) => running.events.filter(({ kind }) => kind === wanted).length;
-    await until("it is replaced for more no longer", async () => count("fee_capped") > 0);
+    await until(`${isEnough} ${times} times`, async () => count(isEnough) >= times);
     assert.ok(count("replaced") > 0);
     await relay.behave("none");
     await until("it is executed", running.isExecuted);
@@ -133,7 +136,18 @@ describe("private relays", () => {
       .orderBy("nonce", "desc")
       .executeTakeFirstOrThrow();
     const sent = await world.client.getTransaction({ hash: transaction_hash as Hex });
-    assert.ok(sent.maxPriorityFeePerGas! <= fees.priorityMax, `${sent.maxPriorityFeePerGas} wei`);
+    return sent.maxPriorityFeePerGas!;
+  }
+  const most = 2n * gwei;
+
+  test("one that waits for a dearer replacement gets no more than at first", async (context) => {
+    const offered = await hold(context, most, "fee_capped", 1);
+    assert.ok(offered <= most, `${offered} wei`);
+  });
+
+  test("control: without that bound it gets more the longer it waits", async (context) => {
+    const offered = await hold(context, 20n * gwei, "replaced", 12);
+    assert.ok(offered > most, `${offered} wei`);
   });
 
   test("an honest one: executed once, and told to nobody else", async (context) => {
@@ -164,6 +178,19 @@ describe("one that says a transaction is underpriced", () => {
     const urls = { rpcUrls: [relay.url, down.url], stuckSeconds };
     const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
     await isNotBelieved(await payWith(context, "drops_broadcasts", none, urls));
+  });
+
+  test("control: as the only endpoint it is believed, and offered more", async (context) => {
+    refusal = "replacement transaction underpriced";
+    const urls = { rpcUrls: [relay.url], stuckSeconds };
+    const none: Relayed = { sendUrls: [], sendFallbackBlocks: undefined };
+    const running = await payWith(context, "drops_broadcasts", none, urls);
+    await until("it is replaced", async () =>
+      running.events.some(({ kind }) => kind === "replaced"),
+    );
+    refusal = undefined;
+    await relay.behave("none");
+    await until("it is executed", running.isExecuted);
   });
 
   test("is not believed as the only relay", async (context) => {

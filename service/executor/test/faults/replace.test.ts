@@ -112,7 +112,11 @@ describe("what a transfer of nothing took the place of", () => {
   const refusal = { error: { code: -32000, message: "exceeds block gas limit" } };
 
   /** @param gate what the endpoint does with transactions that call the factory */
-  function start(context: TestContext, gate: { does: "pass" | "drop" | "refuse" }) {
+  function start(
+    context: TestContext,
+    gate: { does: "pass" | "drop" | "refuse" },
+    ledgerOf = ({ ledger }: Parts) => ledger,
+  ) {
     const budgets = { perDayMax: plenty, perAccountMax: plenty, perClientMax: plenty };
     const answerTo = async (ask: Endpoint["ask"], calls: readonly Call[]): Promise<Answer[]> => {
       const { method, params } = calls[0]!;
@@ -122,6 +126,7 @@ describe("what a transfer of nothing took the place of", () => {
     };
     const adapt = (core: Parts): Parts => ({
       ...core,
+      ledger: ledgerOf(core),
       chain: { ...core.chain, budgets },
       endpoints: core.endpoints.map((each) => ({
         ...each,
@@ -159,13 +164,8 @@ describe("what a transfer of nothing took the place of", () => {
     await world.mine();
   };
 
-  /** They were freed without a failure, so that they are executed together later. */
-  async function assertGoTogether(records: readonly AddressRecord[]) {
-    const jobs = await jobsOf(records);
-    assert.deepEqual(
-      jobs.map((job) => [job.failures, job.paid_failures, job.reason]),
-      records.map(() => [0, 0, "replaced_by_nothing"]),
-    );
+  /** An hour later, in how many transactions they are executed. */
+  async function transactionsFor(records: readonly AddressRecord[]): Promise<number> {
     await oneBlock(3600);
     world.startTicking(100);
     await until("they are executed", async () =>
@@ -183,7 +183,17 @@ describe("what a transfer of nothing took the place of", () => {
       )
       .execute();
     assert.equal(outcomes.length, 3);
-    assert.equal(new Set(outcomes.map((each) => each.transaction_hash)).size, 1);
+    return new Set(outcomes.map((each) => each.transaction_hash)).size;
+  }
+
+  /** They were freed without a failure, so that they are executed together later. */
+  async function assertGoTogether(records: readonly AddressRecord[]) {
+    const jobs = await jobsOf(records);
+    assert.deepEqual(
+      jobs.map((job) => [job.failures, job.paid_failures, job.reason]),
+      records.map(() => [0, 0, "replaced_by_nothing"]),
+    );
+    assert.equal(await transactionsFor(records), 1);
   }
 
   const areFree = async (records: readonly AddressRecord[]) =>
@@ -210,14 +220,35 @@ describe("what a transfer of nothing took the place of", () => {
     await assertGoTogether(records);
   });
 
-  test("since no block could hold it has not failed", async (context) => {
-    const gate = { does: "refuse" as "pass" | "refuse" };
-    const { count } = start(context, gate);
-    const records = await paidTogether();
-    await until("it is replaced", async () => count("replaced") > 0);
-    gate.does = "pass";
-    await world.mine();
-    await until("they are free", () => areFree(records));
-    await assertGoTogether(records);
-  });
+  for (const [what, asFailure] of [
+    ["since no block could hold it has not failed", false],
+    ["control: counted as a failure each pays for a transaction of its own", true],
+  ] as const) {
+    test(what, async (context) => {
+      const gate = { does: "refuse" as "pass" | "refuse" };
+      const { count } = start(context, gate, asFailure ? countsAsFailure : undefined);
+      const records = await paidTogether();
+      await until("it is replaced", async () => count("replaced") > 0);
+      gate.does = "pass";
+      await world.mine();
+      await until("they are free", () => areFree(records));
+      if (asFailure) assert.equal(await transactionsFor(records), 3);
+      else await assertGoTogether(records);
+    });
+  }
 });
+
+/** The rule as it was: what a transfer of nothing took the place of had failed. */
+function countsAsFailure({ ledger }: Parts): Parts["ledger"] {
+  return {
+    ...ledger,
+    settlePurpose: (fence, settlement) => {
+      const updates = settlement.updates.map((update) =>
+        update.reason === "replaced_by_nothing"
+          ? { ...update, failures: 1, paidFailures: 1 }
+          : update,
+      );
+      return ledger.settlePurpose(fence, { ...settlement, updates });
+    },
+  };
+}

@@ -151,6 +151,11 @@ describe("one endpoint of three that refuses all logs makes no gap", () => {
   }
 });
 
+test("control: where all refuse all logs, blocks become gaps", async () => {
+  const { events } = await historyOf(1, [withoutLogs, withoutLogs, withoutLogs]);
+  assert.ok(events.some(({ kind }) => kind === "gap"));
+});
+
 /** It tells of each payment as one to the address that was paid before, in the same place. */
 function misplaced(): Limit {
   let before: Hex | undefined;
@@ -186,6 +191,13 @@ test("one endpoint of three that takes 4.5 s for any answer delays by two blocks
     t.diagnostic(`seed ${seed}: ${more} blocks more`);
     assert.ok(more <= 2, `seed ${seed}: ${more} blocks more`);
   }
+});
+
+test("control: where all three take so long, payments wait more than two blocks", async (t) => {
+  const { waitBlocksMax } = await historyOf(1, [late, late, late]);
+  const more = waitBlocksMax - quiet.get(1)!;
+  t.diagnostic(`${more} blocks more`);
+  assert.ok(more > 2, `${more} blocks more`);
 });
 
 /** For half a minute all times are 30 days ahead. */
