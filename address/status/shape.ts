@@ -79,7 +79,7 @@ export type ExecutorProgress = {
 /** The body of `GET /v1/address/{address}/status`, and the data of each event of `…/events`. */
 export type ServiceStatus = AddressStatus & {
   executor: ExecutorProgress | null;
-  /** When it ran, or else first returned money, in Unix seconds; null while nothing tells. */
+  /** When it ran, or else first sent money to `recovery`: Unix seconds, or null while unknown. */
   settledAt: number | null;
   /** The block explorer that the operator names: an EIP-3091 base URL, or null. */
   explorer: string | null;

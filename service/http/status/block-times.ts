@@ -1,5 +1,5 @@
-// Reads when an address was executed or first returned money: the timestamp of that block. It is
-// read once and kept; where a node does not answer, the status has null in its place.
+// Reads when an address was executed or first sent money to `recovery`: the timestamp of that
+// block. It is read once and kept; where a node does not answer, the status has null in its place.
 
 import type { AddressStatus } from "executable-address/status";
 import type { Chains } from "../../chain/registry.ts";
