@@ -11,16 +11,16 @@ export type Account = {
   accountId: string;
   email: string;
   createdAt: string;
-  /** Wei, decimal, newest first: of a day of a chain's clock, such as `2026-11-22`. */
-  gasSpent: {
-    chainId: number;
-    day: string;
-    gasWei: string;
-    tipsWei: string;
-    wei: string;
-    clientIdWei: string;
-    failedTipsWei: string;
-  }[];
+};
+/** Wei, decimal: of a day of a chain's clock, such as `2026-11-22`. */
+export type GasDay = {
+  chainId: number;
+  day: string;
+  gasWei: string;
+  tipsWei: string;
+  wei: string;
+  clientIdWei: string;
+  failedTipsWei: string;
 };
 export const scopes = ["create", "read", "webhooks"] as const;
 export type Scope = (typeof scopes)[number];
@@ -88,7 +88,9 @@ const dashboard = "/dashboard/api";
 /** Paths of `service/http/dashboard`: its API, and the sign-in under /auth. */
 export const api = {
   config: () => request<Config>("GET", `${dashboard}/config`),
-  account: () => request<Account>("GET", `${dashboard}/account`),
+  session: () => request<{ account: Account | null }>("GET", `${dashboard}/session`),
+  /** `gasSpent`: the newest day first. */
+  account: () => request<Account & { gasSpent: GasDay[] }>("GET", `${dashboard}/account`),
   credentials: () => request<Credentials>("GET", `${dashboard}/credentials`),
   /** `prefix`: the key the page shows, so that two rotations at once cannot both win. */
   rotateApiKey: (prefix: string) =>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { Language } from "../ui/words/languages.ts";
 import { useSpeech } from "./words/speech.ts";
@@ -15,7 +15,8 @@ let present: { title: string; language: Language } | undefined;
 export function Heading({ title, children }: HeadingProps) {
   const { say, language } = useSpeech();
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // With the heading itself: a screen reader says the title, and the focus is where it reads on.
+  useLayoutEffect(() => {
     document.title = `${title} · ${say("brand")}`;
     const takesAnothersPlace = present?.title !== title && present?.language === language;
     present = { title, language };

@@ -18,8 +18,8 @@ const isUnauthorized = (error: unknown) => error instanceof Problem && error.sta
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     // A session that ends while a page is open leads to the sign-in form, not to broken pages.
-    onError: (error, query) => {
-      if (isUnauthorized(error) && query.queryKey[0] !== "session") endSession("ended");
+    onError: (error) => {
+      if (isUnauthorized(error)) endSession("ended");
     },
   }),
   defaultOptions: {
@@ -50,11 +50,7 @@ const isPublic = (key: unknown) => ["session", "config", "session-ended"].includ
 export const useSession = () =>
   useQuery<Account | null>({
     queryKey: ["session"],
-    queryFn: () =>
-      api.account().catch((error) => {
-        if (isUnauthorized(error)) return null;
-        throw error;
-      }),
+    queryFn: async () => (await api.session()).account,
     staleTime: 60_000,
   });
 
@@ -70,6 +66,18 @@ export const useCredentials = () =>
   useQuery({ queryKey: ["credentials"], queryFn: api.credentials });
 
 export const useOrigins = () => useQuery({ queryKey: ["origins"], queryFn: api.origins });
+
+/** How many days of money are shown. */
+export const moneyDays = 30;
+/** How soon to ask again while the server still counts. */
+const countingMs = 500;
+
+export const useMoney = () =>
+  useQuery({
+    queryKey: ["money", moneyDays],
+    queryFn: () => api.money(moneyDays),
+    refetchInterval: ({ state }) => (state.data?.isMore ? countingMs : false),
+  });
 
 export const useUsage = (hours: number) =>
   useQuery({

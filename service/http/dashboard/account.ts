@@ -17,17 +17,22 @@ const usageInput = z.strictObject({
 });
 const activityInput = z.strictObject({ cursor: z.string().max(100).optional() });
 
+export const showAccount = ({ accountId, email, createdAtMs }: Account) => ({
+  accountId,
+  email,
+  createdAt: toIso(createdAtMs),
+});
+
 export function mountAccount(
   app: FastifyInstance,
   parts: Pick<Parts, "store" | "now" | "desk">,
 ): void {
   const { db } = parts.store;
 
-  app.get("/account", async ({ account }) => {
-    const { accountId, email, createdAtMs } = account as Account;
-    const gasSpent = await parts.desk.gasSpentFor(accountId);
-    return { accountId, email, createdAt: toIso(createdAtMs), gasSpent };
-  });
+  app.get("/account", async (request) => ({
+    ...showAccount(request.account as Account),
+    gasSpent: await parts.desk.gasSpentFor(accountIdOf(request)),
+  }));
 
   app.get("/usage", async (request) => {
     const { hours } = parseInput(usageInput, request.query);

@@ -83,7 +83,7 @@ for (const [name, database] of Object.entries(databases)) {
       assert.deepEqual((await eve.get(`${api}/account`)).json().gasSpent, []);
     });
 
-    test("401 unauthorized: every route but config, also with an API key", async () => {
+    test("401 unauthorized: every route but config and session, also with an API key", async () => {
       const { apiKey } = await service.newKey();
       const gets = ["account", "credentials", "origins", "usage", "addresses", "activity"];
       const posts = [
@@ -102,7 +102,13 @@ for (const [name, database] of Object.entries(databases)) {
           assert.equal(answer.statusCode, 401);
           assert.equal(answer.json().error.code, "unauthorized");
         }
+        const session = await stranger.get(`${api}/session`);
+        assert.equal(session.statusCode, 200);
+        assert.deepEqual(session.json(), { account: null });
       }
+      const ada = await signUp();
+      const { gasSpent: _, ...account } = (await ada.get(`${api}/account`)).json();
+      assert.deepEqual((await ada.get(`${api}/session`)).json(), { account });
     });
 
     test("403 forbidden: a write that is not from our own page, with a session", async () => {

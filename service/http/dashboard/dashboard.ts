@@ -8,7 +8,7 @@ import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
 import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
-import { mountAccount } from "./account.ts";
+import { mountAccount, showAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
 import { mountCredentials } from "./credentials.ts";
 import { type Intents, mountIntents } from "./intents.ts";
@@ -18,7 +18,13 @@ import { mountPages } from "./pages.ts";
 import { openPreviews } from "./preview/preview.ts";
 import { localNodeOf } from "./reach/local-node.ts";
 import { reachOf } from "./reach/walletconnect.ts";
-import { limitSession, ownWritesOnly, privateAnswer, requireSession } from "./session.ts";
+import {
+  findSession,
+  limitSession,
+  ownWritesOnly,
+  privateAnswer,
+  requireSession,
+} from "./session.ts";
 import { mountSessions } from "./sessions.ts";
 import { mountSignIn } from "./sign-in.ts";
 import { mountStatuses } from "./statuses.ts";
@@ -55,9 +61,14 @@ export function mountDashboard(
       scope.setErrorHandler(askStore(parts));
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
+      // That nobody is signed in is an answer: a refusal is a fault in the browser's console.
+      scope.get("/session", { onRequest: findSession(parts) }, async ({ account }) => ({
+        account: account ? showAccount(account) : null,
+      }));
       scope.register(async (own) => {
         own.addHook("onRequest", ownWritesOnly(parts));
-        own.addHook("onRequest", requireSession(parts));
+        own.addHook("onRequest", findSession(parts));
+        own.addHook("onRequest", requireSession);
         own.addHook("onRequest", limitSession(parts));
         mountAccount(own, parts);
         mountCredentials(own, parts);

@@ -13,7 +13,7 @@ import { localHosts } from "./reach/local-node.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by requireSession. */
+    /** Set by findSession. */
     account?: Account;
     sessionId?: string;
   }
@@ -44,16 +44,21 @@ export function privateAnswer(_request: FastifyRequest, reply: FastifyReply, don
   done();
 }
 
-/** @throws {SignInError} `unauthorized` unless the request's cookies belong to a session */
-export function requireSession({ accounts }: Pick<Parts, "accounts">) {
+/** Sets what the request's cookies tell, if they belong to a session. */
+export function findSession({ accounts }: Pick<Parts, "accounts">) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const session = await accounts.signIn.findSession(request.headers);
-    if (!session) throw new SignInError("unauthorized");
+    if (!session) return;
     request.account = session.account;
     request.sessionId = session.sessionId;
     // A session in use is prolonged.
     if (session.setCookies.length > 0) reply.header("set-cookie", session.setCookies);
   };
+}
+
+/** After findSession. @throws {SignInError} `unauthorized` where it found none */
+export async function requireSession({ account }: FastifyRequest): Promise<void> {
+  if (!account) throw new SignInError("unauthorized");
 }
 
 /** One account's requests to the dashboard: 200 at once, then 10 a second. */

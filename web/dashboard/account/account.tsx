@@ -34,7 +34,7 @@ export function AccountPage() {
         </section>
         <ChangePassword />
         <Sessions />
-        <GasSpent rows={account.gasSpent} />
+        <GasSpent />
         <section aria-labelledby="leave" className="card p-5">
           <h2 id="leave">{say("signOut")}</h2>
           <p className="mt-1 mb-4 text-soft">{say("signOutText")}</p>

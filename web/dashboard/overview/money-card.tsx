@@ -1,12 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Empty } from "../../ui/states.tsx";
-import { api, type Chain, type MoneyDay, type MoneyName, type Pace } from "../api.ts";
+import type { Chain, MoneyDay, MoneyName, Pace } from "../api.ts";
 import { type Place, sayAmount, sayCount, sayToken, tokenOf } from "../money.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Select } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
-import { useConfig } from "../queries.ts";
+import { moneyDays, useConfig, useMoney } from "../queries.ts";
 import { QueryState } from "../query-state.tsx";
 import { useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
@@ -14,10 +13,6 @@ import { dayBarsOf, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
 const names = ["asked", "paid", "executed", "returned"] as const;
-
-const days = 30;
-/** How soon to ask again while the server still counts. */
-const countingMs = 500;
 
 /** The part of a column that is of this alone. */
 const swatches: Record<MoneyName, string> = {
@@ -31,17 +26,13 @@ const swatches: Record<MoneyName, string> = {
 export function Money() {
   const { say } = useSpeech();
   const config = useConfig();
-  const found = useQuery({
-    queryKey: ["money", days],
-    queryFn: () => api.money(days),
-    refetchInterval: ({ state }) => (state.data?.isMore ? countingMs : false),
-  });
+  const found = useMoney();
   const chains = config.data?.chains ?? [];
   return (
     <section aria-labelledby="money" className="card">
       <div className="p-5">
         <h2 id="money">{say("money")}</h2>
-        <p className="mt-1 text-soft">{say("lastDays", { days })}</p>
+        <p className="mt-1 text-soft">{say("lastDays", { days: moneyDays })}</p>
       </div>
       <QueryState query={found} lines={4} />
       {found.data?.items.length === 0 && (
@@ -140,7 +131,7 @@ function MoneyChart({ rows, place, chains }: MoneyChartProps) {
       Object.fromEntries(names.map((name) => [name, saySigned(day[name], place, chains, say)])),
     );
   const decimals = token?.decimals ?? 0;
-  const bars = dayBarsOf(rows, { count: days, decimals, says }, { say, language });
+  const bars = dayBarsOf(rows, { count: moneyDays, decimals, says }, { say, language });
   return (
     <Chart
       title={say("moneyChart", { token: sayToken(place, chains, say) })}

@@ -8,12 +8,12 @@ import { addresses } from "../addresses/api.ts";
 import { toFilter, untyped } from "../addresses/filter-query.ts";
 import type { Config, Credentials, Origins } from "../api.ts";
 import { Heading } from "../heading.tsx";
-import { useConfig, useCredentials, useOrigins } from "../queries.ts";
+import { useConfig, useCredentials, useMoney, useOrigins, useUsage } from "../queries.ts";
 import { Failed } from "../query-state.tsx";
 import { useSpeech } from "../words/speech.ts";
 import { FirstAddress } from "./first-address.tsx";
 import { Money } from "./money-card.tsx";
-import { Usage } from "./usage.tsx";
+import { firstSpan, Usage } from "./usage.tsx";
 
 export function Overview() {
   const { say } = useSpeech();
@@ -22,7 +22,11 @@ export function Overview() {
   const config = useConfig();
   const newest = useNewest();
   const failed = [credentials, origins, config, newest].find((query) => query.isError);
-  const ready = credentials.data && origins.data && config.data && newest.data;
+  // The figures come with the rest: one that came later would move what is below it. One that does
+  // not come says so itself.
+  const figures = [useMoney(), useUsage(firstSpan.hours)];
+  const hasFigures = figures.every((query) => !query.isPending);
+  const ready = credentials.data && origins.data && config.data && newest.data && hasFigures;
   return (
     <>
       <Heading title={say("overview")}>{say("overviewText")}</Heading>

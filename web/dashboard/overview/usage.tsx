@@ -14,11 +14,12 @@ const spans = [
   { span: 24, unit: "hour", hours: 24, hoursPerBar: 1 },
   { span: 7, unit: "day", hours: 168, hoursPerBar: 6 },
 ] as const;
+export const firstSpan = spans[1];
 
 export function Usage() {
   const { say, language } = useSpeech();
   const nameOf = ({ span, unit }: (typeof spans)[number]) => saySpan(span, unit, language, "long");
-  const [span, setSpan] = useState<(typeof spans)[number]>(spans[1]);
+  const [span, setSpan] = useState<(typeof spans)[number]>(firstSpan);
   const usage = useUsage(span.hours);
   const hours = usage.data?.hours ?? [];
   const total = sum(hours);
