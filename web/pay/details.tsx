@@ -1,5 +1,5 @@
 import type { Hazard, News, Standing } from "executable-address/page";
-import type { ReactNode } from "react";
+import { memo, type ReactNode, useState } from "react";
 import { Calls } from "../shown/calls.tsx";
 import { nowSeconds } from "../shown/news.ts";
 import type { Simulated } from "../shown/simulation.ts";
@@ -20,6 +20,11 @@ type DetailsProps = {
   onRetry: () => void;
 };
 
+/** These depend on the record alone, while the page is drawn each second. */
+const StillCalls = memo(Calls);
+const StillOtherwise = memo(Otherwise);
+const StillEvidence = memo(Evidence);
+
 /** Beside the card where there is room, and folded below it where there is none. */
 const besideFrom = "(width >= 72rem)";
 
@@ -30,49 +35,57 @@ export function Details(props: DetailsProps) {
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
   const isNeeded =
     hazards.length > 0 || simulation?.outcome === "fails" || standing.state === "executed";
+  const isOpen = isNeeded || window.matchMedia(besideFrom).matches;
+  // What is folded is half of what a phone would have to draw before the code.
+  const [wasOpened, setOpened] = useState(false);
   return (
     <details
       className="card folded details print:hidden"
-      open={isNeeded || window.matchMedia(besideFrom).matches}
+      open={isOpen}
+      onToggle={() => setOpened(true)}
     >
       <summary>
         <h2>{say("details")}</h2>
         <Badge>{say("termsMatch")}</Badge>
       </summary>
-      {!isFinal && (
-        <Section title={say("flowTitle")}>
-          <MoneyFlow
-            status={news.status}
-            simulation={simulation}
-            proved={undefined}
-            isSimulating={simulated.kind === "loading"}
-            nowSeconds={nowSeconds(news)}
-          />
-        </Section>
+      {(isOpen || wasOpened) && (
+        <>
+          {!isFinal && (
+            <Section title={say("flowTitle")}>
+              <MoneyFlow
+                status={news.status}
+                simulation={simulation}
+                proved={undefined}
+                isSimulating={simulated.kind === "loading"}
+                nowSeconds={nowSeconds(news)}
+              />
+            </Section>
+          )}
+          <Section title={say("doesTitle")}>
+            <p className="mb-4 text-soft">{say("doesText")}</p>
+            <StillCalls />
+          </Section>
+          {!isFinal && simulated.kind !== "not_held" && (
+            <Section title={say("wouldTitle")}>
+              <WouldHappen simulated={simulated} onRetry={onRetry} />
+            </Section>
+          )}
+          <Section title={say("otherwiseTitle")}>
+            <StillOtherwise />
+          </Section>
+          <Section title={say("lateTitle")}>
+            <p>{say("lateText")}</p>
+            {standing.state === "executed" && (
+              <div className="pay-card !px-0">
+                <Doubts standing={standing}>{ask}</Doubts>
+              </div>
+            )}
+          </Section>
+          <Section title={say("checkedTitle")}>
+            <StillEvidence />
+          </Section>
+        </>
       )}
-      <Section title={say("doesTitle")}>
-        <p className="mb-4 text-soft">{say("doesText")}</p>
-        <Calls />
-      </Section>
-      {!isFinal && simulated.kind !== "not_held" && (
-        <Section title={say("wouldTitle")}>
-          <WouldHappen simulated={simulated} onRetry={onRetry} />
-        </Section>
-      )}
-      <Section title={say("otherwiseTitle")}>
-        <Otherwise />
-      </Section>
-      <Section title={say("lateTitle")}>
-        <p>{say("lateText")}</p>
-        {standing.state === "executed" && (
-          <div className="pay-card !px-0">
-            <Doubts standing={standing}>{ask}</Doubts>
-          </div>
-        )}
-      </Section>
-      <Section title={say("checkedTitle")}>
-        <Evidence />
-      </Section>
     </details>
   );
 }

@@ -1,5 +1,5 @@
 import { hazardsOf, isOver, type Standing, standingOf } from "executable-address/page";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
 import { useNews, useTick } from "../shown/news.ts";
 import { useSimulation } from "../shown/simulation.ts";
@@ -39,7 +39,8 @@ export function Payment() {
   const { owed } = standing;
   const payment = usePayment({ record, standing, chainName, facts });
   const pairing = usePairing();
-  const hazards = hazardsOf(intent, token !== undefined);
+  const isListed = token !== undefined;
+  const hazards = useMemo(() => hazardsOf(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
   const receipt = isFinal && <Receipt {...{ standing, news }} />;
   const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";

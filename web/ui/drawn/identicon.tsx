@@ -13,7 +13,8 @@ type IdenticonProps = {
  * the address beside it does not, so it is not read out.
  */
 export function Identicon({ address, isInline }: IdenticonProps) {
-  const shapes = useMemo(() => identiconShapes(address), [address]);
+  // The same elements are not compared again, which a phone would feel each second.
+  const shapes = useMemo(() => <Shapes of={identiconShapes(address)} />, [address]);
   return (
     <svg
       aria-hidden="true"
@@ -21,7 +22,7 @@ export function Identicon({ address, isInline }: IdenticonProps) {
       shapeRendering="crispEdges"
       className={isInline ? "identicon identicon-inline" : "identicon"}
     >
-      <Shapes of={shapes} />
+      {shapes}
     </svg>
   );
 }
