@@ -167,12 +167,12 @@ describe(`${payments} payments are executed within ${blocksMax} blocks where a p
           isOver(1) ? { jsonrpc: "2.0", id, error: error(429, "too many requests") } : answer,
       ];
     },
-    "fails each fiftieth call": () => {
+    "fails each tenth call": () => {
       let answered = 0;
       return [
         () => undefined,
         ({ id }, answer) =>
-          ++answered % 50 === 0
+          ++answered % 10 === 0
             ? { jsonrpc: "2.0", id, error: error(-32603, "Internal error") }
             : answer,
       ];

@@ -163,9 +163,9 @@ describe("good payments come through within 10 blocks of what they take without 
     await running.stop();
   });
 
-  describe("due addresses by the hundred, of which a pass takes five", () => {
+  describe("due addresses by the hundred, of which a pass takes three", () => {
     const slow = (core: Parts) =>
-      paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 5, batchItemsMax: 5 } });
+      paced({ ...core, tuning: { ...core.tuning, jobsPerPass: 3, batchItemsMax: 3 } });
     const many = (accountId: string) => fundedInBlock(count(50, 500), accountId);
 
     test("those of another account come no later", async (context) => {
