@@ -8,6 +8,7 @@ import type { Hex } from "executable-address";
 import { upperMiddle } from "../../chain/rpc/alike.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { viewCall } from "../../chain/rpc/view-call.ts";
+import { max } from "./fees.ts";
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
 /** The bound is linear in the size, but for a constant that counts for less the more is asked. */
@@ -56,7 +57,7 @@ export function weighDataFee(
 ): DataFee {
   const bound = upperMiddle(said) ?? 0n;
   if (said.length < quorum) {
-    return { ...unknownDataFee, perByte: bound > known.perByte ? bound : known.perByte };
+    return { ...unknownDataFee, perByte: max(bound, known.perByte) };
   }
   const isNone = said.every((each) => each === 0n);
   return { perByte: bound, freeMs: isNone ? nowMs : unknownDataFee.freeMs };

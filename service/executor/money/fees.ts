@@ -81,6 +81,6 @@ function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-function max(a: bigint, b: bigint): bigint {
+export function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

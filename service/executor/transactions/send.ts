@@ -30,6 +30,7 @@ import {
   bumpFee,
   type Fee,
   feeHistoryCall,
+  max,
   nextBaseFeeOf,
   priorityAsked,
   suggestFee,
@@ -126,10 +127,8 @@ export function costMax({ transactions, ...purpose }: Purpose, perByte: bigint):
   const costs = transactions.map(({ isFill, fee }) =>
     costOf(sizeOf(isFill ? nothing : purpose), fee.maxFee, perByte),
   );
-  return costs.reduce(greater, 0n);
+  return costs.reduce(max, 0n);
 }
-
-const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** Whether one more fits, with as much again left to replace it: else its nonce could strand. */
 export function canAfford({ balance, reserved, suggested, perByte }: Purse, size: Size): boolean {
@@ -217,15 +216,15 @@ export async function replace(
   memory.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
-  const more = greater(raise, 0n);
+  const more = max(raise, 0n);
   purse.reserved += more;
   return more;
 }
 
 /** The newest transaction of a purpose offers the most: it is the one that is sent again. */
 const noLess = (old: Fee, now: Fee): Fee => ({
-  maxFee: greater(old.maxFee, now.maxFee),
-  priorityFee: greater(old.priorityFee, now.priorityFee),
+  maxFee: max(old.maxFee, now.maxFee),
+  priorityFee: max(old.priorityFee, now.priorityFee),
 });
 
 /** The key did not sign, or did not a moment ago: it rests. */
