@@ -518,7 +518,7 @@ describe("an honest one", () => {
   });
 });
 
-/** Of no service and the same in each run, so that what stands on the page can be spelled out. */
+/** No service made it and each run has the same, so that tests can spell out its address. */
 const fixed = (amount: string) =>
   makeRecord({
     chainId: localChainId,

@@ -4,7 +4,7 @@
 import { inflateSync } from "node:zlib";
 import type { Page } from "playwright-core";
 
-/** What a page prints, in runs without white space, and ligatures as their letters. */
+/** Reads the text that a page prints, without white space, with ligatures as their letters. */
 export const readPrint = async (page: Page): Promise<string[]> =>
   readPdf(await page.pdf())
     .map(squeeze)

@@ -60,7 +60,7 @@ export async function work(
 /** Jobs looked at, however few slots are free: what waits for a slot hides nothing behind it. */
 const jobsMin = 250;
 
-/** What is asked about one that no slot is left for would be asked again in the next pass. */
+/** A job without a slot would only be asked about again in the next pass, so it is not taken. */
 function jobsMax(hands: readonly Hand[]): number {
   const { jobsPerPass, batchItemsMax } = hands[0]!.pass.parts.tuning;
   const slots = hands.reduce((sum, hand) => sum + roomOf(hand), 0);

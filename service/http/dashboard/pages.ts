@@ -86,7 +86,7 @@ const types: Record<string, string> = {
 type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, string> };
 
 type Reached = {
-  /** Of reach/walletconnect.ts. */
+  /** reach/walletconnect.ts makes it. */
   reach?: Reach | undefined;
   /** URLs, of reach/local-node.ts. */
   localNodes?: readonly string[] | undefined;

@@ -43,7 +43,7 @@ function add(sums: Map<string, Sums>, id: string, gas: bigint, tips: bigint, unc
   sum.uncovered += uncovered;
 }
 
-/** Of each purpose that is settled, by the transaction that settled it. */
+/** Sums what the settled purposes took and brought, as the chain has their transactions. */
 async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<string, Sums>> {
   const minedAs = new Map(
     chain.blocks.flatMap(({ mined, baseFee }) =>
@@ -83,7 +83,7 @@ async function sumsOnChain({ db, chain, vaults, settings }: World): Promise<Map<
   return sums;
 }
 
-/** What each address took where nodes trace it, else what it was estimated at. */
+/** Divides by the gas that nodes trace for each address, else by what it was estimated at. */
 async function sharesOf(
   db: World["db"],
   id: string,

@@ -45,7 +45,7 @@ export type Mined = {
   /** Vaults whose execution failed because they were over. */
   wasted: Hex[];
   gasUsed: number;
-  /** What each call took that the factory made to itself: none for what was executed before. */
+  /** Gas that each call of the factory to itself took: none for what was executed before. */
   callGas: number[];
   /** Wei for the bytes. */
   dataFee: bigint;
@@ -66,9 +66,9 @@ export type Block = ToldBlock & {
 const perBlockMax = 3;
 const transferGas = 21_000;
 
-/** What chains and their nodes differ in. */
+/** Chains and their nodes differ in these rules. */
 export type Rules = {
-  /** Of a block. */
+  /** The gas that a block holds. */
   gasLimit: bigint;
   /** Wei that each byte of calldata takes, as on the OP Stack; 0 elsewhere. */
   weiPerByte: bigint;

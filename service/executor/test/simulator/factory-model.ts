@@ -29,13 +29,13 @@ export type VaultModel = {
   behaviour: Behaviour;
   /** From when on a `mends` call runs. */
   mendsAtSeconds: number;
-  /** What an execution takes on chain, whatever it is estimated at. */
+  /** Gas that an execution takes on chain, whatever it is estimated at. */
   gas: number;
-  /** What it pays to the sender of its execution, in the token of the intent. */
+  /** Base units of the intent's token that it pays to the sender of its execution. */
   tip?: Tip;
 };
 
-/** What a recovery takes, and what an execution is estimated at. */
+/** Gas that a recovery takes, and that an execution is estimated at. */
 export const itemGas = 100_000;
 
 export const gasOfItem = ({ name }: Pick<Item, "name">, { gas }: VaultModel): number =>

@@ -17,7 +17,7 @@ import { createWorld, endSeconds, senders } from "./world.ts";
  */
 type Price = { wastedWei: bigint; waits: ReadonlyMap<Hex, number>; faults: string[] };
 
-/** What honest endpoints ask for above the base fee, per gas. */
+/** Wei per gas that honest endpoints ask for above the base fee. */
 const fairPriority = 2n;
 
 /** Wei of a block that nothing was done for, or that honest endpoints would not have asked. */

@@ -75,7 +75,7 @@ export function drawWidth(random: Random, keys: readonly Hex[], needs: Needs): W
 
 type Drawn = Pick<VaultModel, "gas" | "tip">;
 
-/** What one intent pays its executor, and takes on chain. */
+/** One intent pays its executor so much, and takes so much gas on chain. */
 export function drawIntent(width: Width | undefined, token: Hex, amount: bigint): Drawn {
   if (!width) return { gas: itemGas };
   const { random, isTipped, isUneven } = width;

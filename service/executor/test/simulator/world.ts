@@ -47,7 +47,7 @@ type WorldOptions = {
   crowd?: Crowd;
   /** One base fee for all blocks, no rival, nothing that fails on chain: a deed has one price. */
   isPlain?: boolean;
-  /** What it has beside. */
+  /** The world has this beside the plain one. */
   width?: Width;
   /**
    * Few intents, which expired before the world begins, in a world that lasts {@link overTimes} as
