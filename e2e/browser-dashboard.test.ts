@@ -9,8 +9,8 @@ import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
 import {
-  appearances,
   assertSound,
+  assertSoundInAll,
   launchBrowser,
   listenForFaults,
   openPage,
@@ -144,14 +144,7 @@ describe("a stranger gets a credential", () => {
       const { height } = link.getBoundingClientRect();
       if (height > 0 && height < 24) throw new Error(link.textContent + " is too low to press");
     })`);
-    const viewport = page.viewportSize()!;
-    for (const appearance of appearances) {
-      await page.emulateMedia({ colorScheme: appearance.colorScheme ?? null });
-      await page.setViewportSize(appearance.viewport!);
-      await assertSound(page, `the fresh overview, ${JSON.stringify(appearance)}`);
-    }
-    await page.emulateMedia({ colorScheme: null });
-    await page.setViewportSize(viewport);
+    await assertSoundInAll(page, "the fresh overview");
   });
 
   test("an address made here, without a credential, ends the first steps", async () => {

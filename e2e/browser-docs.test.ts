@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { appearances, assertSound, launchBrowser, listenForFaults } from "./browser.ts";
+import { assertSound, assertSoundInAll, launchBrowser, listenForFaults } from "./browser.ts";
 import { openFresh } from "./pay-page.ts";
 import { type Running, startService } from "./service.ts";
 
@@ -53,29 +53,26 @@ describe("the documentation", () => {
     assert.ok(visited.size > 15, `${visited.size} pages`);
   });
 
-  for (const appearance of appearances) {
-    const { width } = appearance.viewport!;
-    test(`is sound, ${appearance.colorScheme}, ${width} px, and finds and copies`, async () => {
-      const page = await openFresh(browser, appearance);
-      const faults = listenForFaults(page);
-      await page.goto(`${siteOf()}/docs`);
-      await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
-      assert.equal(await page.locator("main tbody tr").count(), 12);
-      await assertSound(page, "the first page");
-      await page.keyboard.press("/");
-      await page.keyboard.type("signature webhook");
-      await page.locator("#found a").first().click();
-      await page.waitForURL(/webhooks\.html#/);
-      await page.getByRole("button", { name: "Copy" }).first().click();
-      await page.getByRole("button", { name: /Copied|Select it/ }).waitFor();
-      await assertSound(page, "a page with code");
-      assert.deepEqual(faults, []);
-      await page.context().close();
-    });
-  }
+  test("is sound in both lights and widths, and finds and copies", async () => {
+    const page = await openFresh(browser);
+    const faults = listenForFaults(page);
+    await page.goto(`${siteOf()}/docs`);
+    await page.getByRole("heading", { name: "What happens to the money when" }).waitFor();
+    assert.equal(await page.locator("main tbody tr").count(), 12);
+    await assertSoundInAll(page, "the first page");
+    await page.keyboard.press("/");
+    await page.keyboard.type("signature webhook");
+    await page.locator("#found a").first().click();
+    await page.waitForURL(/webhooks\.html#/);
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByRole("button", { name: /Copied|Select it/ }).waitFor();
+    await assertSoundInAll(page, "a page with code");
+    assert.deepEqual(faults, []);
+    await page.context().close();
+  });
 
   test("has the reference of every call, and tries one with the reader's key", async () => {
-    const page = await openFresh(browser, appearances[0]);
+    const page = await openFresh(browser);
     const faults = listenForFaults(page);
     await page.goto(`${siteOf()}/docs/openapi.html`);
     const answer = await fetch(`${service.baseUrl}/openapi.json`);
