@@ -173,12 +173,14 @@ for (const [name, newPlace] of Object.entries(places)) {
       const lines = await fill(place, 600, 1_700_000_000_000);
       const setTerms = async (terms: (nth: number) => string) => {
         const store = await open(place);
-        for (let nth = 0; nth < lines.length; nth++)
-          await store.db
-            .updateTable("records")
-            .set({ terms: Buffer.from(fromHex(terms(nth))) })
-            .where("address", "=", fromHex(record(nth).address))
-            .execute();
+        await store.db.transaction().execute(async (db) => {
+          for (let nth = 0; nth < lines.length; nth++)
+            await db
+              .updateTable("records")
+              .set({ terms: Buffer.from(fromHex(terms(nth))) })
+              .where("address", "=", fromHex(record(nth).address))
+              .execute();
+        });
         await store.close();
       };
       await setTerms(() => record(700).terms);
