@@ -9,6 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { fromHex, type Intent, makeRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
+import { createAccount } from "../accounts/account.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
@@ -81,6 +82,12 @@ async function fill(place: Place, count: number, createdAtMs: number): Promise<s
   return lines;
 }
 
+async function addAccount(place: Place): Promise<void> {
+  const store = await open(place);
+  await createAccount(store.db, email, { atMs: Date.now() });
+  await store.close();
+}
+
 const sorted = (text: string) => text.trimEnd().split("\n").sort();
 const email = "mirror@example.com";
 
@@ -88,7 +95,7 @@ for (const [name, newPlace] of Object.entries(places)) {
   describe(`records on ${name}`, () => {
     test("import refuses each line that does not prove itself and keeps the rest", async () => {
       const place = await newPlace();
-      await admin(place, `account create --email ${email}`);
+      await addAccount(place);
       assert.match(
         (await admin(place, "import --email nobody@example.com")).err,
         /^no account has the email/,
@@ -160,7 +167,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       }
       // A crash left half a line behind what was counted.
       appendFileSync(join(mirror, "v1/records.jsonl"), lines[0]!.slice(0, 99));
-      await admin(place, `account create --email ${email}`);
+      await addAccount(place);
       await admin(place, `import --email ${email}`, lines.join("\n"));
       const { out } = await admin(place, `mirror ${mirror}`);
       assert.deepEqual(JSON.parse(out), { written: 1, corrupt: 0 });
@@ -215,7 +222,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       );
       assert.match(err, /"exported":1,"corrupt":1,/);
 
-      await admin(place, `account create --email ${email}`);
+      await addAccount(place);
       const mended = await admin(place, `import --email ${email}`, lines.join("\n"));
       assert.equal(mended.out, '{"saved":2,"mended":1,"refused":0}\n');
       assert.match(mended.err, /^line 2: the row of 0x\w+ holds other terms .*; mended\n$/);
@@ -233,7 +240,7 @@ for (const [name, newPlace] of Object.entries(places)) {
       assert.ok(Math.abs(Date.parse(until) - Date.now()) < 60_000);
 
       const to = await newPlace();
-      await admin(to, `account create --email ${email}`);
+      await addAccount(to);
       const imported = await admin(to, `import --email ${email}`, all.out);
       assert.deepEqual(
         [imported.code, imported.out],
@@ -287,7 +294,7 @@ describe("backup", () => {
 describe("copy to-postgres", () => {
   test("refuses a PostgreSQL that holds anything, and one that is none", async () => {
     const place = await places.sqlite!();
-    await admin(place, `account create --email ${email}`);
+    await addAccount(place);
     const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
     await admin({ ...target, DATA_DIR: folder }, "account create --email other@example.com");
     assert.match(
