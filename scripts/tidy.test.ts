@@ -270,8 +270,8 @@ const mayRead: Record<string, RegExp> = {
   // A record is open or closed by both tables: the walk stops at the first that is open.
   "service/events/closed.ts": /^records$/,
   "service/events/mark.ts": /^(records|later_owners)$/,
-  // A page walks the index that fits its question; of a question that few rows fit, up to 1,000
-  // rows are joined to find them, where each would be another query.
+  // A page walks the index that fits its question and joins up to 250 rows to find those that fit,
+  // where each would be another query.
   "service/events/list-addresses.ts": /^(records|owners|later_owners)$/,
   // What is due comes with its terms: two statements would be two moments, and twice the waiting.
   "service/events/watches.ts": /^(records|later_owners)$/,

@@ -76,10 +76,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/**
- * `cursor`: `next` of an earlier page. With `types` a page may have fewer items than `limit`, or
- * none, while `hasMore`.
- */
+/** `cursor`: `next` of an earlier page. */
 export type EventQuery = {
   readonly cursor?: string;
   readonly limit?: number;

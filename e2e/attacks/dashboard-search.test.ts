@@ -2,14 +2,20 @@
 // wait for it. What each statement costs is held in service/testing/statements/.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { encodeTerms, type Intent } from "executable-address";
 import { sql } from "kysely";
-import { type TestApp, token } from "../../service/testing/app.ts";
+import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
 import { type Deployment, deployments, startDeployment } from "./deployments.ts";
 
-/** More than one request searches. */
+/** More than one statement searches. */
 const rows = 12_000;
+const began = 1_700_000_000_000;
+/** The oldest, one in the middle and the newest have a token, a chain and a reference like it. */
+const rare = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
   describe(`${rows} addresses of one account, on ${kind}`, () => {
@@ -30,52 +36,121 @@ for (const kind of deployments) {
       });
       const { accountId } = (await browser.signUp("many@example.com")).json();
       const { db, dialect } = service.parts.store;
-      // Terms that are searched and never shown: of a token that nobody asks for.
-      const insert =
+      const [address, numbers] =
         dialect === "postgres"
-          ? sql`insert into records (address, terms, chain_id, token, amount, expires_at,
-                account_id, created_at)
-              select decode(lpad(to_hex(n), 40, '0'), 'hex'), decode(repeat('00', 700), 'hex'),
-                1, decode(repeat('00', 20), 'hex'), '1', 1, ${accountId},
-                1700000000000 + n from generate_series(1, ${rows}::bigint) as n`
-          : sql`with recursive counted (n) as
+          ? [
+              sql`decode(lpad(to_hex(n), 40, '0'), 'hex')`,
+              sql`generate_series(1, ${rows}::bigint) as n`,
+            ]
+          : [
+              sql`unhex(printf('%040x', n))`,
+              sql`(with recursive counted (n) as
                 (select 1 union all select n + 1 from counted where n < ${rows})
-              insert into records (address, terms, chain_id, token, amount, expires_at,
-                account_id, created_at)
-              select unhex(printf('%040x', n)), zeroblob(700), 1, zeroblob(20), '1', 1,
-                ${accountId}, 1700000000000 + n
-              from counted`;
-      await insert.execute(db);
+                select n from counted)`,
+            ];
+      const terms = Buffer.from(encodeTerms(newIntent() as Intent));
+      await sql`insert into records (address, terms, chain_id, token, amount, expires_at,
+          account_id, created_at)
+        select ${address}, ${terms}, 1, ${Buffer.alloc(20)}, '1', 1, ${accountId},
+          cast(${began} as bigint) + n
+        from ${numbers}`.execute(db);
+      await sql`insert into address_references (account_id, address, reference, folded, created_at,
+          by_client_id, is_again)
+        select account_id, address, 'order-7', 'order-7', created_at, 0, 1
+        from records`.execute(db);
+      const few = [1, rows / 2, rows].map((number) => began + number);
+      const token = Buffer.from(rare.slice(2), "hex");
+      await db
+        .updateTable("records")
+        .set({ token, chain_id: 10 })
+        .where("created_at", "in", few)
+        .execute();
+      const named = { reference: "Order_7", folded: "order_7" };
+      await db
+        .updateTable("address_references")
+        .set(named)
+        .where("created_at", "in", few)
+        .execute();
     });
     after(() => deployed.close());
 
-    test("a search reads 101 rows a statement at most, to the end of the list", async () => {
-      const asked = openBrowser(service);
-      for (const [name, value] of browser.jar) asked.jar.set(name, value);
+    /** Of the one server, by its statements: how many rows each of a search walked. */
+    async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;
-      const read: number[] = [];
+      const walked: number[] = [];
       executor.executeQuery = async (query, ...more) => {
         const answer = await executeQuery.call(executor, query, ...more);
-        if (/join records/.test(query.sql)) read.push(answer.rows.length);
+        if (/join records/.test(query.sql)) {
+          walked.push(Number((answer.rows as { walked: unknown }[])[0]?.walked));
+          await meanwhile(walked.length);
+        }
         return answer as never;
       };
-      const answer = await asked.get(`${api}/addresses?token=${token}`);
-      executor.executeQuery = executeQuery;
-      const { items, next } = answer.json();
-      assert.deepEqual(items, []);
-      assert.equal(next, null);
-      assert.equal(read.length, Math.floor(rows / 101) + 1);
-      assert.equal(Math.max(...read), 101);
+      await search().finally(() => {
+        executor.executeQuery = executeQuery;
+      });
+      return walked;
+    }
+
+    /** The same person, at one of the servers. */
+    const atOne = () => {
+      const one = openBrowser(service);
+      for (const [name, value] of browser.jar) one.jar.set(name, value);
+      return one;
+    };
+
+    test("a search walks 250 rows a statement at most, to the end of the list", async () => {
+      const walked = await walkedBy(async () => {
+        const answer = await atOne().get(`${api}/addresses?token=0x${"22".repeat(20)}`);
+        assert.deepEqual(answer.json(), { items: [], next: null });
+      });
+      assert.deepEqual(walked.slice(0, 4), [21, 84, 250, 250]);
+      assert.equal(Math.max(...walked), 250);
+      assert.equal(
+        walked.reduce((sum, each) => sum + each),
+        rows,
+      );
     });
 
-    test("a search for a part of a reference ends a page after 10,100 rows", async () => {
-      const find = async (more: string) =>
-        (await browser.get(`${api}/addresses?referenceContains=order${more}`)).json();
-      const { items, next } = await find("");
-      assert.deepEqual(items, []);
-      assert.equal(Number(next.split("-")[0]), 1_700_000_000_000 + rows - 10_100 + 1);
-      assert.deepEqual(await find(`&cursor=${next}`), { items: [], next: null });
+    for (const asked of ["referenceContains=Der_", `token=${rare}`, "chainId=10"]) {
+      test(`a page is full until the end, however far apart lies what fits: ${asked}`, async () => {
+        const find = async (more: string) => {
+          const { items, next } = (await browser.get(`${api}/addresses?${asked}${more}`)).json();
+          const at = items.map(({ createdAt }: Row) => Date.parse(createdAt) - began);
+          return { at, next };
+        };
+        const first = await find("&limit=2");
+        assert.deepEqual(first.at, [rows, rows / 2]);
+        const last = await find(`&limit=2&cursor=${first.next}`);
+        assert.deepEqual(last, { at: [1], next: null });
+        assert.deepEqual((await find("&limit=2&order=oldest")).at, [1, rows / 2]);
+        assert.deepEqual(await find("&limit=3"), { at: [rows, rows / 2, 1], next: null });
+      });
+    }
+
+    test("a search ends once its client has left", async () => {
+      const one = atOne();
+      const cookie = [...one.jar].map(([name, value]) => `${name}=${value}`).join("; ");
+      const head = [`GET ${api}/addresses?chainId=7 HTTP/1.1`, "Host: a", `Cookie: ${cookie}`];
+      const port = await listen(service);
+      const accepted = once(service.app.server, "connection");
+      const client = connect(port, "127.0.0.1");
+      const walked = await walkedBy(
+        async () => {
+          client.write(`${head.join("\r\n")}\r\n\r\n`);
+          await once(client, "close");
+          // The account's reads take turns: two more of them come behind all that the search had.
+          for (let read = 0; read < 2; read++) await one.get(`${api}/addresses?limit=1`);
+        },
+        async (count) => {
+          if (count !== 2) return;
+          const [atServer] = (await accepted) as [Socket];
+          client.destroy();
+          await once(atServer, "close");
+        },
+      );
+      assert.deepEqual(walked, [21, 84, 2, 2]);
     });
 
     test("429 beyond 200 requests at once, for this account alone", async () => {
@@ -92,3 +167,5 @@ for (const kind of deployments) {
     });
   });
 }
+
+type Row = { createdAt: string };

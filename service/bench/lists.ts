@@ -48,10 +48,10 @@ async function add(db: Kysely<Tables>, dialect: Dialect, account: string, { from
     sql`insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
         created_at)
       select ${address}, ${terms}, 1, ${token}, '1', 1, ${account}, ${start} + i from ${numbers}`,
-    sql`insert into address_references (account_id, address, reference, created_at,
+    sql`insert into address_references (account_id, address, reference, folded, created_at,
         by_client_id, is_again)
-      select account_id, address, 'order-' || created_at, created_at, 0, 0 from records
-      where ${mine}`,
+      select account_id, address, 'order-' || created_at, 'order-' || created_at, created_at, 0, 0
+      from records where ${mine}`,
     sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
         version, sequence, state, settled_at)
       select account_id, address, 1, ${token}, created_at, 1, 0, 1, 1,

@@ -1,11 +1,12 @@
-// Lists the addresses of an account by filters. Each statement walks one index and reads a bounded
-// number of its rows, since on SQLite all statements but creates and look-ups wait for each other;
-// where few rows fit, a page takes many statements. A page that is not full is the last, but where
-// a part of a reference is searched for: no index helps that.
+// Lists the addresses of an account by filters. A statement walks one index and asks of a window of
+// its rows whether they fit, since on SQLite all statements but creates and look-ups wait for each
+// other: one that walks 250 rows far apart takes some 2 ms, one of a million takes 9 s. A page that
+// is not full is the last.
 
 import { type Kysely, sql } from "kysely";
+import { atOnce, type Turn } from "../flow/gate.ts";
 import type { Tables } from "../store/tables.ts";
-import { byClientId, type CreatedBy, createdByOf } from "./references.ts";
+import { byClientId, type CreatedBy, createdByOf, folded } from "./references.ts";
 
 type AddressFilter = {
   state?: string | undefined;
@@ -15,7 +16,7 @@ type AddressFilter = {
   /** Both inclusive, 20 bytes each. */
   addresses?: { from: Buffer; to: Buffer } | undefined;
   reference?: string | undefined;
-  /** In lower case; it is compared here, since the databases fold letters each in its own way. */
+  /** In any letter case. */
   referenceContains?: string | undefined;
   /** Unix milliseconds, from inclusive, until exclusive. */
   createdFrom?: number | undefined;
@@ -31,8 +32,8 @@ export type AddressQuery = AddressFilter & {
   cursor?: Cursor | undefined;
   limit: number;
   nowMs: number;
-  /** Whether the asker has left: then the search ends, with whatever was found. */
-  isGone?: () => boolean;
+  /** Each window is read in it; the search ends where it gives nothing. */
+  turn?: Turn;
 };
 
 /** `address` 20 bytes. */
@@ -54,17 +55,9 @@ export type ListedAddress = {
   settledAtMs: number | null;
 };
 
-/** 100 rows and the one that tells of more. Each may lie on pages of its own. */
-const stepRows = 101;
+/** Each row may lie on pages of its own. */
+const windowRowsMax = 250;
 
-/**
- * So many rows are searched for a part of a reference before a page ends, full or not: some 0.3 s
- * of the 29 s that a million take on SQLite.
- */
-const searchedRowsMax = 100 * stepRows;
-
-/** The last search of each account: they take turns, so that others wait for one statement. */
-const searches = new Map<string, Promise<unknown>>();
 /**
  * Oldest first, what is younger than this is not shown yet: rows get their time before they are
  * committed, and one that appeared behind a cursor would be skipped.
@@ -73,57 +66,34 @@ const settleMs = 15_000;
 
 type AddressList = { items: ListedAddress[]; next: Cursor | undefined };
 
+/** Windows begin as small as the page, and grow while few rows fit. */
 export async function listAddresses(db: Kysely<Tables>, query: AddressQuery): Promise<AddressList> {
-  const walk = walkOf(query);
-  if (walk.answers === filtersOf(query).length) return readPage(db, query, walk);
-  const { accountId } = query;
-  const turn = (searches.get(accountId) ?? Promise.resolve())
-    .catch(() => {})
-    .then(() => readPage(db, query, walk));
-  searches.set(accountId, turn);
-  try {
-    return await turn;
-  } finally {
-    if (searches.get(accountId) === turn) searches.delete(accountId);
+  const { limit, turn = atOnce } = query;
+  const found: Row[] = [];
+  let cursor = query.cursor;
+  for (let size = limit + 1; ; size = Math.min(4 * size, windowRowsMax)) {
+    const read = () => readWindow(db, { ...query, cursor }, size, limit + 1 - found.length);
+    const rows = (await turn(read)) ?? [];
+    found.push(...rows.filter(({ fits }) => fits));
+    if (found.length > limit) break;
+    const last = rows.at(-1);
+    if (last) cursor = cursorOf(last);
+    // Oldest first, what is added later comes behind what was read, so one can always go on.
+    const next = query.order === "oldest" ? cursor : undefined;
+    if (Number(last?.walked ?? 0) < size) return { items: found.map(itemOf), next };
   }
+  const page = found.slice(0, limit);
+  return { items: page.map(itemOf), next: cursorOf(page.at(-1)!) };
 }
 
 /** One address of the account; undefined where it has not created it. @param address 20 bytes */
 export async function findListed(
   db: Kysely<Tables>,
-  { accountId, address, nowMs }: { accountId: string; address: Buffer; nowMs: number },
+  { address, ...asked }: { accountId: string; address: Buffer; nowMs: number },
 ): Promise<ListedAddress | undefined> {
-  const from = sql`owners a where a.account_id = ${accountId} and a.address = ${address}`;
-  const query = { accountId, order: "newest" as const, limit: 1, nowMs };
-  const [row] = await readRows(db, query, { at: "created_at", from, answers: 0 }, 1);
-  return row && itemOf(row, nowMs);
-}
-
-async function readPage(db: Kysely<Tables>, query: AddressQuery, walk: Walk): Promise<AddressList> {
-  const isWhole = walk.answers === filtersOf(query).length;
-  const step = isWhole ? Math.min(query.limit + 1, stepRows) : stepRows;
-  const items: ListedAddress[] = [];
-  let last = query.cursor;
-  let searched = 0;
-  for (let cursor = last, isMore = true; isMore; ) {
-    if (query.isGone?.()) break;
-    const rows = await readRows(db, { ...query, cursor }, walk, step);
-    for (const row of rows) {
-      if (!fits(row, query)) continue;
-      if (items.length === query.limit) return { items, next: last };
-      items.push(itemOf(row, query.nowMs));
-      last = cursorOf(row);
-    }
-    cursor = rows.length > 0 ? cursorOf(rows.at(-1)!) : cursor;
-    isMore = rows.length === step;
-    // Oldest first, what is added later comes behind what was read, so one can always go on.
-    if (!isMore && query.order === "oldest") return { items, next: cursor };
-    searched += rows.length;
-    if (isMore && query.referenceContains !== undefined && searched >= searchedRowsMax) {
-      return { items, next: cursor };
-    }
-  }
-  return { items, next: undefined };
+  const addresses = { from: address, to: address };
+  const { items } = await listAddresses(db, { ...asked, addresses, order: "newest", limit: 1 });
+  return items[0];
 }
 
 const cursorOf = ({ walk_at, address }: Row): Cursor => ({
@@ -131,51 +101,42 @@ const cursorOf = ({ walk_at, address }: Row): Cursor => ({
   address: Buffer.from(address),
 });
 
-/** The filters that are set, but for the bounds of the walk itself. */
-const filtersOf = (asked: AddressFilter) =>
-  (["state", "token", "chainId", "reference", "referenceContains", "addresses"] as const).filter(
-    (name) => asked[name] !== undefined,
-  );
+type Sql = ReturnType<typeof sql>;
 
-/** `answers` of the filters are met by every row of the walk. */
-type Walk = { at: string; from: ReturnType<typeof sql>; answers: number };
-
-function walkOf(query: AddressQuery): Walk {
+/** The rows to walk, by an index that few others share, and the time they are in order of. */
+function walkOf(query: AddressQuery): { at: string; from: Sql } {
   const { accountId, settledFrom, settledUntil, reference, state, addresses } = query;
   const mine = sql`a.account_id = ${accountId}`;
   if (settledFrom !== undefined || settledUntil !== undefined) {
-    return { at: "settled_at", from: sql`watches a where ${mine}`, answers: 0 };
+    return { at: "settled_at", from: sql`watches a where ${mine}` };
   }
+  const from = (rows: Sql) => ({ at: "created_at", from: rows });
   if (reference !== undefined) {
-    const from = sql`address_references a where ${mine} and a.reference = ${reference}`;
-    return { at: "created_at", from, answers: 1 };
+    return from(sql`address_references a where ${mine} and a.reference = ${reference}`);
   }
   if (addresses?.from.equals(addresses.to)) {
-    const from = sql`owners a where ${mine} and a.address = ${addresses.from}`;
-    return { at: "created_at", from, answers: 1 };
+    return from(sql`owners a where ${mine} and a.address = ${addresses.from}`);
   }
   // Nothing is kept of an address that never received money, so these two states walk all.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
-    return {
-      at: "created_at",
-      from: sql`watches a where ${mine} and a.state = ${state}`,
-      answers: 1,
-    };
+    return from(sql`watches a where ${mine} and a.state = ${state}`);
   }
-  return { at: "created_at", from: sql`owners a where ${mine}`, answers: 0 };
+  return from(sql`owners a where ${mine}`);
 }
 
 type Row = {
   address: Uint8Array;
   walk_at: number;
+  /** Of the window: so many rows. */
+  walked: number;
+  fits: unknown;
   created_at: number;
   chain_id: number;
   token: Uint8Array;
   amount: string;
-  expires_at: number;
   reference: string | null;
   by_client_id: number | null;
-  state: string | null;
+  state: string;
   block_number: number | null;
   block_hash: string | null;
   block_time: number | null;
@@ -183,45 +144,84 @@ type Row = {
   settled_at: number | null;
 };
 
-async function readRows(
+/**
+ * The rows that fit of the next `size` of the walk, `limit` at most, and its last one, from which
+ * to go on.
+ */
+async function readWindow(
   db: Kysely<Tables>,
   query: AddressQuery,
-  walk: Walk,
+  size: number,
   limit: number,
 ): Promise<Row[]> {
   const { accountId, order, cursor, nowMs } = query;
-  const bySettled = walk.at === "settled_at";
-  const from = bySettled ? query.settledFrom : query.createdFrom;
-  const until = bySettled ? query.settledUntil : query.createdUntil;
-  const settled = order === "oldest" ? nowMs - settleMs : undefined;
+  const walk = walkOf(query);
+  const [from = 0, until = Number.MAX_SAFE_INTEGER] =
+    walk.at === "settled_at"
+      ? [query.settledFrom, query.settledUntil]
+      : [query.createdFrom, query.createdUntil];
+  const isNewest = order === "newest";
   // The cursor stands in the bounds too: only by one range of times is a view's index entered.
-  const least = Math.max(from ?? 0, order === "oldest" ? (cursor?.atMs ?? 0) : 0);
-  const last = order === "newest" && cursor ? cursor.atMs + 1 : Number.MAX_SAFE_INTEGER;
-  const latest = Math.min(until ?? last, settled ?? last, last);
+  const least = isNewest ? from : Math.max(from, cursor?.atMs ?? 0);
+  const latest = Math.min(until, isNewest ? (cursor?.atMs ?? until) + 1 : nowMs - settleMs);
   const at = sql.ref(`a.${walk.at}`);
-  const way = sql.raw(order === "newest" ? "desc" : "asc");
-  const behind = sql.raw(order === "newest" ? "<" : ">");
+  const [way, back, behind] = (isNewest ? ["desc", "asc", "<"] : ["asc", "desc", ">"]).map((word) =>
+    sql.raw(word),
+  );
   const afterCursor = cursor
     ? sql`and (${at}, a.address) ${behind} (${cursor.atMs}, ${cursor.address})`
     : sql``;
   // Not by the view of owners: SQLite joined all records of the account to a page of them.
   const { rows } = await sql<Row>`
-    select page.address, page.walk_at, r.chain_id, r.token, r.amount, r.expires_at, n.reference,
-      ${byClientId(sql`${accountId}`)} as by_client_id,
-      case when r.account_id = ${accountId} then r.created_at else l.created_at end as created_at,
-      w.state, w.block_number, w.block_hash, w.block_time, w.transaction_hash, w.settled_at
-    from (select a.address, ${at} as walk_at from ${walk.from}
-        and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
-        order by ${at} ${way}, a.address ${way} limit ${limit}) page
-      join records r on r.address = page.address
-      left join later_owners l on l.account_id = ${accountId} and l.address = page.address
-      left join watches w on w.account_id = ${accountId} and w.address = page.address
-      left join address_references n on n.account_id = ${accountId} and n.address = page.address
-    order by page.walk_at ${way}, page.address ${way}`.execute(db);
+    with page as (select a.address, ${at} as walk_at from ${walk.from}
+      and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
+      order by ${at} ${way}, a.address ${way} limit ${size}),
+    judged as (select page.address, page.walk_at, r.chain_id, r.token, r.amount, n.reference,
+        ${byClientId(sql`${accountId}`)} as by_client_id, ${createdAt(accountId)} as created_at,
+        ${state(nowMs)} as state, w.block_number, w.block_hash, w.block_time, w.transaction_hash,
+        w.settled_at, (${sql.join(conditionsOf(query), sql` and `)}) as fits
+      from page join records r on r.address = page.address
+        left join watches w on w.account_id = ${accountId} and w.address = page.address
+        left join address_references n on n.account_id = ${accountId} and n.address = page.address
+        left join later_owners l on l.account_id = ${accountId} and l.address = page.address)
+    select *, (select count(*) from page) as walked from judged
+    where fits or address = (select address from page
+      order by walk_at ${back}, address ${back} limit 1)
+    order by walk_at ${way}, address ${way} limit ${limit}`.execute(db);
   return rows;
 }
 
-function itemOf(row: Row, nowMs: number): ListedAddress {
+/** When the account created it, be it the first or a later one to do so. */
+const createdAt = (accountId: string) =>
+  sql`case when r.account_id = ${accountId} then r.created_at else l.created_at end`;
+
+/** An address without money is not observed again, so its expiry tells whether it has expired. */
+const state = (nowMs: number) => sql`case
+  when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
+  when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
+
+/** What each row of a page meets; some of it the walk met already. */
+function conditionsOf(query: AddressQuery): Sql[] {
+  const { accountId, token, chainId, addresses, reference, referenceContains } = query;
+  const when = <Value>(value: Value | undefined, of: (value: Value) => Sql) =>
+    value === undefined ? [] : [of(value)];
+  return [
+    sql`true`,
+    ...when(token, (token) => sql`r.token = ${token}`),
+    ...when(chainId, (chainId) => sql`r.chain_id = ${chainId}`),
+    ...when(addresses, ({ from, to }) => sql`page.address between ${from} and ${to}`),
+    ...when(query.state, (asked) => sql`${state(query.nowMs)} = ${asked}`),
+    ...when(reference, (reference) => sql`n.reference = ${reference}`),
+    ...when(referenceContains, (part) => sql`n.folded like ${patternOf(part)} escape '\\'`),
+    ...when(query.createdFrom, (from) => sql`${createdAt(accountId)} >= ${from}`),
+    ...when(query.createdUntil, (until) => sql`${createdAt(accountId)} < ${until}`),
+  ];
+}
+
+/** Matches what contains `part`, each character of which stands for itself. */
+const patternOf = (part: string) => `%${folded(part).replace(/[\\%_]/g, "\\$&")}%`;
+
+function itemOf(row: Row): ListedAddress {
   const { block_number: number, block_hash: hash, block_time: timestamp } = row;
   return {
     address: Buffer.from(row.address),
@@ -231,7 +231,7 @@ function itemOf(row: Row, nowMs: number): ListedAddress {
     amount: row.amount,
     reference: row.reference,
     createdBy: createdByOf(row.by_client_id),
-    state: stateOf(row, nowMs),
+    state: row.state,
     block:
       number === null
         ? null
@@ -239,24 +239,4 @@ function itemOf(row: Row, nowMs: number): ListedAddress {
     transactionHash: row.transaction_hash,
     settledAtMs: row.settled_at === null ? null : Number(row.settled_at),
   };
-}
-
-/** An address without money is not observed again, so its expiry tells whether it has expired. */
-function stateOf({ state, expires_at }: Row, nowMs: number): string {
-  const seen = state ?? "unfunded";
-  return seen === "unfunded" && Number(expires_at) * 1000 < nowMs ? "expired" : seen;
-}
-
-function fits(row: Row, query: AddressQuery): boolean {
-  const { state, token, chainId, addresses, reference, createdFrom, createdUntil } = query;
-  const { referenceContains: part } = query;
-  if (state !== undefined && stateOf(row, query.nowMs) !== state) return false;
-  if (token !== undefined && !token.equals(row.token)) return false;
-  if (chainId !== undefined && chainId !== Number(row.chain_id)) return false;
-  if (addresses && Buffer.compare(row.address, addresses.from) < 0) return false;
-  if (addresses && Buffer.compare(row.address, addresses.to) > 0) return false;
-  if (reference !== undefined && row.reference !== reference) return false;
-  if (part !== undefined && !row.reference?.toLowerCase().includes(part)) return false;
-  if (createdFrom !== undefined && Number(row.created_at) < createdFrom) return false;
-  return createdUntil === undefined || Number(row.created_at) < createdUntil;
 }

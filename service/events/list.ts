@@ -2,6 +2,7 @@
 
 import type { EventType } from "executable-address/webhook";
 import type { Kysely } from "kysely";
+import { atOnce, type Turn } from "../flow/gate.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventsKeptMs = 30 * 86_400_000;
@@ -13,19 +14,38 @@ export type EventQuery = {
   limit: number;
   /** All where there are none. */
   types?: readonly EventType[] | undefined;
+  /** Each window of events is read in it; the search ends where it gives nothing. */
+  turn?: Turn;
 };
 
-/** Positions that one page of some types looks through. */
-const scannedMax = 1_000;
+/** Positions that one statement looks through. */
+const windowRows = 1_000;
+
+type Found = { position: number; body: string }[];
 
 /**
- * Oldest first. `body` is the very text that webhooks carry. With `types` of the next 1,000 events:
- * `until` is the position of the last of these, and undefined where there are fewer.
+ * Oldest first. `body` is the very text that webhooks carry. There is no other of these `types` up
+ * to the last row, or up to `until` where fewer than `limit` were found.
  */
 export async function listEvents(
   db: Kysely<Tables>,
+  { turn = atOnce, ...query }: EventQuery,
+): Promise<{ rows: Found; until: number }> {
+  const rows: Found = [];
+  for (let until = query.after; ; ) {
+    const left = query.limit - rows.length;
+    const window = await turn(() => readWindow(db, { ...query, after: until, limit: left }));
+    rows.push(...(window?.rows ?? []));
+    if (window?.last === undefined || rows.length === query.limit) return { rows, until };
+    until = window.last;
+  }
+}
+
+/** `last`: the position at which the window ends, where more may follow. */
+async function readWindow(
+  db: Kysely<Tables>,
   { accountId, after, limit, types = [] }: EventQuery,
-): Promise<{ rows: { position: number; body: string }[]; until?: number | undefined }> {
+): Promise<{ rows: Found; last?: number | undefined }> {
   const following = db
     .selectFrom("events")
     .where("account_id", "=", accountId)
@@ -36,13 +56,13 @@ export async function listEvents(
   const last = await following
     .select("position")
     .limit(1)
-    .offset(scannedMax - 1)
+    .offset(windowRows - 1)
     .executeTakeFirst();
   const rows = await page
     .where("type", "in", types)
     .$if(last !== undefined, (query) => query.where("position", "<=", last!.position))
     .execute();
-  return { rows, until: last?.position };
+  return { rows, last: last?.position };
 }
 
 /** The body of one event; undefined where the account has none of this id, or no longer. */

@@ -16,6 +16,9 @@ export type NewReference = {
   isAgain: boolean;
 };
 
+/** A reference as it is searched. The databases fold letters each in its own way. */
+export const folded = (reference: string): string => reference.toLowerCase();
+
 /** Which credential made an address and named it, as rows, events and webhooks say. */
 export type CreatedBy = "api_key" | "client_id";
 
@@ -67,8 +70,8 @@ async function refer(db: Transaction<Tables>, row: NewReference): Promise<Referr
   const { accountId, address, reference } = row;
   const [by, again] = [row.isClientId ? 1 : 0, row.isAgain ? 1 : 0];
   const { numAffectedRows = 0n } = await sql`insert into address_references
-      (account_id, address, reference, created_at, by_client_id, is_again)
-    select account_id, address, ${reference}, created_at, ${by}, ${again}
+      (account_id, address, reference, folded, created_at, by_client_id, is_again)
+    select account_id, address, ${reference}, ${folded(reference)}, created_at, ${by}, ${again}
     from ${mayName(row)} where account_id = ${accountId} and address = ${address}
     on conflict do nothing`.execute(db);
   if (numAffectedRows > 0n) return "kept";
@@ -84,7 +87,7 @@ async function refer(db: Transaction<Tables>, row: NewReference): Promise<Referr
   if (!named || row.isClientId) return "not_yours";
   await db
     .updateTable("address_references")
-    .set({ reference, by_client_id: by, is_again: again })
+    .set({ reference, folded: folded(reference), by_client_id: by, is_again: again })
     .where("account_id", "=", accountId)
     .where("address", "=", Buffer.from(address))
     .execute();

@@ -16,3 +16,8 @@ export function openGate(max: number) {
     }
   };
 }
+
+/** Runs a read when its turn comes; gives undefined where nobody waits for it any more. */
+export type Turn = <Done>(read: () => Promise<Done>) => Promise<Done | undefined>;
+
+export const atOnce: Turn = (read) => read();

@@ -17,6 +17,7 @@ import { addressDigits, addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
+import { turnOf } from "./turn.ts";
 
 const referenceInput = z
   .string()
@@ -33,7 +34,7 @@ export const listInput = z.strictObject({
   chainId: integerInput(1, Number.MAX_SAFE_INTEGER).optional(),
   reference: referenceInput.optional(),
   /** Any part of a reference, in any letter case. */
-  referenceContains: referenceInput.transform((text) => text.toLowerCase()).optional(),
+  referenceContains: referenceInput.optional(),
   createdFrom: timeInput.optional(),
   createdUntil: timeInput.optional(),
   settledFrom: timeInput.optional(),
@@ -44,15 +45,15 @@ type PageQuery = z.output<typeof listInput> & {
   addresses?: { from: Buffer; to: Buffer } | undefined;
 };
 
-/** One page of the addresses of `accountId`; the search ends when the request's client has left. */
+/** One page of the addresses of `accountId`, searched in its turn. */
 export async function findPage(
   { store, now }: Pick<Parts, "store" | "now">,
   accountId: string,
   asked: PageQuery,
   request: FastifyRequest,
 ) {
-  const isGone = () => request.raw.socket.destroyed;
-  const query = { ...asked, accountId, nowMs: now(), isGone };
+  const turn = turnOf(request, accountId);
+  const query = { ...asked, accountId, nowMs: now(), turn };
   const { items, next } = await listAddresses(store.db, query);
   return { items, next: next ? formatCursor(next) : null };
 }

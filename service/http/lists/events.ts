@@ -10,6 +10,7 @@ import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
+import { turnOf } from "./turn.ts";
 
 const input = z.strictObject({
   cursor: z
@@ -32,16 +33,13 @@ export function accountEvents(parts: Parts): Route {
       const { cursor, limit, types } = parseQuery(input, request);
       const { accountId } = request.caller!;
       const { rows, until } = await listEvents(parts.store.db, {
-        accountId,
-        after: cursor,
-        limit: limit + 1,
-        types,
+        ...{ accountId, after: cursor, limit: limit + 1, types },
+        turn: turnOf(request, accountId),
       });
       const page = rows.slice(0, limit);
-      const isFull = rows.length > limit;
+      const hasMore = rows.length > limit;
       const read = page.at(-1)?.position ?? cursor;
-      const next = isFull ? read : (until ?? read);
-      const hasMore = isFull || until !== undefined;
+      const next = hasMore ? read : Math.max(read, until);
       asJson(reply);
       // The bodies as they are stored, which are the bytes that webhooks carry.
       const items = page.map(({ body }) => body).join(",");

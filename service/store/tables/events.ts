@@ -7,12 +7,14 @@ import type { Bytes, Dialect, Statement } from "../dialect.ts";
 export type EventTables = {
   /**
    * An account's name for an address: one at most for each. `created_at` is the owner's, as in
-   * owners. `is_again` is 1 where another address has the reference too, as was meant.
+   * owners. `is_again` is 1 where another address has the reference too, as was meant. `folded` is
+   * the reference in the letter case in which it is searched.
    */
   address_references: {
     account_id: string;
     address: Bytes;
     reference: string;
+    folded: string;
     created_at: number;
     by_client_id: number;
     is_again: number;
@@ -105,8 +107,9 @@ export function statements(dialect: Dialect): Statement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table address_references (account_id text not null, address ${bytes} not null,
-        reference text not null, created_at bigint not null, by_client_id smallint not null,
-        is_again smallint not null, primary key (account_id, address))`,
+        reference text not null, folded text not null, created_at bigint not null,
+        by_client_id smallint not null, is_again smallint not null,
+        primary key (account_id, address))`,
     sql`create index address_references_reference
         on address_references (account_id, reference, created_at, address)`,
     sql`create unique index address_references_once

@@ -74,6 +74,7 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const [termsBytes, bodyLength] = name === "large" ? [24_544, 20_000] : [704, 600];
   const token = bytesOf(rows, sql.raw(`'${"00".repeat(20)}'`));
   const idOf = (prefix: string) => sql`${sql.raw(`'${prefix}_${name}'`)} || i`;
+  const reference = sql`case when i % 2 = 0 then 'same' else ${idOf("order")} end`;
   const endpoint = sql.raw(`'${name === "many" ? endpointId : "whe_large"}'`);
   return [
     sql`insert into records (address, terms, chain_id, token, amount, expires_at, account_id,
@@ -81,10 +82,10 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
       select ${address}, ${termsSql(rows, chains[name], termsBytes)}, ${chain}, ${token}, '0', 0,
         ${account}, ${at}
       from ${numbers}`,
-    sql`insert into address_references (account_id, address, reference, created_at,
+    sql`insert into address_references (account_id, address, reference, folded, created_at,
         by_client_id, is_again)
-      select ${account}, ${address}, case when i % 2 = 0 then 'same' else ${idOf("order")} end,
-        ${at}, 0, 1 - i % 2 from ${numbers}`,
+      select ${account}, ${address}, ${reference}, ${reference}, ${at}, 0, 1 - i % 2
+      from ${numbers}`,
     sql`insert into watches (account_id, address, chain_id, token, created_at, marked_block, looks,
         version, sequence, state, settled_at, due_block, look_at, block_number, block_hash)
       select ${account}, ${address}, ${chain}, ${token}, ${at}, 1, 0, 1, 1,

@@ -52,7 +52,7 @@ function Found({ filter, chains, onClear }: FoundProps) {
   const rows = [...new Map(items.map((row) => [row.address, row])).values()];
 
   if (!found.isSuccess) return <QueryState query={found} lines={6} inCard />;
-  if (rows.length === 0 && !found.hasNextPage) {
+  if (rows.length === 0) {
     const isFiltered = Object.values(filter).some((value) => value !== "");
     return <div className="card">{isFiltered ? <NoMatch onClear={onClear} /> : <None />}</div>;
   }
@@ -62,7 +62,6 @@ function Found({ filter, chains, onClear }: FoundProps) {
         <AddressTable rows={rows} statusOf={statusOf} chains={chains} />
         {found.hasNextPage && (
           <div className="border-t border-line p-4 text-center">
-            {rows.length === 0 && <p className="mb-3 text-soft">{say("nothingNewest")}</p>}
             <Button busy={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
               {say("showOlder")}
             </Button>
