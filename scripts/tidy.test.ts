@@ -117,6 +117,9 @@ const mayImport: Record<string, readonly string[]> = {
   e2e: ["address", "contracts", "service", "scripts"],
 };
 
+/** The dashboard's pages import what its API answers, for the types alone. */
+const answers = "service/http/dashboard/answers.ts";
+
 const packages: Record<string, string> = {
   "executable-address": "address",
   "executable-address-contracts": "contracts",
@@ -171,9 +174,21 @@ describe("the direction table", () => {
         const allowed = [room, ...mayImport[room]!];
         return importsOf(path)
           .filter((i) => i.room !== undefined && !allowed.includes(i.room))
+          .filter((i) => room !== "web/dashboard" || i.file !== answers)
           .map((i) => `${path} imports ${i.file ?? i.room}`);
       });
     assert.deepEqual(wrong, []);
+  });
+
+  test("the dashboard's pages take types of its answers alone, which are of the library", () => {
+    const crossing = sources
+      .filter((path) => path.startsWith("web/"))
+      .flatMap((path) => textOf.get(path)!.match(/^(import|export)\b[^;]*answers\.ts"/gm) ?? []);
+    const own = textOf.get(answers)!.match(/^(import|export)\b.*/gm)!;
+    assert.ok(crossing.length > 0 && own.length > 20);
+    const wrong = [...crossing, ...own].filter((each) => !/^\w+ type /.test(each));
+    assert.deepEqual(wrong, []);
+    assert.deepEqual([...new Set(importsOf(answers).map(({ room }) => room))], ["address"]);
   });
 
   test("no arrow of the table is unused", () => {

@@ -5,7 +5,7 @@ import type { Hex } from "../intent/intent.ts";
 import { hasHidden } from "./inert.ts";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
-export type Chain = { chainId: number; name: string; tokens: Token[] };
+export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 
 const decimalsMax = 77; // 2^256 has 78 digits
 const textMax = 32;

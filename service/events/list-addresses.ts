@@ -3,6 +3,8 @@
 // other: one that walks 250 rows far apart takes some 2 ms, one of a million takes 9 s. A page that
 // is not full is the last.
 
+import type { Hex } from "executable-address";
+import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
 import type { Tables } from "../store/tables.ts";
@@ -49,9 +51,9 @@ export type ListedAddress = {
   amount: string;
   reference: string | null;
   createdBy: CreatedBy;
-  state: string;
-  block: { number: number; hash: string; timestamp: number } | null;
-  transactionHash: string | null;
+  state: AddressState;
+  block: BlockReference | null;
+  transactionHash: Hex | null;
   settledAtMs: number | null;
 };
 
@@ -136,11 +138,11 @@ type Row = {
   amount: string;
   reference: string | null;
   by_client_id: number | null;
-  state: string;
+  state: AddressState;
   block_number: number | null;
-  block_hash: string | null;
+  block_hash: Hex | null;
   block_time: number | null;
-  transaction_hash: string | null;
+  transaction_hash: Hex | null;
   settled_at: number | null;
 };
 
@@ -233,9 +235,9 @@ function itemOf(row: Row): ListedAddress {
     createdBy: createdByOf(row.by_client_id),
     state: row.state,
     block:
-      number === null
+      number === null || hash === null
         ? null
-        : { number: Number(number), hash: hash ?? "", timestamp: Number(timestamp ?? 0) },
+        : { number: Number(number), hash, timestamp: Number(timestamp) },
     transactionHash: row.transaction_hash,
     settledAtMs: row.settled_at === null ? null : Number(row.settled_at),
   };

@@ -217,11 +217,11 @@ async function readDays(db: Kysely<Tables>, accountId: string, after: DayPlace) 
 /** So many of the newest events are looked through, whatever their types. */
 const pacedEvents = 1_000;
 
-/** Milliseconds; null where none of the newest 1,000 events tells. */
-export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
-
-/** Medians: from an address's creation to its payment, and from there to its execution. */
-export async function readPace(db: Kysely<Tables>, accountId: string): Promise<Pace> {
+/**
+ * Medians, in milliseconds: from creation to payment, and from there to execution;
+ * null where none of the newest 1,000 events tells.
+ */
+export async function readPace(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("events as e")
     .innerJoin("watches as w", (join) =>

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Accounts } from "../accounts/open.ts";
 import type { Chains } from "../chain/registry.ts";
 import type { Store } from "../store/store.ts";
+import type { GasDay } from "./dashboard/answers.ts";
 import type { WalletConnect } from "./dashboard/reach/walletconnect.ts";
 import type { EventLimits, Limits } from "./limits.ts";
 import type { Metrics } from "./metrics.ts";
@@ -54,20 +55,6 @@ type ExecutorDesk = {
    * If the status shows money that the executor does not know of, it is told first.
    */
   progressOf(status: AddressStatus): Promise<ExecutorProgress | null>;
-  /** Wei, decimal, by chain and day of its clock, newest first: the last 31 rows. */
-  gasSpentFor(accountId: string): Promise<GasSpent[]>;
-};
-
-/**
- * Gas paid and the worth of tips. `wei` is what tips did not cover, which the account's budget
- * bounds; parts of it are for what its client ID created and for executions that tips were to pay.
- */
-type GasSpent = {
-  chainId: number;
-  day: string;
-  gasWei: string;
-  tipsWei: string;
-  wei: string;
-  clientIdWei: string;
-  failedTipsWei: string;
+  /** By chain and day of its clock, newest first: the last 31 rows. */
+  gasSpentFor(accountId: string): Promise<GasDay[]>;
 };

@@ -3,7 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { InvalidError } from "executable-address";
-import { eventTypes } from "executable-address/webhook";
+import { type EventType, eventTypes } from "executable-address/webhook";
 import type { Kysely, Transaction } from "kysely";
 import { type Actor, type AuditEvent, appendAudit } from "../accounts/audit.ts";
 import type { Tables } from "../store/tables.ts";
@@ -19,7 +19,7 @@ export const endpointsMax = 10;
 export type Endpoint = {
   id: string;
   url: string;
-  types: string[];
+  types: EventType[];
   state: "active" | "paused" | "disabled";
   /** Why it is disabled. */
   reason: string | null;
@@ -114,7 +114,7 @@ export async function listEndpoints(db: Kysely<Tables>, accountId: string): Prom
   return rows.map((row) => ({
     id: row.id,
     url: row.url,
-    types: row.types === "" ? [] : row.types.split(","),
+    types: row.types === "" ? [] : (row.types.split(",") as EventType[]),
     state: row.state,
     reason: row.reason,
     failingSinceMs: row.failing_since,

@@ -3,27 +3,11 @@
 import type { Kysely } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 
-/**
- * On one day of a chain's clock, of settled transactions, in wei, decimal: the gas paid, what the
- * tips received were worth, and what they did not cover, which counts against the account's budget:
- * of it for what its client ID created, and for executions that tips were to pay.
- */
-type AccountGas = {
-  chainId: number;
-  /** Such as `2026-11-22`. */
-  day: string;
-  gasWei: string;
-  tipsWei: string;
-  wei: string;
-  clientIdWei: string;
-  failedTipsWei: string;
-};
-
 /** A month of one chain, or less of several. */
 const rowsMax = 31;
 
-/** Newest first, the last 31 of days and chains on which there was any. */
-export async function findAccountGas(db: Kysely<Tables>, accountId: string): Promise<AccountGas[]> {
+/** Newest first, the last 31 of days and chains on which there was any, in wei, decimal. */
+export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
   const rows = await db
     .selectFrom("executor_account_spending")
     .selectAll()

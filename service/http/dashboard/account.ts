@@ -7,6 +7,7 @@ import { listAudit } from "../../accounts/audit.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
+import type * as Answers from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
 const hourMs = 3_600_000;
@@ -17,7 +18,7 @@ const usageInput = z.strictObject({
 });
 const activityInput = z.strictObject({ cursor: z.string().max(100).optional() });
 
-export const showAccount = ({ accountId, email, createdAtMs }: Account) => ({
+export const showAccount = ({ accountId, email, createdAtMs }: Account): Answers.Account => ({
   accountId,
   email,
   createdAt: toIso(createdAtMs),
@@ -29,18 +30,18 @@ export function mountAccount(
 ): void {
   const { db } = parts.store;
 
-  app.get("/account", async (request) => ({
-    ...showAccount(request.account as Account),
-    gasSpent: await parts.desk.gasSpentFor(accountIdOf(request)),
-  }));
+  app.get("/account", async (request): Promise<Answers.SpendingAccount> => {
+    const gasSpent = await parts.desk.gasSpentFor(accountIdOf(request));
+    return { ...showAccount(request.account as Account), gasSpent };
+  });
 
-  app.get("/usage", async (request) => {
+  app.get("/usage", async (request): Promise<{ hours: Answers.UsageHour[] }> => {
     const { hours } = parseInput(usageInput, request.query);
     const found = await listUsage(db, accountIdOf(request), parts.now() - hours * hourMs);
     return { hours: found.map(({ hourMs, ...counts }) => ({ hour: toIso(hourMs), ...counts })) };
   });
 
-  app.get("/activity", async (request) => {
+  app.get("/activity", async (request): Promise<Answers.Page<Answers.Activity>> => {
     const { cursor } = parseInput(activityInput, request.query);
     const page = { cursor, limit: activityPage };
     const entries = await listAudit(db, accountIdOf(request), page);

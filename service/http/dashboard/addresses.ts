@@ -7,6 +7,7 @@ import { CorruptError } from "../../store/store.ts";
 import { parseInput } from "../input/schema.ts";
 import { findPage, itemJson, listInput } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
+import type { OwnedAddress, Page } from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
 /** `address` is one, or how some begin, in any letter case. */
@@ -15,7 +16,7 @@ const pageInput = listInput.extend({
 });
 
 export function mountAddresses(app: FastifyInstance, parts: Parts): void {
-  app.get("/addresses", async (request) => {
+  app.get("/addresses", async (request): Promise<Page<OwnedAddress>> => {
     const { address: addresses, ...asked } = parseInput(pageInput, request.query);
     const accountId = accountIdOf(request);
     const { items, next } = await findPage(parts, accountId, { ...asked, addresses }, request);

@@ -18,6 +18,7 @@ import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
+import type { Credentials, Made } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 const newKeyInput = z.strictObject({
@@ -43,7 +44,7 @@ function unlessChanged<Made>(made: Made | undefined): Made {
 export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 
-  app.get("/credentials", async (request) => {
+  app.get("/credentials", async (request): Promise<Credentials> => {
     const { apiKeys, clientId, referenceKey } = await findCredentials(db, accountIdOf(request));
     return {
       apiKeys: apiKeys.map((key) => ({
@@ -61,7 +62,7 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
     };
   });
 
-  app.post("/credentials/api-key", async (request) => {
+  app.post("/credentials/api-key", async (request): Promise<Made<"apiKey">> => {
     const { name, scopes, expiresAt } = parseInput(newKeyInput, request.body);
     const actor = actorOf(request, parts);
     const input = { name, scopes: [...new Set(scopes)], expiresAtMs: expiresAt };
@@ -75,13 +76,13 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
     return { prefix };
   });
 
-  app.post("/credentials/api-key/rotate", async (request) => {
+  app.post("/credentials/api-key/rotate", async (request): Promise<Made<"apiKey">> => {
     const { prefix } = parseInput(apiKeyInput, request.body);
     const actor = actorOf(request, parts);
     return unlessChanged(await rotateApiKey(db, accountIdOf(request), prefix, actor));
   });
 
-  app.post("/credentials/client-id/rotate", async (request) => {
+  app.post("/credentials/client-id/rotate", async (request): Promise<Made<"clientId">> => {
     const { clientId } = parseInput(clientIdInput, request.body);
     const actor = actorOf(request, parts);
     return unlessChanged(await rotateClientId(db, accountIdOf(request), clientId, actor));
@@ -93,7 +94,7 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
     return { bound };
   });
 
-  app.post("/credentials/reference-key/rotate", async (request) => {
+  app.post("/credentials/reference-key/rotate", async (request): Promise<Made<"referenceKey">> => {
     const actor = actorOf(request, parts);
     return unlessChanged(await rotateReferenceKey(db, accountIdOf(request), actor));
   });

@@ -2,7 +2,7 @@
 // of spec/service.md §7. Credentials of the API open nothing here, and sessions nothing there.
 
 import { InvalidError } from "executable-address";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
 import type { Parts } from "../parts.ts";
@@ -10,6 +10,7 @@ import { countAnswers } from "../routes.ts";
 import type { Statuses } from "../status/source.ts";
 import { mountAccount, showAccount } from "./account.ts";
 import { mountAddresses } from "./addresses.ts";
+import type * as Answers from "./answers.ts";
 import { mountCredentials } from "./credentials.ts";
 import { type Intents, mountIntents } from "./intents.ts";
 import { mountMoney } from "./money.ts";
@@ -62,9 +63,10 @@ export function mountDashboard(
       scope.addHook("onRequest", privateAnswer);
       scope.get("/config", async () => config(parts));
       // That nobody is signed in is an answer: a refusal is a fault in the browser's console.
-      scope.get("/session", { onRequest: findSession(parts) }, async ({ account }) => ({
+      const signedIn = async ({ account }: FastifyRequest): Promise<Answers.SignedIn> => ({
         account: account ? showAccount(account) : null,
-      }));
+      });
+      scope.get("/session", { onRequest: findSession(parts) }, signedIn);
       scope.register(async (own) => {
         own.addHook("onRequest", ownWritesOnly(parts));
         own.addHook("onRequest", findSession(parts));
@@ -106,7 +108,7 @@ const askStore =
   };
 
 /** The pages need this before anybody has signed in. */
-const config = ({ accounts, publicUrl, docsUrl, chains }: Parts) => ({
+const config = ({ accounts, publicUrl, docsUrl, chains }: Parts): Answers.Config => ({
   signup: accounts.signup,
   publicUrl,
   apiBase: `${publicUrl}/v1`,

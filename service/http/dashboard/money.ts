@@ -7,6 +7,7 @@ import { z } from "zod";
 import { countAsked, listMoney, readPace } from "../../events/money.ts";
 import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
+import type { Money } from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
 const dayMs = 86_400_000;
@@ -15,7 +16,7 @@ const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
 type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
 
 export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }: MoneyParts): void {
-  app.get("/money", async (request) => {
+  app.get("/money", async (request): Promise<Money> => {
     const { days } = parseInput(moneyInput, request.query);
     const accountId = accountIdOf(request);
     const isMore = await countAsked(db, accountId, now());
@@ -31,7 +32,6 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
         ...row,
       })),
       pace,
-      /** Some of what was asked for is not counted yet: ask again. */
       isMore,
     };
   });

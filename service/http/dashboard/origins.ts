@@ -17,6 +17,7 @@ import {
 } from "../../accounts/origins/origins.ts";
 import { parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
+import type { EntryVerdict, Origins, OriginVerdict, Verdicts } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 const originInput = z.strictObject({ origin: z.string().max(2000) });
@@ -40,7 +41,7 @@ export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | 
     return answer(await removeOrigin(db, accountIdOf(request), origin, actorOf(request, parts)));
   });
 
-  app.post("/origins/verdict", async (request) => {
+  app.post("/origins/verdict", async (request): Promise<Verdicts> => {
     const { entry, origin } = parseInput(verdictInput, request.body);
     const held = await listOrigins(db, accountIdOf(request));
     const allowed = held.map((row) => row.origin);
@@ -51,12 +52,12 @@ export function mountOrigins(app: FastifyInstance, parts: Pick<Parts, "store" | 
   });
 }
 
-const answer = (origins: AllowedOrigin[]) => ({
+const answer = (origins: AllowedOrigin[]): Origins => ({
   origins: origins.map((row) => ({ origin: row.origin, createdAt: toIso(row.createdAtMs) })),
   max: originsMax,
 });
 
-function judgeEntry(entry: string, allowed: string[]) {
+function judgeEntry(entry: string, allowed: string[]): EntryVerdict {
   const verdict = judgeOrigin(entry);
   if (!("canonical" in verdict)) {
     return {
@@ -82,7 +83,7 @@ function judgeEntry(entry: string, allowed: string[]) {
   };
 }
 
-function judgeRequest(origin: string, allowed: string[]) {
+function judgeRequest(origin: string, allowed: string[]): OriginVerdict {
   const allowedBy = findAllowing(origin, allowed) ?? null;
   return {
     ok: allowedBy !== null,

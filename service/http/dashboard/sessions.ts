@@ -6,6 +6,7 @@ import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
+import type { Session } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 const endInput = z.strictObject({ id: z.string().max(100) });
@@ -13,7 +14,7 @@ const endInput = z.strictObject({ id: z.string().max(100) });
 export function mountSessions(app: FastifyInstance, parts: Pick<Parts, "store" | "now">): void {
   const { db } = parts.store;
 
-  app.get("/sessions", async (request) => {
+  app.get("/sessions", async (request): Promise<{ items: Session[] }> => {
     const sessions = await listSessions(db, accountIdOf(request), parts.now());
     return {
       items: sessions.map(({ id, createdAtMs, renewedAtMs, expiresAtMs, userAgent }) => ({

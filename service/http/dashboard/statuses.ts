@@ -8,6 +8,7 @@ import { Refusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/source.ts";
+import type { FoundStatus } from "./answers.ts";
 
 const statusesMax = 20;
 const statusesInput = z.strictObject({
@@ -27,7 +28,7 @@ export function mountStatuses(
   const tell = seldom();
   app.get("/statuses", async (request) => {
     const { addresses } = parseInput(statusesInput, request.query);
-    const items = addresses.map(async (address) => {
+    const items = addresses.map(async (address): Promise<FoundStatus> => {
       try {
         return { address, status: await statuses.read(await statuses.readSubject(address)) };
       } catch (error) {

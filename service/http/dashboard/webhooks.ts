@@ -1,6 +1,7 @@
 // The account's endpoints, their deliveries and each attempt: /v1/webhooks by API key, and
 // /dashboard/api/webhooks by session, are the same routes. The dashboard has one more, for depths.
 
+import type { Delivery, Endpoint as Shown } from "executable-address/client";
 import { eventTypes } from "executable-address/webhook";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -24,6 +25,7 @@ import { refuseIdempotencyKey } from "../headers.ts";
 import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
+import type { Replayed, Webhooks } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
 const deliveriesShown = 50;
@@ -74,9 +76,9 @@ export function webhookRoutes(parts: WebhookParts): WebhookRoutes {
   };
 }
 
-function listed(parts: WebhookParts): Handler {
+function listed(parts: WebhookParts) {
   const { db } = parts.store;
-  return async (request) => {
+  return async (request: FastifyRequest): Promise<Webhooks> => {
     const accountId = accountIdOf(request);
     const chosen = await listConfirmations(db, accountId);
     return {
@@ -94,9 +96,9 @@ function listed(parts: WebhookParts): Handler {
   };
 }
 
-function added(parts: WebhookParts): Handler {
+function added(parts: WebhookParts) {
   const targets = parts.webhookTargets ?? "public";
-  return async (request) => {
+  return async (request: FastifyRequest): Promise<Shown & { secret: string }> => {
     refuseIdempotencyKey(request, "a repeat is refused and names the endpoint that has the URL");
     const { url, types } = parseInput(addInput, request.body);
     const input = { url, types, targets };
@@ -137,7 +139,7 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
     return { deliveryId: await sendTest(db, id, parts.now()) };
   };
 
-  const again: Handler = async (request) => {
+  const again = async (request: FastifyRequest): Promise<Replayed> => {
     const { id } = await endpointOf(request);
     const asked = parseInput(replayInput, request.body);
     const which =
@@ -154,7 +156,7 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
     return { id };
   };
 
-  const deliveries: Handler = async (request) => {
+  const deliveries = async (request: FastifyRequest): Promise<{ items: Delivery[] }> => {
     const { id } = await endpointOf(request);
     const found = await listDeliveries(db, id, deliveriesShown);
     return {
@@ -178,9 +180,8 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
   };
 }
 
-const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...endpoint }: Endpoint) => ({
-  ...{ id: endpoint.id, url: endpoint.url, types: endpoint.types },
-  ...{ state: endpoint.state, reason: endpoint.reason },
+const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...kept }: Endpoint): Shown => ({
+  ...{ id: kept.id, url: kept.url, types: kept.types, state: kept.state, reason: kept.reason },
   failingSince: toIsoOrNull(failingSinceMs),
   oldSecretUntil: toIsoOrNull(oldSecretUntilMs),
   createdAt: toIso(createdAtMs),

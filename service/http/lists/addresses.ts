@@ -2,6 +2,7 @@
 // addresses, with what was last seen. The dashboard shows the same list.
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
+import type { ListedAddress as Shown } from "executable-address/client";
 import { addressStates } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -84,7 +85,7 @@ export function mine(parts: Parts): Route {
   };
 }
 
-export function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts) {
+export function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
   const address = formatAddress(item.address, keccak);
   return {
     address,

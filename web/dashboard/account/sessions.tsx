@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { Badge } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
+import type { Session } from "../api.ts";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { QueryState } from "../query-state.tsx";
@@ -10,15 +11,6 @@ import { sayProblem } from "../words/problems.ts";
 import { sayMany } from "../words/say-many.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
-
-type Session = {
-  id: string;
-  createdAt: string;
-  renewedAt: string;
-  expiresAt: string;
-  userAgent: string | null;
-  isThis: boolean;
-};
 
 const path = "/dashboard/api/sessions";
 const queryKey = ["sessions"];

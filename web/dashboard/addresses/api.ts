@@ -1,12 +1,8 @@
 // Asks service/http/dashboard/addresses.ts and statuses.ts. Rows are those of GET /v1/addresses.
 
-import type { AddressRecord, Hex, Intent } from "executable-address";
-import type { ListedAddress } from "executable-address/client";
-import type { ServiceStatus } from "executable-address/status";
-import { type Page, search } from "../api.ts";
+import type { AddressRecord, Hex } from "executable-address";
+import { type FoundStatus, type OwnedAddress, type Page, search } from "../api.ts";
 import { request } from "../request.ts";
-
-export type OwnedAddress = ListedAddress & { intent: Intent };
 
 /** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
 export type AddressFilter = {
@@ -21,9 +17,6 @@ export type AddressFilter = {
   createdFrom: string;
   createdUntil: string;
 };
-
-/** The status of one address now; its chain may be away. */
-export type FoundStatus = { address: Hex } & ({ status: ServiceStatus } | { error: string });
 
 /** A page of the list is as long as the server takes statuses in one request. */
 const pageRows = 20;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { OwnedAddress } from "./api.ts";
+import type { OwnedAddress } from "../api.ts";
 import { csvOf } from "./csv.ts";
 
 const token = `0x${"aa".repeat(20)}` as const;

@@ -1,9 +1,9 @@
 // The list as a file for a spreadsheet, made in the browser from the pages of the list.
 
 import { formatUnits } from "executable-address/page";
-import type { Chain } from "../api.ts";
+import type { Chain, OwnedAddress } from "../api.ts";
 import { chainOf, tokenOf } from "../money.ts";
-import { type AddressFilter, addresses, type OwnedAddress } from "./api.ts";
+import { type AddressFilter, addresses } from "./api.ts";
 
 /** A spreadsheet opens so many rows with ease; the API has the rest. */
 export const csvRowsMax = 10_000;

@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import type { Hex } from "executable-address";
-import type { Page } from "../api.ts";
-import { type AddressFilter, addresses, type FoundStatus, type OwnedAddress } from "./api.ts";
+import type { FoundStatus, OwnedAddress, Page } from "../api.ts";
+import { type AddressFilter, addresses } from "./api.ts";
 
 /** States change without anybody pressing anything. */
 const statusesEveryMs = 15_000;

@@ -1,8 +1,8 @@
 import type { AddressState } from "executable-address/status";
 import { Badge } from "../../ui/notice.tsx";
+import type { FoundStatus, OwnedAddress } from "../api.ts";
 import { useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
-import type { FoundStatus, OwnedAddress } from "./api.ts";
 
 export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | "warn", Key]>> = {
   unfunded: ["plain", "isUnfunded"],

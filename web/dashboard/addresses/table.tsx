@@ -3,12 +3,11 @@ import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { ShortHex } from "../../ui/hex.tsx";
-import type { Chain } from "../api.ts";
+import type { Chain, OwnedAddress } from "../api.ts";
 import { sayAmount, sayChain } from "../money.ts";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useSpeech } from "../words/speech.ts";
-import type { OwnedAddress } from "./api.ts";
 import type { StatusOf } from "./queries.ts";
 import { State } from "./state.tsx";
 

@@ -1,6 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import type { AddressRecord } from "executable-address";
-import type { Finding } from "executable-address/client";
+import type { Check, Finding } from "executable-address/client";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -16,12 +15,11 @@ import { useSpeech } from "../words/speech.ts";
 import { PaymentForm } from "./form.tsx";
 import { Made } from "./made.tsx";
 
-type Checked = { record: AddressRecord; findings: readonly Finding[] };
 type Asked = { payment: SimplePayment; reference: string };
 
 /** Findings of the check; where there are none, the address is created at once. */
 const check = ({ payment }: Asked) =>
-  request<Checked>("POST", "/dashboard/api/check", intentOf(payment));
+  request<Check>("POST", "/dashboard/api/check", intentOf(payment));
 
 /** An address for the commonest payment, without a line of code, and the code for the next one. */
 export function NewAddressPage() {

@@ -1,22 +1,10 @@
 // Asks service/http/dashboard/webhooks.ts, whose answers are typed as those of /v1/webhooks.
 
 import type { Delivery, Endpoint } from "executable-address/client";
+import type { Replayed, Webhooks } from "../api.ts";
 import { request } from "../request.ts";
 
 export type { Delivery, Endpoint };
-
-/** How deep events of a chain are told; `chosen` null: as by default. */
-export type Depth = { chainId: number; name: string; byDefault: number; chosen: number | null };
-export type Webhooks = {
-  endpoints: Endpoint[];
-  max: number;
-  types: string[];
-  /** The service's, of `v1a`, the newest first; `until` an end in ISO 8601. */
-  publicKeys: { publicKey: string; until: string | null }[];
-  chains: Depth[];
-};
-/** `next`: from when to go on, where there is more than was replayed. */
-type Replayed = { replayed: number; next: string | null };
 
 /** ISO 8601, from inclusive, until exclusive. */
 type Span = { from: string; until: string };

@@ -1,9 +1,10 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { toast } from "../../ui/toast.tsx";
+import type { Depth } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { Said, useSpeech } from "../words/speech.ts";
-import { type Depth, webhooks } from "./api.ts";
+import { webhooks } from "./api.ts";
 import { useChange } from "./use-change.ts";
 
 /** How many blocks deep what is told of each chain has to be. */

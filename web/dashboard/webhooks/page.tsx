@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Empty } from "../../ui/states.tsx";
+import type { Webhooks } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { Time } from "../parts/time.tsx";
@@ -8,7 +9,7 @@ import { ToEntry, UrlEntry } from "../parts/url-entry.tsx";
 import { QueryState } from "../query-state.tsx";
 import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
-import { type Webhooks, webhooks } from "./api.ts";
+import { webhooks } from "./api.ts";
 import { Depths } from "./depths.tsx";
 import { EndpointCard } from "./endpoint.tsx";
 
