@@ -117,7 +117,7 @@ describe("executable-address/client, on the service", () => {
     const { clientId } = await findCredentials(db, accountId);
     const asPage: typeof fetch = (input, init) =>
       fetch(input, { ...init, headers: { ...(init?.headers as object), origin } });
-    const given = { baseUrl, clientId: clientId!.client_id, fetch: asPage };
+    const given = { baseUrl, clientId: clientId.client_id, fetch: asPage };
     const page = createClient(given);
     const signed = { ...intent(), salt: saltFor("order-42", referenceKey) } as Intent;
     const { address } = makeRecord(signed);

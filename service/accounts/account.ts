@@ -70,7 +70,7 @@ export async function findCredentials(db: Kysely<Tables>, accountId: string) {
       .selectFrom("client_ids")
       .select(["client_id", "bound", "created_at", "rotated_at", "last_used_at"])
       .where("account_id", "=", accountId)
-      .executeTakeFirst(),
+      .executeTakeFirstOrThrow(),
     db
       .selectFrom("reference_keys")
       .select(["number", "created_at"])

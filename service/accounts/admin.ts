@@ -40,7 +40,7 @@ export const accountCommands: Command[] = [
       const { accountId } = created;
       const key = await addApiKey(db, accountId, wholeKey, operator());
       const { clientId } = await findCredentials(db, accountId);
-      return { accountId, apiKey: key?.apiKey, clientId: clientId?.client_id };
+      return { accountId, apiKey: key?.apiKey, clientId: clientId.client_id };
     },
   },
   {
@@ -66,9 +66,9 @@ export const accountCommands: Command[] = [
           ...{ expiresAt: iso(key.expires_at), lastUsedAt: iso(key.last_used_at) },
           seenInBrowserAt: iso(key.seen_in_browser_at),
         })),
-        clientId: clientId?.client_id ?? null,
-        clientIdBound: clientId?.bound === 1,
-        clientIdLastUsedAt: iso(clientId?.last_used_at),
+        clientId: clientId.client_id,
+        clientIdBound: clientId.bound === 1,
+        clientIdLastUsedAt: iso(clientId.last_used_at),
         origins: origins.map(({ origin }) => origin),
       };
     },
@@ -150,8 +150,7 @@ export const accountCommands: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await accountOf(db, options);
       const { clientId } = await findCredentials(db, accountId);
-      const held = clientId?.client_id ?? null;
-      const rotated = await rotateClientId(db, accountId, held, operator());
+      const rotated = await rotateClientId(db, accountId, clientId.client_id, operator());
       if (!rotated) throw new Error("the client ID was rotated by somebody else meanwhile");
       return rotated;
     },

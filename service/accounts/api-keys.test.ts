@@ -82,13 +82,13 @@ for (const [name, open] of Object.entries(pairs)) {
       const { clientId } = await findCredentials(a.db, accountId);
       await bindClientId(a.db, accountId, true, actor);
       const asked = [a, b, a, b].map(({ db }) =>
-        rotateClientId(db, accountId, clientId!.client_id, actor),
+        rotateClientId(db, accountId, clientId.client_id, actor),
       );
       const made = (await Promise.all(asked)).filter((id) => id !== undefined);
       assert.equal(made.length, 1);
       const held = await holders.findClientId(digestOf(made[0]!.clientId));
       assert.deepEqual(held, { accountId, isBound: true, origins: [] }, "it stays bound");
-      assert.equal(await holders.findClientId(digestOf(clientId!.client_id)), undefined);
+      assert.equal(await holders.findClientId(digestOf(clientId.client_id)), undefined);
     });
 
     test("undefined and false to another account that names the key", async () => {

@@ -18,7 +18,6 @@ export type AuditEvent =
   | "api_key_created"
   | "api_key_rotated"
   | "api_key_revoked"
-  | "client_id_created"
   | "client_id_rotated"
   | "client_id_bound"
   | "client_id_unbound"

@@ -8,41 +8,24 @@ import type { Tables } from "../store/tables.ts";
 import { type Actor, appendAudit } from "./audit.ts";
 import { digestOf, newClientId } from "./credentials.ts";
 
-/**
- * Replaces `expected`, the account's client ID, or makes the first one.
- * @param expected null where the account is to have none yet
- * @returns undefined when the account has another one
- */
+/** Replaces `expected`, the account's client ID. @returns undefined when it has another one */
 export async function rotateClientId(
   db: Kysely<Tables>,
   accountId: string,
-  expected: string | null,
+  expected: string,
   actor: Actor,
 ): Promise<{ clientId: string } | undefined> {
   const clientId = newClientId();
   const digest = digestOf(clientId);
   return db.transaction().execute(async (transaction) => {
-    const changed =
-      expected === null
-        ? await transaction
-            .insertInto("client_ids")
-            .values({
-              ...{ account_id: accountId, digest, client_id: clientId, created_at: actor.atMs },
-              bound: 0,
-            })
-            .onConflict((conflict) => conflict.column("account_id").doNothing())
-            .returning("account_id")
-            .execute()
-        : await transaction
-            .updateTable("client_ids")
-            .set({ client_id: clientId, digest, rotated_at: actor.atMs, last_used_at: null })
-            .where("account_id", "=", accountId)
-            .where("client_id", "=", expected)
-            .returning("account_id")
-            .execute();
-    if (changed.length === 0) return undefined;
-    const event = expected === null ? "client_id_created" : "client_id_rotated";
-    await appendAudit(transaction, accountId, event, actor, clientId);
+    const changed = await transaction
+      .updateTable("client_ids")
+      .set({ client_id: clientId, digest, rotated_at: actor.atMs, last_used_at: null })
+      .where("account_id", "=", accountId)
+      .where("client_id", "=", expected)
+      .executeTakeFirst();
+    if (changed.numUpdatedRows === 0n) return undefined;
+    await appendAudit(transaction, accountId, "client_id_rotated", actor, clientId);
     return { clientId };
   });
 }

@@ -24,7 +24,7 @@ export const api = {
     request<Answers.Made<"apiKey">>("POST", `${dashboard}/credentials/api-key`, key),
   revokeApiKey: (prefix: string) =>
     request<object>("DELETE", `${dashboard}/credentials/api-key`, { prefix }),
-  rotateClientId: (clientId: string | null) =>
+  rotateClientId: (clientId: string) =>
     request<Answers.Made<"clientId">>("POST", `${dashboard}/credentials/client-id/rotate`, {
       clientId,
     }),

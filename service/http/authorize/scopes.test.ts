@@ -166,7 +166,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { clientId } = await findCredentials(db, accountId);
       const { referenceKey } = (await rotateReferenceKey(db, accountId, actor))!;
       await bindClientId(db, accountId, true, actor);
-      const page = { "x-client-id": clientId!.client_id, origin };
+      const page = { "x-client-id": clientId.client_id, origin };
       return { accountId, referenceKey, page, server: { authorization: `Bearer ${apiKey}` } };
     }
     const create = async (headers: Record<string, string>, intent: object, query = {}) => {

@@ -69,7 +69,7 @@ async function openScene(databaseUrl: string | undefined) {
   const chain = openChain({ factory: factoryAddress, chains, pollMs: 0 }, 31_337);
 
   const ask = async (method: "GET" | "POST", url: string, isPage: boolean, payload?: object) => {
-    const page = { "x-client-id": clientId!.client_id, origin };
+    const page = { "x-client-id": clientId.client_id, origin };
     const headers = isPage ? page : { authorization: `Bearer ${apiKey}` };
     return service.app.inject({ method, url, headers, ...(payload && { payload }) });
   };

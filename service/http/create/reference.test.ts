@@ -35,7 +35,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await addOrigin(db, accountId, origin, { atMs: Date.now() });
       const { clientId } = await findCredentials(db, accountId);
       const server = { authorization: `Bearer ${apiKey}` };
-      return { db, accountId, server, page: { "x-client-id": clientId!.client_id, origin } };
+      return { db, accountId, server, page: { "x-client-id": clientId.client_id, origin } };
     }
     const create = (headers: Headers, query: string, intent: object = newIntent()) =>
       service.app.inject({

@@ -70,7 +70,7 @@ export type ClientId = Times & { clientId: string; bound: boolean };
 export type Credentials = {
   apiKeys: ApiKey[];
   apiKeysMax: number;
-  clientId: ClientId | null;
+  clientId: ClientId;
   referenceKey: { number: number; createdAt: string } | null;
 };
 /** A secret is in the answer that made it, and in no other. */

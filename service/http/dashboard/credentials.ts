@@ -30,10 +30,10 @@ const newKeyInput = z.strictObject({
     .default([...scopes]),
   expiresAt: timeInput.nullable().default(null),
 });
-/** The credential that the page shows and is to be replaced; null where it shows none. */
+/** The credential that the page shows and is to be replaced. */
 const apiKeyInput = z.strictObject({ prefix: z.string().max(100) });
 const boundInput = z.strictObject({ bound: z.boolean() });
-const clientIdInput = z.strictObject({ clientId: z.string().max(100).nullable() });
+const clientIdInput = z.strictObject({ clientId: z.string().max(100) });
 
 /** @throws {Refusal} 409 where another changed it meanwhile, so that nothing was done */
 function unlessChanged<Made>(made: Made | undefined): Made {
@@ -53,9 +53,7 @@ export function mountCredentials(app: FastifyInstance, parts: Pick<Parts, "store
         seenInBrowserAt: toIsoOrNull(key.seen_in_browser_at),
       })),
       apiKeysMax,
-      clientId: clientId
-        ? { clientId: clientId.client_id, bound: clientId.bound === 1, ...times(clientId) }
-        : null,
+      clientId: { clientId: clientId.client_id, bound: clientId.bound === 1, ...times(clientId) },
       referenceKey: referenceKey
         ? { number: referenceKey.number, createdAt: toIso(referenceKey.created_at) }
         : null,

@@ -147,7 +147,7 @@ describe("webhooks, which the API and the dashboard do not share", () => {
     const origin = "https://shop.example.com";
     await addOrigin(db, accountId, origin, { atMs: Date.now() });
     const { clientId } = await findCredentials(db, accountId);
-    const page = { "x-client-id": clientId!.client_id, origin };
+    const page = { "x-client-id": clientId.client_id, origin };
     const leaked = { authorization: `Bearer ${apiKey}`, origin };
     const routes = [
       ["GET", ""],

@@ -61,7 +61,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const { accountId, apiKey } = await service.newKey();
       await addOrigin(service.parts.store.db, accountId, origin, { atMs: nowMs });
       const { clientId } = await findCredentials(service.parts.store.db, accountId);
-      const id = { "x-client-id": clientId!.client_id, origin };
+      const id = { "x-client-id": clientId.client_id, origin };
       for (const path of ["/v1/addresses", "/v1/events", "/v1/events/evt_1"]) {
         const code = async (headers: Record<string, string>) =>
           (await service.app.inject({ url: path, headers })).json().error?.code;

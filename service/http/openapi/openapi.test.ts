@@ -541,7 +541,7 @@ async function newClientId({ newKey, parts: { store } }: TestApp) {
   const { accountId } = await newKey();
   await addOrigin(store.db, accountId, origin, { atMs: Date.now() });
   const { clientId } = await findCredentials(store.db, accountId);
-  return { clientId: clientId!.client_id };
+  return { clientId: clientId.client_id };
 }
 
 /** The answer to bytes that no HTTP client would send. */

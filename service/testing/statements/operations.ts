@@ -184,9 +184,7 @@ async function people({ store, nowMs, crowd }: World): Promise<Operations> {
       const { prefix } = (await addApiKey(db, accountId, wholeKey, actor))!;
       await rotateApiKey(db, accountId, prefix, actor);
       const { clientId } = await findCredentials(db, accountId);
-      await rotateClientId(db, accountId, clientId!.client_id, actor);
-      await db.deleteFrom("client_ids").where("account_id", "=", accountId).execute();
-      await rotateClientId(db, accountId, null, actor);
+      await rotateClientId(db, accountId, clientId.client_id, actor);
       await addOrigin(db, accountId, "https://a.example", actor);
       await removeOrigin(db, accountId, "https://a.example", actor);
       await setOrigins(db, accountId, ["https://b.example"], actor);

@@ -13,12 +13,12 @@ import { sayProblem } from "../words/problems.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 
 /** The client ID may stand in any page, so it is shown in full. */
-export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
+export function ClientIdCard({ clientId }: { clientId: ClientId }) {
   const { say } = useSpeech();
   const [asking, setAsking] = useState(false);
   const rotation = useRotation(api.rotateClientId);
   const rotate = () =>
-    rotation.mutate(clientId?.clientId ?? null, {
+    rotation.mutate(clientId.clientId, {
       onSuccess: () => toast(say("clientIdHolds")),
       onSettled: () => setAsking(false),
     });
@@ -40,16 +40,16 @@ export function ClientIdCard({ clientId }: { clientId: ClientId | null }) {
           </p>
         </div>
         <Button look="danger" small onClick={() => setAsking(true)}>
-          {say(clientId ? "rotate" : "create")}
+          {say("rotate")}
         </Button>
       </div>
       <div className="space-y-5 border-t border-line p-5">
         {rotation.isError && <Notice tone="bad">{sayProblem(rotation.error, say)}</Notice>}
-        {clientId && <ClientIdFacts clientId={clientId} />}
+        <ClientIdFacts clientId={clientId} />
       </div>
       <Confirm
         action={say("rotateNow")}
-        title={say(clientId ? "rotateClientIdAsk" : "createClientIdAsk")}
+        title={say("rotateClientIdAsk")}
         open={asking}
         busy={rotation.isPending}
         onClose={() => setAsking(false)}

@@ -4,7 +4,7 @@ import { SecretDialog } from "../parts/secret-dialog.tsx";
 import { useConfig } from "../queries.ts";
 import { useSpeech } from "../words/speech.ts";
 
-type NewKeyProps = { apiKey: string | undefined; clientId: ClientId | null; onDone: () => void };
+type NewKeyProps = { apiKey: string | undefined; clientId: ClientId; onDone: () => void };
 
 export function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
   const { say } = useSpeech();
@@ -22,7 +22,7 @@ export function NewKey({ apiKey, clientId, onDone }: NewKeyProps) {
         <details>
           <summary className="link cursor-pointer">{say("tryKey")}</summary>
           <div className="mt-4">
-            <FirstAddress apiKey={apiKey} clientId={clientId?.clientId} config={config.data} />
+            <FirstAddress apiKey={apiKey} clientId={clientId.clientId} config={config.data} />
           </div>
         </details>
       )}

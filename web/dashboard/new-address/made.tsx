@@ -25,7 +25,7 @@ const isProved = (record: AddressRecord): boolean => {
 /** The address to hand out, and how a program makes the next one. */
 export function Made({ record, config, onAgain }: MadeProps) {
   const { say } = useSpeech();
-  const clientId = useCredentials().data?.clientId?.clientId;
+  const clientId = useCredentials().data?.clientId.clientId;
   if (!isProved(record)) {
     return (
       <Notice tone="bad" title={say("doNotUse")}>

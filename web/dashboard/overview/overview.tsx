@@ -108,7 +108,7 @@ function Steps({ isNew, credentials, origins, config }: StepsProps & { isNew: bo
       <div className="p-5">
         <details open={isNew}>
           <summary className="mb-3 cursor-pointer font-semibold">{say("addressToTry")}</summary>
-          <FirstAddress clientId={credentials.clientId?.clientId} config={config} />
+          <FirstAddress clientId={credentials.clientId.clientId} config={config} />
         </details>
       </div>
       <ol className="divide-y divide-line border-t border-line px-5">
