@@ -3,7 +3,51 @@
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
-import { CallRefused, hexData, invalidParams, toQuantity } from "./json-rpc.ts";
+import {
+  type Answer,
+  type Call,
+  CallRefused,
+  hexData,
+  invalidParams,
+  isRefusal,
+  toQuantity,
+} from "./json-rpc.ts";
+import type { Usable } from "./view.ts";
+
+/** Asks about a block, which it is given in the form that the node knows. */
+type Question = (at: unknown) => Call;
+
+/** One block of a chain, at which one endpoint is asked, another at each turn, or several. */
+export type AtBlock = {
+  chainId: number;
+  timestamp: number;
+  /**
+   * Gives the answers of each endpoint that is asked.
+   * @param isUsable where it does not hold, another endpoint is asked instead, if there is one
+   */
+  ask(questions: Question[], isUsable: Usable): Promise<Answer[][]>;
+};
+
+/** Asks one endpoint, whose refusal is an answer. */
+export const oneAt = (
+  { chainId, rpc }: { chainId: number; rpc: ChainRpc },
+  block: BlockReference,
+): AtBlock => ({
+  chainId,
+  timestamp: block.timestamp,
+  ask: async (questions) => [
+    await Promise.all(questions.map((question) => answerAt(rpc, block, question))),
+  ],
+});
+
+async function answerAt(rpc: ChainRpc, block: BlockReference, question: Question): Promise<Answer> {
+  try {
+    return { result: await askAt(rpc, block, question) };
+  } catch (error) {
+    if (isRefusal(error)) return { error: { code: 0, message: error.message } };
+    throw error;
+  }
+}
 
 /** State that a question assumes, by address: words of storage by slot, and `balance` in wei. */
 export type StateOverrides = Record<Hex, { stateDiff?: Record<Hex, Hex>; balance?: Hex }>;
@@ -30,7 +74,7 @@ export async function callAt(
 export async function askAt(
   rpc: ChainRpc,
   block: BlockReference,
-  question: (at: unknown) => { method: string; params: unknown[] },
+  question: Question,
 ): Promise<unknown> {
   const ask = (at: unknown) => {
     const { method, params } = question(at);

@@ -7,7 +7,7 @@ import { type Answer, type Block, type Call, ChainUnavailable } from "./json-rpc
 import { ask, contradict, type Known, type NetworkState, punish, scoreOf } from "./known.ts";
 
 /** Whether the answer to call number `index` can be worked with; otherwise another is asked. */
-type Usable = (answer: Answer, index: number) => boolean;
+export type Usable = (answer: Answer, index: number) => boolean;
 
 export type View = {
   head: Block;

@@ -8,11 +8,11 @@ import type { BalanceChange, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
 import { isAddressEqual, size, sliceHex } from "viem";
 import type { Token } from "../chains.ts";
-import { callAt, type StateOverrides } from "../rpc/call-at.ts";
+import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
 import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";
 import { fundingOf } from "../status/funding.ts";
 import type { ChainAccess } from "../status/logs.ts";
-import { probeHoldings } from "../status/probe.ts";
+import { readHoldings } from "../status/probe.ts";
 import { discover } from "./discover.ts";
 import { callGas, type Measured, meterCode, parseMeter } from "./meter.ts";
 import { type AskedPair, pairsToAsk, rolesOf } from "./pairs.ts";
@@ -33,9 +33,11 @@ export async function simulate(
   subject: StatusSubject,
 ): Promise<Simulation> {
   const { address, intent } = subject;
-  const [holding] = await probeHoldings(chain, block, [{ vault: address, token: intent.token }]);
-  const state = stateOf(subject, block, holding!);
-  const balance = holding!.balance!;
+  const holder = { vault: address, token: intent.token };
+  const [shown] = await readHoldings(oneAt(chain, block), [holder]);
+  const holding = shown![0]!;
+  const state = stateOf(subject, block, holding);
+  const balance = holding.balance!;
   const amount = BigInt(intent.amount);
   const start = { address, chainId: intent.chainId, block, state, ...nothing };
   const over = overReasons[state];

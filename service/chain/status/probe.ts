@@ -2,11 +2,10 @@
 // sent as a creation that never happens.
 
 import type { Hex } from "executable-address";
-import type { BlockReference, Holding } from "executable-address/status";
+import type { Holding } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem";
-import { callAt } from "../rpc/call-at.ts";
-import type { ChainRpc } from "../rpc/chain-rpc.ts";
+import type { AtBlock } from "../rpc/call-at.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
 /** A question for the balances of `vault` in `token` and in the native coin. */
@@ -23,56 +22,33 @@ const holdingBytes = 128;
 export const holdersMax = 150;
 
 /**
- * The holdings of `holders`, in their order, at `block` by its hash: a node that has another block
- * there refuses.
+ * Reads the holdings of `holders`, in their order, as each endpoint shows them that is asked.
  *
- * @throws {ChainUnavailable} when the node serves another chain or answers from another block
+ * @param groupMax holders of one call, at most {@link holdersMax}
+ * @throws {ChainUnavailable} when a node serves another chain or answers from another block
  */
-export async function probeHoldings(
-  chain: { chainId: number; rpc: ChainRpc },
-  block: BlockReference,
-  holders: Holder[],
-): Promise<Holding[]> {
-  const groups: Holder[][] = [];
-  for (let i = 0; i < holders.length; i += holdersMax) {
-    groups.push(holders.slice(i, i + holdersMax));
-  }
-  return (await Promise.all(groups.map((group) => probeGroup(chain, block, group)))).flat();
-}
-
-async function probeGroup(
-  { chainId, rpc }: { chainId: number; rpc: ChainRpc },
-  block: BlockReference,
-  holders: Holder[],
-): Promise<Holding[]> {
-  const answer = await callAt(rpc, block, { data: probeData(holders) });
-  return holdingsIn(answer, { chainId, timestamp: block.timestamp, count: holders.length });
-}
-
-/**
- * The question for at most {@link holdersMax} at a block, for callers that choose the endpoints.
- *
- * @param at the block as JSON-RPC names it, whose time is `timestamp`
- */
-export function askHoldings(
+export async function readHoldings(
+  { chainId, timestamp, ask }: AtBlock,
   holders: readonly Holder[],
-  { chainId, timestamp, at }: { chainId: number; timestamp: number; at: unknown },
-) {
-  const wanted = { chainId, timestamp, count: holders.length };
-  /** @throws {ChainUnavailable} as {@link holdingsIn} */
-  const read = (answer: Answer) => holdingsIn(hexData(resultOf(answer)), wanted);
-  return {
-    call: { method: "eth_call", params: [{ data: probeData(holders) }, at] },
-    read,
-    isReadable(answer: Answer): boolean {
-      try {
-        read(answer);
-        return true;
-      } catch {
-        return false;
-      }
-    },
+  groupMax = holdersMax,
+): Promise<Holding[][]> {
+  const groups = Array.from({ length: Math.ceil(holders.length / groupMax) }, (_, index) =>
+    holders.slice(index * groupMax, (index + 1) * groupMax),
+  );
+  const read = (answer: Answer, index: number) =>
+    holdingsIn(hexData(resultOf(answer)), { chainId, timestamp, count: groups[index]!.length });
+  const isReadable = (answer: Answer, index: number) => {
+    try {
+      return Boolean(read(answer, index));
+    } catch {
+      return false;
+    }
   };
+  const questions = groups.map((group) => (at: unknown) => ({
+    method: "eth_call",
+    params: [{ data: probeData(group) }, at],
+  }));
+  return (await ask(questions, isReadable)).map((answers) => answers.flatMap(read));
 }
 
 /** Init code that asks for at most {@link holdersMax}: to be called, without a `to`. */

@@ -10,11 +10,12 @@ import {
   type StatusSubject,
   statusOf,
 } from "executable-address/status";
+import { oneAt } from "../rpc/call-at.ts";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainAccess } from "./logs.ts";
 import { countOnce } from "./native-token.ts";
 import { type PastCache, readPast } from "./past.ts";
-import { probeHoldings } from "./probe.ts";
+import { readHoldings } from "./probe.ts";
 import { type ChainView, viewAt } from "./view.ts";
 
 /**
@@ -30,8 +31,9 @@ export async function readStatuses(
   subjects: StatusSubject[],
 ): Promise<(AddressStatus | Error)[]> {
   const holders = subjects.map(({ address, intent }) => ({ vault: address, token: intent.token }));
-  const probed = await probeHoldings(chain, block, holders);
-  const holdings = await countOnce(chain.rpc, cache.nativeTokens, block, holders, probed);
+  const atBlock = oneAt(chain, block);
+  const [shown] = await readHoldings(atBlock, holders);
+  const holdings = await countOnce(atBlock, cache.nativeTokens, holders, shown!);
   const view = viewAt(chain, block);
   const statuses = await Promise.all(
     subjects.map((subject, index) =>

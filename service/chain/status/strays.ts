@@ -3,13 +3,19 @@
 // beside the status.
 
 import type { Hex } from "executable-address";
-import type { AddressStatus, TokenAmount } from "executable-address/status";
+import type {
+  AddressStatus,
+  BlockReference,
+  Holding,
+  TokenAmount,
+} from "executable-address/status";
 import { zeroAddress } from "viem";
 import { recalled } from "../../flow/recalled.ts";
 import { togetherBy } from "../../flow/together.ts";
+import { oneAt } from "../rpc/call-at.ts";
 import type { ChainAccess } from "./logs.ts";
-import { countOnce } from "./native-token.ts";
-import { probeHoldings } from "./probe.ts";
+import { coinOf, countOnce } from "./native-token.ts";
+import { type Holder, readHoldings } from "./probe.ts";
 
 /** An address and a block; those dropped are read again when asked for again. */
 const answersMax = 20_000;
@@ -22,38 +28,37 @@ const openStates: readonly string[] = ["unfunded", "partially_funded", "funded"]
  * @returns how to find them at the block of a status: none once the address is over, since
  *   `recoverable` tells of money then, and null where the chain does not answer
  */
-export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
+export function openStrayReader(chain: ListedChain) {
   const nativeTokens = new Map<Hex, boolean>();
   const answered = recalled<TokenAmount[]>(answersMax);
 
   const readOne = async ({ address, token, block }: AddressStatus) => {
-    const others = tokens.filter((each) => each.address.toLowerCase() !== token.toLowerCase());
+    const others = chain.tokens.filter(
+      (each) => each.address.toLowerCase() !== token.toLowerCase(),
+    );
     const holders = [token, ...others.map((each) => each.address)].map((held) => ({
       vault: address,
       token: held,
     }));
-    const found = await ask({ block, holders });
-    // Coin that is a token seen another way is counted as the token, here too.
-    const holdings = await countOnce(rpc, nativeTokens, block, holders, found);
-    const coin = holdings.reduce(
-      (least, { native }) => (native < least ? native : least),
-      2n ** 256n,
-    );
+    const holdings = await ask({ block, holders });
     const held = holdings.slice(1).map(({ balance = 0n }, at) => ({
       token: others[at]!.address,
       amount: balance,
     }));
-    return [{ token: zeroAddress as Hex, amount: coin }, ...held]
+    return [{ token: zeroAddress as Hex, amount: coinOf(holdings) }, ...held]
       .filter(({ amount }) => amount > 0n)
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };
 
   const readAll = async (asked: StraysQuestion[]) => {
     const holders = asked.flatMap((each) => each.holders);
-    const all = await probeHoldings({ chainId, rpc }, asked[0]!.block, holders);
+    const atBlock = oneAt(chain, asked[0]!.block);
+    const [shown] = await readHoldings(atBlock, holders);
+    // Coin that is a token seen another way is counted as the token, here too.
+    const all = await countOnce(atBlock, nativeTokens, holders, shown!);
     return asked.map((each) => all.splice(0, each.holders.length));
   };
-  const ask = togetherBy<StraysQuestion, Holdings>(({ block }) => block.hash, readAll, groupMax);
+  const ask = togetherBy<StraysQuestion, Holding[]>(({ block }) => block.hash, readAll, groupMax);
 
   return async (status: AddressStatus): Promise<TokenAmount[] | null> => {
     if (!openStates.includes(status.state)) return [];
@@ -63,8 +68,4 @@ export function openStrayReader({ chainId, rpc, tokens }: ListedChain) {
 }
 
 type ListedChain = Pick<ChainAccess, "chainId" | "rpc"> & { tokens: readonly { address: Hex }[] };
-type Holdings = Awaited<ReturnType<typeof probeHoldings>>;
-type StraysQuestion = {
-  block: AddressStatus["block"];
-  holders: Parameters<typeof probeHoldings>[2];
-};
+type StraysQuestion = { block: BlockReference; holders: Holder[] };

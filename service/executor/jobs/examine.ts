@@ -1,12 +1,12 @@
 // Reads the vaults of jobs at one block: code and balances, for the decision about each.
 
 import { fromHex, type Hex, type Tip, tipOf, zeroAddress } from "executable-address";
-import { type Holding, isNativeToken, withoutCoinParams } from "executable-address/status";
+import { coinOf, countOnce } from "../../chain/status/native-token.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { Job } from "../ledger/jobs.ts";
 import type { Pass } from "../parts.ts";
-import { readHoldings } from "../payments/holdings.ts";
+import { inTurn, readGroups } from "../payments/holdings.ts";
 import type { Vault, Wanted } from "./decide.ts";
 
 export type Examined = { job: Job; wanted: Wanted; recovery: Hex; tips: Tip[]; vault: Vault };
@@ -63,49 +63,19 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
   const asked = items.flatMap(({ job, tokens }) =>
     tokens.map((token) => ({ vault: job.address, token })),
   );
-  const holdings = await readHoldings(pass, asked, turn);
-  const coins = await readCoins(pass, asked, holdings, turn);
+  const shown = await readGroups(pass, asked, turn);
+  const holdings = await countOnce(inTurn(pass, turn), pass.memory.nativeTokens, asked, shown);
   let at = 0;
   return items.map(({ tokens }) => {
     const mine = holdings.slice(at, at + tokens.length);
     at += tokens.length;
-    const { codeBytes, native } = mine[0]!;
-    const balances = new Map<Hex, bigint>([[zeroAddress, native]]);
+    const balances = new Map<Hex, bigint>([[zeroAddress, coinOf(mine)]]);
     // Zero for a token that does not answer: it can neither pay nor return.
     mine.forEach(({ balance }, index) => {
       balances.set(tokens[index]!, balance ?? 0n);
-      if (balance && coins.has(tokens[index]!)) balances.set(zeroAddress, 0n);
     });
-    return { hasCode: codeBytes > 0, balances };
+    return { hasCode: mine[0]!.codeBytes > 0, balances };
   });
-}
-
-/**
- * Finds which tokens that are held beside native coin are the coin itself. Each token is asked
- * once. Nodes that take no state overrides cannot say: then coin and token both count.
- */
-async function readCoins(
-  { memory, view }: Pass,
-  asked: readonly { vault: Hex; token: Hex }[],
-  holdings: readonly Holding[],
-  turn: number,
-): Promise<Set<Hex>> {
-  const open = new Map<Hex, { vault: Hex; balance: bigint }>();
-  asked.forEach(({ vault, token }, index) => {
-    const { native, balance } = holdings[index]!;
-    if (native === 0n || !balance || memory.nativeTokens.has(token)) return;
-    open.set(token, { vault, balance });
-  });
-  const calls = [...open].map(([token, { vault }]) => ({
-    method: "eth_call",
-    params: withoutCoinParams(token, vault, view.at),
-  }));
-  const answers = await view.readInTurn(calls, turn, () => true);
-  [...open].forEach(([token, { balance }], index) => {
-    const answer = answers[index]!;
-    if ("result" in answer) memory.nativeTokens.set(token, isNativeToken(balance, answer.result));
-  });
-  return new Set([...memory.nativeTokens].flatMap(([token, isCoin]) => (isCoin ? token : [])));
 }
 
 function verify({ parts }: Pass, job: Job): Verified | Corrupt {

@@ -2,34 +2,50 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { Holding } from "executable-address/status";
-import { type Answer, ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
-import { askHoldings, type Holder, holdersMax } from "../../chain/status/probe.ts";
+import type { AtBlock } from "../../chain/rpc/call-at.ts";
+import { type Answer, type Call, ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
+import type { Usable } from "../../chain/rpc/view.ts";
+import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import type { Pass } from "../parts.ts";
 
 /** Groups of one request: a node answers each in some 10 ms, and a provider is far away. */
 const groupsMax = 8;
 
-/** In groups. Where no endpoint answers for some, those of the next pass are smaller. */
-export async function readHoldings(
-  { parts, memory, view }: Pass,
-  asked: readonly Holder[],
+const atHead = (
+  { parts, view }: Pass,
+  ask: (calls: Call[], isUsable: Usable) => Promise<Answer[][]>,
+): AtBlock => ({
+  chainId: parts.chain.chainId,
+  timestamp: view.head.timestamp,
+  ask: (questions, isUsable) =>
+    ask(
+      questions.map((question) => question(view.at)),
+      isUsable,
+    ),
+});
+
+/** Asks enough endpoints, which must say the same; another one first at each turn. */
+export const inTurn = (pass: Pass, turn: number): AtBlock =>
+  atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
+
+/** Asks as many, each of which may show something of its own. */
+export const ofSeveral = (pass: Pass, turn: number): AtBlock =>
+  atHead(pass, (calls, isUsable) => pass.view.readSeveral(calls, turn, isUsable));
+
+/** Reads in groups. Where no endpoint answers for some, those of the next pass are smaller. */
+export async function readGroups(
+  pass: Pass,
+  holders: readonly Holder[],
   turn: number,
 ): Promise<Holding[]> {
-  const holdings: Holding[] = [];
+  const { memory } = pass;
   const { probeMax } = memory;
-  const block = { chainId: parts.chain.chainId, timestamp: view.head.timestamp, at: view.at };
-  for (let at = 0; at < asked.length; at += groupsMax * probeMax) {
-    const some = asked.slice(at, at + groupsMax * probeMax);
-    const groups = Array.from({ length: Math.ceil(some.length / probeMax) }, (_, index) =>
-      askHoldings(some.slice(index * probeMax, (index + 1) * probeMax), block),
-    );
-    const calls = groups.map(({ call }) => call);
-    const isReadable = (answer: Answer, index: number) => groups[index]!.isReadable(answer);
+  const holdings: Holding[] = [];
+  for (let at = 0; at < holders.length; at += groupsMax * probeMax) {
+    const some = holders.slice(at, at + groupsMax * probeMax);
     try {
-      const answers = await view.readInTurn(calls, turn, isReadable);
-      groups.forEach(({ read }, index) => {
-        holdings.push(...read(answers[index]!));
-      });
+      const [shown] = await readHoldings(inTurn(pass, turn), some, probeMax);
+      holdings.push(...shown!);
     } catch (error) {
       if (error instanceof ChainUnavailable) {
         memory.probeMax = Math.max(1, Math.floor(Math.min(probeMax, some.length) / 4));
@@ -44,6 +60,6 @@ export async function readHoldings(
 /** Finds which of `vaults` have code. */
 export async function findCoded(pass: Pass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
-  const holdings = await readHoldings(pass, asked, pass.memory.examineTurn++);
+  const holdings = await readGroups(pass, asked, pass.memory.examineTurn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));
 }

@@ -11,12 +11,13 @@
 
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
-import { askHoldings, type Holder, holdersMax } from "../../chain/status/probe.ts";
+import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../desk/hints.ts";
 import type { Looks, Pass } from "../parts.ts";
+import { ofSeveral } from "./holdings.ts";
 
 /** A record that one endpoint alone showed is asked of others again for so long. */
 const uncorroboratedMs = 3_600_000;
@@ -135,15 +136,8 @@ async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | u
 
 /** Money that any of several endpoints shows is enough for a hint. */
 async function probeSome(pass: Pass, holders: readonly Holder[]) {
-  const { parts, memory, view } = pass;
-  const { head } = view;
-  const { call, read, isReadable } = askHoldings(holders, {
-    chainId: parts.chain.chainId,
-    timestamp: head.timestamp,
-    at: view.at,
-  });
-  const answers = await view.readSeveral([call], memory.looks.turn++, isReadable);
-  const all = answers.map(([answer]) => read(answer!));
+  const { head, quorum } = pass.view;
+  const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);
   const isPaid = (index: number) =>
     all.some((each) => each[index]!.native > 0n || (each[index]!.balance ?? 0n) > 0n);
   const paid = holders.flatMap(({ vault }, index) =>
@@ -151,5 +145,5 @@ async function probeSome(pass: Pass, holders: readonly Holder[]) {
       ? [{ address: vault, block: { number: head.number, timestamp: pass.nowSeconds } }]
       : [],
   );
-  return { paid, isCorroborated: answers.length >= view.quorum };
+  return { paid, isCorroborated: all.length >= quorum };
 }
