@@ -2,13 +2,13 @@
 // are the server's word, so only those that can be shown as they are are taken.
 
 import type { Hex } from "../intent/intent.ts";
-import { hasHidden } from "./inert.ts";
+import { isName } from "./inert.ts";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 
 const decimalsMax = 77; // 2^256 has 78 digits
-const textMax = 32;
+const nameMax = 32;
 
 /** Never throws: without a server there are none, and amounts stay bare base units. */
 export async function findChains(baseUrl: string, signal: AbortSignal): Promise<Chain[]> {
@@ -21,7 +21,7 @@ export function readChains(list: unknown): Chain[] {
   const { chains } = (list ?? {}) as { chains?: unknown };
   if (!Array.isArray(chains)) return [];
   return chains
-    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isPlain(chain.name))
+    .filter((chain) => Number.isSafeInteger(chain?.chainId) && isName(chain.name, nameMax))
     .map(({ chainId, name, tokens }) => ({
       chainId,
       name,
@@ -30,11 +30,8 @@ export function readChains(list: unknown): Chain[] {
 }
 
 const isToken = (token: Partial<Token> | null): token is Token =>
-  isPlain(token?.symbol) &&
+  isName(token?.symbol, nameMax) &&
   /^0x[0-9a-fA-F]{40}$/.test(String(token?.address)) &&
   Number.isInteger(token?.decimals) &&
   Number(token?.decimals) >= 0 &&
   Number(token?.decimals) <= decimalsMax;
-
-const isPlain = (text: unknown): text is string =>
-  typeof text === "string" && text !== "" && text.length <= textMax && !hasHidden(text);

@@ -28,5 +28,9 @@ export function inertPieces(text: string): Piece[] {
 
 export const hasHidden = (text: string) => inertPieces(text).some((piece) => piece.hidden);
 
+/** Whether a page may show it as a name: short, seen, and with nothing that hides or reorders. */
+export const isName = (text: unknown, lengthMax = 64): text is string =>
+  typeof text === "string" && text.trim() !== "" && text.length <= lengthMax && !hasHidden(text);
+
 const codePoint = (character: string) =>
   `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;

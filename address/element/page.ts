@@ -10,10 +10,9 @@ export {
 } from "./follow.ts";
 export { type Parameter, partsOf, signatureOf } from "./function.ts";
 export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
-export { hasHidden, inertPieces } from "./inert.ts";
+export { hasHidden, inertPieces, isName } from "./inert.ts";
 export * from "./payment.ts";
 export {
-  isName,
   manifestPath,
   type ProvedShop,
   proveShop,

@@ -4,7 +4,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
-import { hasHidden } from "./inert.ts";
+import { isName } from "./inert.ts";
 
 /**
  * `https://{shop}/.well-known/executable-address.json`, served with `Access-Control-Allow-Origin:
@@ -158,12 +158,6 @@ async function hasSigned(keys: readonly string[], claim: ShopClaim, address: Hex
 /** Each part on its own line: an order has no line feed, since it is seen. */
 const contentOf = (address: Hex, shop: string, order: string) =>
   new TextEncoder().encode(`executable-address order\n${shop}\n${address.toLowerCase()}\n${order}`);
-
-const nameMax = 64;
-
-/** Whether a page may show the text as a name: short, and with nothing that hides or reorders. */
-export const isName = (text: unknown): text is string =>
-  typeof text === "string" && text.trim() !== "" && text.length <= nameMax && !hasHidden(text);
 
 const listedMax = 1_000;
 const textsOf = (list: unknown): string[] =>

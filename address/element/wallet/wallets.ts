@@ -1,7 +1,7 @@
 // Wallets of this browser: those that announce themselves by EIP-6963, and where after 300 ms none
 // has, the one that an older wallet puts into the page.
 
-import { hasHidden } from "../inert.ts";
+import { isName } from "../inert.ts";
 import type { WalletProvider } from "./provider.ts";
 
 export type Wallet = {
@@ -50,7 +50,7 @@ const nameMax = 40;
  */
 export function nameOf({ info }: Wallet, injected: string): string {
   if (info.rdns === injectedRdns) return injected;
-  return hasHidden(info.name) || info.name.length > nameMax ? info.rdns : info.name;
+  return isName(info.name, nameMax) ? info.name : info.rdns;
 }
 
 const isWallet = ({ info, provider }: Partial<Wallet>) =>

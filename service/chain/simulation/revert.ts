@@ -60,7 +60,7 @@ export function explainRevert(data: Hex): string {
   }
 }
 
-/** A contract's author chose the text: cut short, and without control characters for terminals. */
-function printable(text: string): string {
+/** A stranger chose the text: cut short, and without control characters for terminals. */
+export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

@@ -13,7 +13,7 @@ import {
   toQuantity,
 } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-import { explainRevert } from "../../chain/simulation/revert.ts";
+import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
@@ -181,5 +181,5 @@ function estimateOf(answer: Answer | "late"): Estimate {
 function reasonOf({ data, message }: CallError): string {
   if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
     return explainRevert(data as Hex);
-  return message.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+  return printable(message);
 }
