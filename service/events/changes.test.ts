@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AddressStatus, Execution, Recovery } from "executable-address/status";
-import { changesOf, type Known, nothingKnown } from "./changes.ts";
+import { changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
 import type { Paid } from "./paid.ts";
 import type { KeptPayment } from "./payments.ts";
 
@@ -59,7 +59,7 @@ function said(...statuses: AddressStatus[]): string[] {
 }
 
 function told(...seen: (readonly [AddressStatus, Paid])[]) {
-  let known: Known = nothingKnown;
+  let known: KnownStatus = nothingKnown;
   return seen.flatMap(([status, paid]) => {
     const next = changesOf(known, status, paid);
     known = JSON.parse(JSON.stringify(next.known));

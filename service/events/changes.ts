@@ -6,7 +6,7 @@ import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import { isTakenBack, newPayments, nothingTold, type Paid, type ToldPayments } from "./paid.ts";
 
 /** The last that was said of an address: enough to tell what is new, and what is taken back. */
-export type Known = {
+export type KnownStatus = {
   state: AddressState;
   /** The execution's place: `transactionHash blockHash logIndex`. */
   execution: string | null;
@@ -20,7 +20,7 @@ export type Known = {
 };
 
 /** Before anything was said. */
-export const nothingKnown: Known = {
+export const nothingKnown: KnownStatus = {
   state: "unfunded",
   execution: null,
   recoveries: 0,
@@ -43,15 +43,15 @@ export type Change = { type: EventType; payment?: PaymentNews };
  * had been said before.
  */
 export function changesOf(
-  known: Known,
+  known: KnownStatus,
   status: AddressStatus,
   paid: Paid,
-): { changes: Change[]; known: Known } {
+): { changes: Change[]; known: KnownStatus } {
   if (isReverted(known, status) || isTakenBack(known.payments, paid)) {
     const again = changesOf(nothingKnown, status, paid);
     return { ...again, changes: [{ type: "address.reverted" }, ...again.changes] };
   }
-  const now: Omit<Known, "payments"> = {
+  const now: Omit<KnownStatus, "payments"> = {
     state: status.state,
     execution: keyOf(status.execution),
     recoveries: status.recoveries.length,
@@ -93,7 +93,7 @@ const isOpen = (state: AddressState) =>
   state === "unfunded" || state === "partially_funded" || state === "funded";
 
 /** Open states go up and down with payments alone; nothing else ever goes back but by a reorg. */
-function isReverted(known: Known, status: AddressStatus): boolean {
+function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && keyOf(status.execution) !== known.execution) return true;
   const lastSaid = status.recoveries[known.recoveries - 1];
   if (known.recoveries > 0 && keyOf(lastSaid) !== known.lastRecovery) return true;
@@ -103,7 +103,7 @@ function isReverted(known: Known, status: AddressStatus): boolean {
 }
 
 /** After an execution: more came than the calls took, or something came late. */
-function hasSurplus(known: Known, status: AddressStatus, isExecutedNow: boolean): boolean {
+function hasSurplus(known: KnownStatus, status: AddressStatus, isExecutedNow: boolean): boolean {
   const { state, execution, recoverable } = status;
   if (state !== "executed" && state !== "recovered") return false;
   if (isExecutedNow && execution && execution.left !== "0") return true;

@@ -11,7 +11,7 @@ import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
-import { type Change, changesOf, type Known, nothingKnown } from "./changes.ts";
+import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
 import { confirmationsOf } from "./mark.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
@@ -34,7 +34,7 @@ export type Watch = {
   sequence: number;
   /** Since the last event. */
   readings: number;
-  known: Known;
+  known: KnownStatus;
 };
 
 /** One event as it was kept. `address` 20 bytes. */
@@ -250,7 +250,7 @@ async function updateWatch(
   transaction: Transaction<Tables>,
   { watch, status, readAgainAtMs }: Observation,
   changes: readonly Change[],
-  known: Known,
+  known: KnownStatus,
   nowMs: number,
 ): Promise<boolean> {
   const { number, hash, timestamp } = status.block;

@@ -35,9 +35,9 @@ export const freshRest = (nowMs: number): Rest => ({
 });
 
 /** A poll is for a whole pass, for a pass if there is a new block, or for nothing. */
-export type Turn = "pass" | "peek" | "rest";
+export type PollKind = "pass" | "peek" | "rest";
 
-export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number): Promise<Turn> {
+export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number): Promise<PollKind> {
   const { ledger, chain, isTold } = parts;
   const { isQuiet, pace, rest, looks } = memory;
   if (!isQuiet || (await ledger.findDueJobs(chain.chainId, nowSeconds, 1)).length > 0) {

@@ -8,4 +8,4 @@ export type Dialect = "sqlite" | "postgres";
 export type Bytes = Uint8Array;
 
 /** One that makes a table, or what belongs to one. */
-export type Statement = RawBuilder<unknown>;
+export type TableStatement = RawBuilder<unknown>;

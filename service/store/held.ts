@@ -60,7 +60,7 @@ function jsonOf(addresses: readonly Hex[]): string {
 }
 
 /** An account created the address first; its calls may run until `expirationSeconds`. */
-export type Creator = {
+export type FirstCreator = {
   address: Hex;
   accountId: string;
   isClientId: boolean;
@@ -68,7 +68,7 @@ export type Creator = {
 };
 
 /** `terms` unverified: {@link decodeRecord} proves them. */
-export type Held = Creator & { terms: Uint8Array };
+export type Held = FirstCreator & { terms: Uint8Array };
 
 /** Others wait for a statement, and terms have up to 24,576 bytes. */
 const addressesMax = 100;
@@ -91,8 +91,8 @@ export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): P
 export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],
-): Promise<Map<Hex, Creator>> {
-  const found = new Map<Hex, Creator>();
+): Promise<Map<Hex, FirstCreator>> {
+  const found = new Map<Hex, FirstCreator>();
   for (let at = 0; at < addresses.length; at += addressesMax) {
     const rows = await db
       .selectFrom("records")
@@ -111,7 +111,7 @@ const creatorOf = (row: {
   account_id: string;
   by_client_id: number;
   expires_at: number;
-}): Creator => ({
+}): FirstCreator => ({
   address: toHex(row.address),
   accountId: row.account_id,
   isClientId: row.by_client_id === 1,

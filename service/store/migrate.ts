@@ -6,7 +6,7 @@
 
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";
-import type { Dialect, Statement } from "./dialect.ts";
+import type { Dialect, TableStatement } from "./dialect.ts";
 import * as accounts from "./tables/accounts.ts";
 import * as events from "./tables/events.ts";
 import * as executor from "./tables/executor.ts";
@@ -52,7 +52,7 @@ export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<voi
 }
 
 /** Digests a file's statements in both dialects, so that an edited file has another name. */
-function digestOf(db: Kysely<Tables>, statements: (dialect: Dialect) => Statement[]): string {
+function digestOf(db: Kysely<Tables>, statements: (dialect: Dialect) => TableStatement[]): string {
   const all = [...statements("sqlite"), ...statements("postgres")];
   const text = all.map((statement) => statement.compile(db).sql).join("\n");
   return hash("sha256", text.replace(/\s+/g, " ")).slice(0, 8);

@@ -7,7 +7,7 @@ import { kindOf, seldom } from "../flow/seldom.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
 import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
-import { type Finished, finish, type Outcome } from "./deliveries/finish.ts";
+import { type AttemptOutcome, type Finished, finish } from "./deliveries/finish.ts";
 import { pruneDeliveries } from "./deliveries/list.ts";
 import {
   count,
@@ -102,7 +102,7 @@ async function run(shared: Shared, lane: Lane): Promise<void> {
   await Promise.all(running);
 }
 
-type Keep = Record<"taken" | "failed", Together<Finished, Outcome>>;
+type Keep = Record<"taken" | "failed", Together<Finished, AttemptOutcome>>;
 
 /** A claim and the service's keys that sign it. */
 type Signed = Claim & { keys: SigningKey[] };

@@ -11,10 +11,10 @@ import {
   goOver,
   goodMsMax,
   type Lane,
+  type LaneStanding,
   newStanding,
   noneUnderWay,
   recentUse,
-  type Standing,
   threeLanes,
 } from "./lanes.ts";
 
@@ -26,7 +26,7 @@ type Behaviour = (nth: number) => Answer;
 type Endpoint = {
   id: string;
   accountId: string;
-  standing: Standing;
+  standing: LaneStanding;
   /** When each waiting delivery came. */
   waiting: number[];
   answer: Behaviour;

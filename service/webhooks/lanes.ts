@@ -40,16 +40,16 @@ const goodToEarn = 3;
 const barredMs = 300_000;
 
 /** `streak`: good answers in a row; below 0 failures in a row. */
-export type Standing = { lane: Lane; streak: number; barredUntilMs: number };
+export type LaneStanding = { lane: Lane; streak: number; barredUntilMs: number };
 
-export const newStanding: Standing = { lane: 1, streak: 0, barredUntilMs: 0 };
+export const newStanding: LaneStanding = { lane: 1, streak: 0, barredUntilMs: 0 };
 
 /** Computes an endpoint's standing after an answer. */
 function standingAfter(
-  { streak, barredUntilMs }: Standing,
+  { streak, barredUntilMs }: LaneStanding,
   { isTaken, latencyMs }: { isTaken: boolean; latencyMs: number },
   nowMs: number,
-): Standing {
+): LaneStanding {
   if (!isTaken) {
     return { lane: 2, streak: Math.min(0, streak) - 1, barredUntilMs: nowMs + barredMs };
   }

@@ -11,11 +11,11 @@ import { Loading } from "../ui/states.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { LanguageSelect } from "../ui/words/speech.tsx";
 import { Payment } from "./payment.tsx";
-import { type Found, findRecord, sourceOf } from "./record.ts";
+import { type FoundRecord, findRecord, sourceOf } from "./record.ts";
 
 export function Page() {
   const { say } = useSpeech();
-  const [found, setFound] = useState<Found>();
+  const [found, setFound] = useState<FoundRecord>();
   const [chains, setChains] = useState<Chain[]>();
   const [attempt, setAttempt] = useState(0);
 
@@ -56,7 +56,7 @@ export function Page() {
 }
 
 type AnswerProps = {
-  found: Found | undefined;
+  found: FoundRecord | undefined;
   chains: Chain[] | undefined;
   onRetry: () => void;
 };

@@ -14,7 +14,7 @@ import {
 } from "executable-address";
 
 export type Source = { address: string } | { terms: string };
-export type Found =
+export type FoundRecord =
   | { kind: "record"; record: AddressRecord }
   | { kind: "wrong"; faults: string[] }
   | { kind: "malformed" | "missing" | "unreachable" };
@@ -27,7 +27,7 @@ export function sourceOf({ pathname, hash }: { pathname: string; hash: string })
 }
 
 /** Never throws. The factory is the one built into this page, whatever the answer says. */
-export async function findRecord(source: Source, signal: AbortSignal): Promise<Found> {
+export async function findRecord(source: Source, signal: AbortSignal): Promise<FoundRecord> {
   if ("terms" in source) return recordOfTerms(source.terms);
   const address = addressOf(source.address);
   if (!address) return { kind: "malformed" };
@@ -39,7 +39,7 @@ export async function findRecord(source: Source, signal: AbortSignal): Promise<F
   return verified(() => verifyRecord(body, { factory: factoryAddress, address }));
 }
 
-function recordOfTerms(terms: string): Found {
+function recordOfTerms(terms: string): FoundRecord {
   return verified(() => makeRecord(decodeTerms(fromHex(terms as Hex))));
 }
 
@@ -54,7 +54,7 @@ const addressOf = (text: string): Hex | undefined => {
 
 const faultsShown = 5;
 
-const verified = (check: () => AddressRecord): Found => {
+const verified = (check: () => AddressRecord): FoundRecord => {
   try {
     return { kind: "record", record: check() };
   } catch (error) {

@@ -3,7 +3,7 @@
 
 import { currentTrace, formatTraceparent, inSpan } from "../../trace/trace.ts";
 import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from "./json-rpc.ts";
-import type { Pace } from "./pace.ts";
+import type { ProviderPace } from "./pace.ts";
 
 /**
  * An endpoint's name for logs, its URL, which may hold a key, and what it is known to allow. `url`
@@ -13,7 +13,7 @@ export type Provider = {
   name: string;
   url: string;
   authorization: string | undefined;
-  pace: Pace;
+  pace: ProviderPace;
 };
 
 /** A call that has no answer yet; `index` is its place among the answers. */

@@ -3,7 +3,7 @@
 
 import type { Call } from "./json-rpc.ts";
 
-export type Pace = {
+export type ProviderPace = {
   /** How long to wait before the next request. */
   pauseMs(): number;
   /** Takes from the front of `open` as many as one request may contain now: one at least. */
@@ -25,7 +25,7 @@ const pauseMsDefault = 1000;
 const forgottenAfterMs = 600_000;
 
 /** @param now milliseconds by a clock that does not go back */
-export function openPace(now: () => number): Pace {
+export function openPace(now: () => number): ProviderPace {
   let learnt = fresh(now());
   let sent: { atMs: number; calls: number }[] = [];
   let silentUntilMs = 0;

@@ -6,9 +6,9 @@ import type { Answer, Call } from "./json-rpc.ts";
 import { ask, type NetworkEvent, unknown, willing } from "./known.ts";
 
 /** `rpc`: its name. `answers`: undefined where it failed, or another took the transaction first. */
-export type Told = { rpc: string; answers: Answer[] | undefined };
+export type RelayAnswer = { rpc: string; answers: Answer[] | undefined };
 
-export type Relays = { count: number; tell(calls: Call[]): Promise<Told[]> };
+export type Relays = { count: number; tell(calls: Call[]): Promise<RelayAnswer[]> };
 
 /** One that failed is not asked for some transactions, more with each failure. */
 export function openRelays(
@@ -22,7 +22,9 @@ export function openRelays(
     count: endpoints.length,
     async tell(calls) {
       const asked = willing(state);
-      const told = asked.map(({ endpoint }): Told => ({ rpc: endpoint.name, answers: undefined }));
+      const told = asked.map(
+        ({ endpoint }): RelayAnswer => ({ rpc: endpoint.name, answers: undefined }),
+      );
       const takes = asked.map(async (known, place) => {
         const answers = await ask(state, known, calls);
         told[place]!.answers = answers;

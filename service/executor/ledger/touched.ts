@@ -14,7 +14,7 @@ import { type Fence, fenced } from "./lease.ts";
 const paymentsMax = 50;
 
 /** `isGap`: the anchor's block was shown by nobody, so every record is to be looked at again. */
-export type Found = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
+export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**
  * Keeps what was found in several commits, and moves the cursor in the last of them.
@@ -23,7 +23,7 @@ export type Found = { anchor: Anchor | undefined; payments: readonly Payment[]; 
 export async function savePayments(
   db: Kysely<Tables>,
   fence: Fence,
-  { anchor, payments, isGap }: Found,
+  { anchor, payments, isGap }: Swept,
   dueSeconds: number,
 ): Promise<void> {
   const { chainId } = fence;

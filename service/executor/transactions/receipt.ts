@@ -38,19 +38,19 @@ export function receiptOf(value: unknown): Receipt | undefined {
 }
 
 /** A transaction as it was sent: its sender, and the vaults of a batch's items. All lower case. */
-export type Sent = { sender: Hex; vaults: readonly Hex[] };
+export type SentBatch = { sender: Hex; vaults: readonly Hex[] };
 
 /**
  * @param factory lower case. Events of other contracts are ignored, and so is `ItemFailed` of a
  *   batch that a target sent of its own.
  */
-export function outcomesOf(receipt: Receipt, factory: Hex, sent: Sent): VaultOutcome[] {
+export function outcomesOf(receipt: Receipt, factory: Hex, sent: SentBatch): VaultOutcome[] {
   return receipt.logs
     .filter((log) => log.address === factory)
     .flatMap((log) => outcomeOf(log, sent) ?? []);
 }
 
-function outcomeOf(log: Log, { sender, vaults }: Sent): VaultOutcome | undefined {
+function outcomeOf(log: Log, { sender, vaults }: SentBatch): VaultOutcome | undefined {
   const event = decodeFactoryEvent(log);
   if (!event) return undefined;
   if (event.name === "ItemFailed") {

@@ -14,7 +14,7 @@ import {
   quantity,
   resultOf,
 } from "../../chain/rpc/json-rpc.ts";
-import type { Told } from "../../chain/rpc/relays.ts";
+import type { RelayAnswer } from "../../chain/rpc/relays.ts";
 import { inSpan, type Span } from "../../trace/trace.ts";
 import type { Purpose, Share } from "../ledger/purposes.ts";
 import {
@@ -302,7 +302,7 @@ async function tell(
   { parts, memory, view }: Pass,
   { transactions }: Sent,
   calls: Call[],
-): Promise<Told[]> {
+): Promise<RelayAnswer[]> {
   const { relays } = memory;
   const since = transactions[0]?.signedBlock ?? view.head.number;
   const isOpen = view.head.number - since >= (parts.chain.sendFallbackBlocks ?? Infinity);

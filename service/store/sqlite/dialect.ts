@@ -14,7 +14,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Outcome, Row, Statement } from "./statement-worker.ts";
+import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.ts";
 import { startThread, type Thread } from "./thread.ts";
 
 /**
@@ -35,7 +35,7 @@ export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dial
 
 /** The thread starts with the first statement. */
 function driverOf(file: string, onEnd: (cause: Error) => void): Driver {
-  let thread: Thread<Statement, Outcome>;
+  let thread: Thread<BoundStatement, StatementOutcome>;
   const run = (sql: string) => async (connection: DatabaseConnection) => {
     await connection.executeQuery(CompiledQuery.raw(sql));
   };
@@ -53,7 +53,7 @@ function driverOf(file: string, onEnd: (cause: Error) => void): Driver {
   };
 }
 
-function connectionTo(thread: Thread<Statement, Outcome>): DatabaseConnection {
+function connectionTo(thread: Thread<BoundStatement, StatementOutcome>): DatabaseConnection {
   return {
     async executeQuery<Result>({ sql, parameters }: CompiledQuery) {
       const outcome = await thread.ask({ sql, parameters: parameters.map(alone) });

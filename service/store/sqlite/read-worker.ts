@@ -13,7 +13,7 @@ import { connect } from "./connect.ts";
 export type Found = string | null | { corrupt: string };
 
 /** `found` has the order of the addresses; `failure` is SQLite's code. */
-export type Answer = { found: Found[] } | { failure: string; message: string };
+export type ReadAnswer = { found: Found[] } | { failure: string; message: string };
 
 const { file } = workerData as { file: string };
 const database = connect(file, { cacheMiB: 112 });
@@ -35,7 +35,7 @@ function find(address: Uint8Array): Found {
   }
 }
 
-function answer(addresses: Uint8Array[]): Answer {
+function answer(addresses: Uint8Array[]): ReadAnswer {
   try {
     return { found: findAll(addresses) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { together } from "../../flow/together.ts";
 import { type NewRecord, otherTerms, type Saved, UnavailableError } from "../store.ts";
 import { pack } from "./packed.ts";
 import { startThread } from "./thread.ts";
-import type { Answer, Group } from "./write-worker.ts";
+import type { Group, WriteAnswer } from "./write-worker.ts";
 
 export type RecordWriter = {
   /**
@@ -35,7 +35,7 @@ export function startRecordWriter(file: string): RecordWriter {
   const assertAcknowledging = () => {
     if (failure) throw unavailable(`no write is acknowledged since: ${failure}`, failure);
   };
-  const settled = (rows: NewRecord[], answer: Answer): Saved[] => {
+  const settled = (rows: NewRecord[], answer: WriteAnswer): Saved[] => {
     if ("failure" in answer) {
       if (isFatal(answer.failure)) stopAcknowledging(`${answer.failure}: ${answer.message}`);
       throw unavailable(`not committed: ${answer.failure}`, answer.message);
@@ -44,7 +44,7 @@ export function startRecordWriter(file: string): RecordWriter {
     const others = new Set(answer.others);
     return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
   };
-  const thread = startThread<Group, Answer>(new URL("./write-worker.ts", import.meta.url), {
+  const thread = startThread<Group, WriteAnswer>(new URL("./write-worker.ts", import.meta.url), {
     ...{ file, name: "writing" },
     onEnd: stopAcknowledging,
   });

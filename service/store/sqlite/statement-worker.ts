@@ -5,11 +5,11 @@ import Database from "better-sqlite3";
 import { connect } from "./connect.ts";
 import { patiently, sleep } from "./patience.ts";
 
-export type Statement = { sql: string; parameters: unknown[] };
+export type BoundStatement = { sql: string; parameters: unknown[] };
 
 export type Row = Record<string, unknown>;
 
-export type Outcome =
+export type StatementOutcome =
   | { rows: Row[] }
   | { changes: number; lastInsertRowid: number | bigint }
   /** A fault of SQLite itself. */
@@ -28,7 +28,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const pauseMs = 2;
 let freedAt = 0;
 
-function run({ sql, parameters }: Statement): Outcome {
+function run({ sql, parameters }: BoundStatement): StatementOutcome {
   const statement = database.prepare<unknown[], Row>(sql);
   const wasHeld = database.inTransaction;
   const writes = !statement.readonly;
@@ -40,7 +40,7 @@ function run({ sql, parameters }: Statement): Outcome {
   }
 }
 
-function answer(statement: Statement): Outcome {
+function answer(statement: BoundStatement): StatementOutcome {
   try {
     return patiently(() => run(statement));
   } catch (error) {
@@ -49,7 +49,7 @@ function answer(statement: Statement): Outcome {
   }
 }
 
-port.on("message", (message: Statement | "stop") => {
+port.on("message", (message: BoundStatement | "stop") => {
   if (message !== "stop") return port.postMessage([answer(message)]);
   database.close();
   port.close();

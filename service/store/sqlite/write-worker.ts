@@ -17,7 +17,7 @@ export type Group = {
 };
 
 /** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
-export type Answer = { others: number[] } | { failure: string; message: string };
+export type WriteAnswer = { others: number[] } | { failure: string; message: string };
 
 /** Rows of one commit, but for what the last group brings. */
 const rowsMax = 1024;
@@ -60,7 +60,7 @@ function save(group: Group): number[] {
 
 const commit = database.transaction((groups: Group[]) => groups.map(save)).immediate;
 
-function answer(groups: Group[]): Answer[] {
+function answer(groups: Group[]): WriteAnswer[] {
   try {
     return patiently(() => commit(groups)).map((others) => ({ others }));
   } catch (error) {

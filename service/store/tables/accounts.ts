@@ -4,7 +4,7 @@
 // is its only user).
 
 import { sql } from "kysely";
-import type { Bytes, Dialect, Statement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
 
 export type AccountTables = {
   /** `id` is `acc_` and 24 hex digits, `email` lower case. */
@@ -68,7 +68,7 @@ export type AccountTables = {
   auth_tokens: { id: string; identifier: string; value: string };
 };
 
-export function statements(dialect: Dialect): Statement[] {
+export function statements(dialect: Dialect): TableStatement[] {
   const isPostgres = dialect === "postgres";
   const bytes = sql.raw(isPostgres ? "bytea" : "blob");
   return [

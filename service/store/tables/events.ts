@@ -2,7 +2,7 @@
 // and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
 
 import { sql } from "kysely";
-import type { Bytes, Dialect, Statement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
 
 export type EventTables = {
   /**
@@ -103,7 +103,7 @@ export type EventTables = {
   money_places: { account_id: string; created_at: number; address: Bytes };
 };
 
-export function statements(dialect: Dialect): Statement[] {
+export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table address_references (account_id text not null, address ${bytes} not null,

@@ -2,7 +2,7 @@
 // seconds of the chain's clock, so that a wrong clock on the host moves nothing.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, Statement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
 
 /** A nonce is spent on one of these; `fill` closes a gap with a transfer of nothing. */
 export type PurposeKind = "execute" | "recover" | "fill";
@@ -119,7 +119,7 @@ export type ExecutorTables = {
   executor_looks: { chain_id: number; seq: number };
 };
 
-export function statements(dialect: Dialect): Statement[] {
+export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table executor_leases (chain_id bigint primary key not null, holder text not null,

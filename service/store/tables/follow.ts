@@ -1,14 +1,14 @@
 // How far each chain was read.
 
 import { sql } from "kysely";
-import type { Statement } from "../dialect.ts";
+import type { TableStatement } from "../dialect.ts";
 
 export type FollowTables = {
   /** Blocks up to which a chain was read, the newest 256. */
   anchors: { chain_id: number; number: number; hash: string };
 };
 
-export const statements = (): Statement[] => [
+export const statements = (): TableStatement[] => [
   sql`create table anchors (chain_id bigint not null, number bigint not null,
       hash text not null, primary key (chain_id, number))`,
 ];

@@ -1,7 +1,7 @@
 // Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, Statement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
 
 export type WebhookTables = {
   /**
@@ -59,7 +59,7 @@ export type WebhookTables = {
   webhook_keys: { id: number; private_key: string; until: number | null };
 };
 
-export function statements(dialect: Dialect): Statement[] {
+export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
   return [
     sql`create table webhook_endpoints (id text primary key not null, account_id text not null,

@@ -9,7 +9,7 @@ import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 /** A claim that is not finished by then may be taken by any process. */
 const leaseMs = 60_000;
 
-export type Endpoint = { id: string; accountId: string };
+export type DueEndpoint = { id: string; accountId: string };
 
 /**
  * Active endpoints of a lane with something due, first the one whose turn is longest ago.
@@ -22,7 +22,7 @@ export async function findDueEndpoints(
   busy: readonly string[],
   nowMs: number,
   limit: number,
-): Promise<Endpoint[]> {
+): Promise<DueEndpoint[]> {
   return db
     .selectFrom("webhook_endpoints")
     .select(["id", "account_id as accountId"])
@@ -53,7 +53,7 @@ export type Claim = {
  */
 export async function claim(
   db: Kysely<Tables>,
-  endpoints: readonly (Endpoint & { room: number })[],
+  endpoints: readonly (DueEndpoint & { room: number })[],
   nowMs: number,
 ): Promise<Claim[]> {
   return db.transaction().execute(async (transaction) => {
@@ -96,7 +96,7 @@ export async function claim(
 /** The deliveries due the longest, up to `room` of each endpoint. */
 function findDue(
   transaction: Transaction<Tables>,
-  endpoints: readonly (Endpoint & { room: number })[],
+  endpoints: readonly (DueEndpoint & { room: number })[],
   nowMs: number,
 ) {
   const each = endpoints.map(({ id, room }) =>

@@ -13,7 +13,7 @@ import { attemptsMax, waitMsOf } from "./waits.ts";
 /** An endpoint that took nothing for so long is disabled. */
 const failingMsMax = 3 * 86_400_000;
 
-export type Outcome = "delivered" | "retried" | "failed" | "disabled";
+export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
 
 /**
@@ -28,7 +28,7 @@ export async function finish(
   finished: readonly Finished[],
   random: () => number,
   rule = threeLanes,
-): Promise<Outcome[]> {
+): Promise<AttemptOutcome[]> {
   const ids = new Set(finished.map(({ claim }) => claim.endpointId));
   return db.transaction().execute(async (transaction) => {
     const locked = await lockEndpoints(transaction, [...ids]);
@@ -41,7 +41,7 @@ export async function finish(
     const nowMs = Math.max(...attempts.map((each) => each.finished.nowMs));
     await keepAttempts(transaction, attempts, random);
     await releaseNext(transaction, attempts, nowMs);
-    const outcomes = new Map<Finished, Outcome>();
+    const outcomes = new Map<Finished, AttemptOutcome>();
     for (const each of attempts) {
       const { endpointId } = each.finished.claim;
       const next = await judge(transaction, endpoints.get(endpointId)!, each, rule);
@@ -88,7 +88,7 @@ async function findNew(
   });
 }
 
-const outcomeOf = ({ isTaken, isOver }: Attempt): Outcome =>
+const outcomeOf = ({ isTaken, isOver }: Attempt): AttemptOutcome =>
   isTaken ? "delivered" : isOver ? "failed" : "retried";
 
 async function keepAttempts(
