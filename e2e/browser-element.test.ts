@@ -35,7 +35,7 @@ let shop: Server;
 let origin: string;
 let page: Page;
 
-/** What a bundler makes of `code` for a page, minified: the entry, and what it loads later. */
+/** Bundles `code` for a page, minified: the entry, and what it loads later. */
 async function bundle(code: string): Promise<{ code: string; later: Record<string, string> }> {
   const build = await rolldown({
     input: "entry",

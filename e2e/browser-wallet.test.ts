@@ -11,7 +11,7 @@ import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-pa
 import { type Running, startService } from "./service.ts";
 import { announceWallet, ask, type TestWallet } from "./wallets/test-wallet.ts";
 
-/** Of the demo chain's accounts: one with demo dollars, and one with none. */
+/** Two accounts of the demo chain: one has demo dollars, and one has none. */
 const rich = payerAccount.address as Hex;
 const poor = executorAccount.address as Hex;
 

@@ -17,7 +17,7 @@ const projectId = "0123456789abcdef0123456789abcdef";
 const payer = payerAccount.address as Hex;
 const chain = `eip155:${localChainId}`;
 
-/** What attests for a page, as far as the client in the page asks: a token with the asked id. */
+/** Attests for a page as far as the client in the page asks: gives a token with the asked id. */
 const attestation = `<script>
   const id = new URLSearchParams(location.search).get("id");
   const part = (value) => btoa(JSON.stringify(value)).replaceAll("=", "");

@@ -141,7 +141,7 @@ async function assertFits(page: Page, name: string): Promise<void> {
   assert.equal(overflow, 0, `${name} scrolls sideways by ${overflow} px`);
 }
 
-/** What a page says by its title, texts and labels; code is data in every language. */
+/** Reads what a page says by title, texts and labels; code is data in every language. */
 const said = `(() => {
   const code = "code, pre, kbd, .font-mono, dt:has(code), script, style, noscript";
   const isData = (element) => element?.closest(code + ", select.language") !== null;
@@ -189,7 +189,7 @@ const data = new RegExp(
   "gi",
 );
 
-/** What a page says in English, though its language is another. */
+/** Finds what a page says in English, though its language is another. */
 export async function findEnglish(page: Page, tag: "ar" | "de"): Promise<string[]> {
   const texts: string[] = await page.evaluate(said);
   if (tag === "ar") {

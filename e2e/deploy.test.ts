@@ -27,7 +27,7 @@ after(() => service.close());
 
 type Known = ReturnType<Registry["getMetricsAsArray"]>[number] & { labelNames?: string[] };
 
-/** What a Prometheus adds to each series by itself. */
+/** Prometheus adds these to each series by itself. */
 const added = ["instance", "job", "le"];
 const words = new Set(["by", "on", "and", "or", "sum", "min", "max", "rate", "increase", "absent"]);
 words.add("histogram_quantile");

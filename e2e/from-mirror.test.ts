@@ -98,7 +98,7 @@ describe("executor --from-mirror", () => {
   const again = recordOf("again");
   const expired = recordOf("expired", { secondsLeft: -60 });
 
-  /** What the service did while it lived, and what became of its mirror. */
+  /** Saves and mirrors records as the service did; `damage` has the terms of another. */
   async function addToMirror(records: AddressRecord[], damage?: AddressRecord) {
     const store = await openStore({ dataDirectory: data });
     await saveRecords(store, records);

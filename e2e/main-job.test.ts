@@ -129,7 +129,7 @@ const balanceOf = (account: Hex, token = dollar) =>
     args: [account],
   });
 
-/** What the shop says it received for the order. */
+/** Sums what the shop says it received for the order. */
 const paidFor = async (order: Order) => {
   const logs = await payer.getContractEvents({
     address: shopAddress,

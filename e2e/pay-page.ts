@@ -138,7 +138,7 @@ export async function openFresh(
   return context.newPage();
 }
 
-/** What a camera in front of the screen reads: only the pixels of the code that is shown. */
+/** Reads as a camera in front of the screen does: only the pixels of the code that is shown. */
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
 /** The same of a code that another page shows. */

@@ -17,7 +17,7 @@ export type Running = {
   baseUrl: string;
   apiKey: string;
   clientId: string;
-  /** Of the service: what an operator's command about it needs. */
+  /** The service's own, which an operator's command about it needs. */
   env: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 };
@@ -64,7 +64,7 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
   }
 }
 
-/** What an operator's command printed. */
+/** Runs an operator's command and gives what it printed. */
 export async function admin(
   env: NodeJS.ProcessEnv,
   ...args: string[]

@@ -26,7 +26,7 @@ import { announceWallet } from "./wallets/test-wallet.ts";
 const root = resolve(import.meta.dirname, "..");
 const count = Number(process.env.SHOP_ORDERS ?? 12);
 const price = 25_000_000n;
-/** Of the shop's settings. */
+/** The shop's settings name it. */
 const wallet: Hex = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65";
 
 /** How a customer pays: `paid` and, after the expiry, `late`; what has to come back of it. */
@@ -115,7 +115,7 @@ function says(child: ChildProcess, text: string): Promise<string> {
 
 const shopUrl = () => `http://127.0.0.1:${env.PORT}`;
 
-/** As a customer does: the form, and the address that the element shows. */
+/** Orders as a customer does: fills in the form, and reads the address that the element shows. */
 async function orderIn(page: Page, refund: Hex): Promise<{ id: number; address: Hex }> {
   await page.goto(shopUrl());
   await page.getByLabel("Your address").fill(refund);
@@ -134,7 +134,7 @@ const balanceOf = (owner: Hex) =>
     args: [owner],
   });
 
-/** What the shop's own page says of an order. */
+/** Reads what the shop's own page says of an order. */
 async function pageOf({ id }: { id: number }): Promise<string> {
   const answer = await fetch(`${shopUrl()}/orders/${id}`);
   assert.equal(answer.status, 200);

@@ -16,7 +16,7 @@ type Locked = {
 };
 const { packages } = read("package-lock.json") as { packages: Record<string, Locked> };
 
-/** As Node finds `name` from the package at `path`. */
+/** Finds `name` from the package at `path` as Node does. */
 function find(path: string, name: string): Locked | undefined {
   const place = path === "" ? `node_modules/${name}` : `${path}/node_modules/${name}`;
   if (packages[place] || path === "") return packages[place];

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** What a room may import besides itself. Tests and benches may bring up anything. */
+/** A room may import these besides itself. Tests and benches may bring up anything. */
 const mayImport: Record<string, readonly string[]> = {
   contracts: [],
   "address/keccak": [],

@@ -11,7 +11,7 @@ import { after, describe, test } from "node:test";
 const folder = mkdtempSync(join(tmpdir(), "whole-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** As `npm test` runs a file. This run's own context would make the inner one a part of it. */
+/** Runs a file as `npm test` does. This run's context would make the inner one a part of it. */
 function run(text: string, ...args: string[]) {
   const file = join(folder, "one.test.ts");
   writeFileSync(file, `import { before, describe, test } from "node:test";\n${text}`);

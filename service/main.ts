@@ -184,7 +184,7 @@ async function startExecutorRole(config: Config, opened: Opened): Promise<void> 
   stops.push(() => delivery.stop());
 }
 
-/** On a port of this process, or by way of the one that started it. @returns what ends it */
+/** Listens on its own port, or by way of the process that started it. @returns what ends it */
 async function tellMetrics({ registry }: Metrics, { metricsHost, metricsPort }: Config) {
   if (metricsPort === undefined) return () => {};
   if (cluster.isWorker) {

@@ -92,7 +92,7 @@ function describe(name: Action, { address, intent }: AddressRecord, status: Addr
   ].join("\n");
 }
 
-/** By a key of the caller's, or by a node that has one. */
+/** Signs by a key of the caller's, or by a node that has one. */
 async function send(
   call: Call,
   chainId: number,

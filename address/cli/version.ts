@@ -1,2 +1,2 @@
-/** That of the package; a test compares. */
+/** It is the package's version; a test compares them. */
 export const version = "0.1.0";

@@ -14,7 +14,7 @@ import { postgresStore, type ShopOrder, type ShopStore, sqliteStore } from "./sh
 
 const newAddress = (): Hex => `0x${randomBytes(20).toString("hex").toUpperCase()}`;
 
-/** What a store reads of an event. */
+/** Makes as much of an event as a store reads. */
 const eventAt = (address: Hex): ServiceEvent =>
   ({ id: `evt_${randomBytes(8).toString("hex")}`, data: { address } }) as ServiceEvent;
 

@@ -70,7 +70,7 @@ export type ExecutorProgress = {
   phase: "waiting" | "sent" | "given_up";
   /** The transaction that was sent last. */
   transactionHash: Hex | null;
-  /** That failed. */
+  /** Counts the attempts that failed. */
   attempts: number;
   /** Why the last attempt failed. */
   reason: string | null;

@@ -55,7 +55,7 @@ const tuple = {
 } as const;
 
 /**
- * What a user of viem would write; the parameters are flat and of value types only. What viem takes
+ * A user of viem would write it; the parameters are flat and of value types only. What viem takes
  * in several spellings is compared with the canonical one, or a record would not be its intent's
  * alone. viem refuses an address with a wrong checksum as it encodes it.
  */

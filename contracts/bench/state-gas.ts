@@ -10,7 +10,7 @@ const gasPerByte = 1530;
 const accountBytes = 120;
 const slotBytes = 64;
 
-/** What CREATE2, a byte of code and a new slot cost until then, in gas. */
+/** CREATE2, a byte of code and a new slot cost so much gas until then. */
 const today = { create: 32_000, codeByte: 200, slot: 20_000 };
 /** Gas that is paid beside the state then. */
 const work = { create: 9_000, codeWord: 6, slot: 2_900 };

@@ -19,7 +19,7 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** What each dashboard says to a session cookie with this token, signed by the secret. */
+    /** Sends each dashboard a session cookie with this token, signed by the secret. */
     const statusesWith = async (token: string) => {
       const secret = await findOrDrawSecret(service.parts.store.db);
       const signature = createHmac("sha256", secret).update(token).digest("base64");

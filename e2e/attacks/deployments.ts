@@ -17,7 +17,7 @@ export type Deployment<One = TestApp> = {
   servers: One[];
   /** Each of them in turn. */
   next(): One;
-  /** What they share, where they are two. */
+  /** Two servers share it. */
   postgres: TestPostgres | undefined;
   close(): Promise<void>;
 };

@@ -20,7 +20,7 @@ const weiPerByte = 10n ** 12n;
 /** Answers `getL1FeeUpperBound(size)` with size times that. */
 const oracleCode: Hex = `0x60043567${weiPerByte.toString(16).padStart(16, "0")}025f5260205ff3`;
 const plenty = 10n ** 24n;
-/** Of about four executions at their cap. */
+/** It pays for about four executions at their cap. */
 const budget = 16n * 10n ** 15n;
 
 /** By the time a transaction is included, Ethereum's base fee has nearly doubled. */

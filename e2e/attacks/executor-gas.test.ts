@@ -31,7 +31,7 @@ import {
 
 const attack = await prepareAttack({ tickMs: 200 });
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;
-/** Of executorKey. */
+/** It is the address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const payee: Hex = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 const plenty = 10n ** 24n;
@@ -57,7 +57,7 @@ const start = (
   return running;
 };
 
-/** What the sender's transactions really cost, by their receipts. */
+/** Sums what the sender's transactions really cost, by their receipts. */
 async function paidIn(purposes: { transaction_hash: string | null }[]): Promise<bigint> {
   const hashes = purposes.flatMap((row) => (row.transaction_hash ? [row.transaction_hash] : []));
   const receipts = await Promise.all(
@@ -275,7 +275,7 @@ describe("who shares a transaction with others", () => {
   const accepts: Hex = "0x00";
   const intentAt = (target: Hex) => ({ calls: [{ target, function: "go()", args: [] }] });
 
-  /** What an endpoint says to a trace, given the true one. */
+  /** Changes a true trace into what an endpoint says. */
   type Says = (trace: Answer) => Answer;
   const truth: Says = (trace) => trace;
   const refuses: Says = () => ({
@@ -309,7 +309,7 @@ describe("who shares a transaction with others", () => {
       ),
     });
 
-  /** What executing it was charged with, in gas, and its receipt; undefined before it is sent. */
+  /** Finds the gas it was charged with, and its receipt; undefined before it is sent. */
   async function executionOf({ address }: AddressRecord) {
     const row = await store.db
       .selectFrom("executor_purpose_addresses as share")

@@ -29,7 +29,7 @@ const untouched = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, fundedInBlock, jobOf, goodPayments } = attack;
 const paced = paceBlocks(attack, 400);
 
-/** What good payments wait without an attack, in blocks, and the most they may wait under one. */
+/** Good payments wait `alone` blocks without an attack, and at most so many more under one. */
 let alone = 0;
 const blocksMore = 10;
 

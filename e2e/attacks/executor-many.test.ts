@@ -16,7 +16,7 @@ const attack = await prepareAttack({ startSeconds: noon });
 const { world, store, recordOf, save, pay, fundedInBlock, jobOf, chargedTo } = attack;
 const plenty = 10n ** 24n;
 
-/** With a budget for each account, and what it asks of the chain's node counted by method. */
+/** Starts it with a budget for each account, and counts by method what it asks of the node. */
 function start(context: TestContext, perAccountMax: bigint, adapt = (core: Parts) => core) {
   const asked: string[] = [];
   let passes = 0;
@@ -107,7 +107,7 @@ describe("recoveries that a stranger makes first, so that ours find nothing", ()
     );
   };
 
-  /** That many addresses, never used before. */
+  /** Makes 30 records whose addresses were never used before. */
   const fresh = async () => {
     const records = await Promise.all(Array.from({ length: 30 }, () => recordOf({ chainId: 10 })));
     await save(records, attacker);

@@ -9,11 +9,11 @@ import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
 import { attacker, count, fatesOf, prepareAttack, until } from "./executor-world.ts";
 
 const { world, store, fundedInBlock, jobOf } = await prepareAttack();
-/** Of executorKey. */
+/** It is the address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const plenty = 10n ** 22n;
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
-/** What a transaction of so much gas takes: its cap is twice the base fee, and as much is kept. */
+/** A transaction's cap is twice the base fee, and as much again is kept. */
 const moneyFor = async (gas: bigint) => {
   const { baseFeePerGas } = await world.client.getBlock();
   const priority = 2n * 10n ** 9n;
@@ -32,7 +32,7 @@ before(async () => {
 after(() => proxy.stop());
 afterEach(() => setMoney(plenty));
 
-/** As long as between two looks at the balance, by both clocks. */
+/** Lets as much time pass, by both clocks, as lies between two looks at the balance. */
 let aheadMs = 0;
 const passTime = async () => {
   aheadMs += 15_000;

@@ -12,7 +12,7 @@ import { attacker, fatesOf, prepareAttack, until } from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, fundedInBlock, jobOf } = attack;
-/** Of executorKey. */
+/** It is the address of executorKey. */
 const executor: Hex = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
 const setMoney = (value: bigint) => world.client.setBalance({ address: executor, value });
 afterEach(() => setMoney(parseEther("100")));

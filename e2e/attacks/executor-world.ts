@@ -107,7 +107,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     save,
     pay,
     funded,
-    /** As `funded`, and the payments are in a block. */
+    /** Does what `funded` does, and waits until the payments are in a block. */
     async fundedInBlock(many: number, accountId: string, change: object = {}) {
       const records = await funded(many, accountId, change);
       await world.mine();
@@ -137,7 +137,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
         .filter(({ args }) => vaults.has(args.vault))
         .map(({ blockNumber }) => Number(blockNumber - from));
     },
-    /** What each account was charged on all days, and the caps of what is in flight, in wei. */
+    /** Sums, in wei, what the account was charged on all days and the caps of what is in flight. */
     async chargedTo(accountId: string): Promise<bigint> {
       const rows = await store.db
         .selectFrom("executor_account_spending")

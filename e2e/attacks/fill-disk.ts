@@ -16,7 +16,7 @@ import { newKeys, type Server } from "./server.ts";
 /** How often each answer was given. */
 type Counted = Record<string, number>;
 
-/** Of one time that the disk was full. */
+/** The disk was full once. */
 type Cycle = {
   /** Creates, up to and including the first that was refused; and from then on. */
   creates: { before: Counted; full: Counted };
@@ -24,7 +24,7 @@ type Cycle = {
   lookups: Counted;
   /** Lines that each server wrote meanwhile. */
   lines: number[];
-  /** From room to a create acknowledged by each. */
+  /** It takes so long from room to a create acknowledged by each. */
   backMs: number;
   isPostgresRestarted: boolean;
 };
@@ -45,7 +45,7 @@ const keys = await newKeys(servers[0]!, 40);
 const kept: Hex[] = [];
 let tried = 0;
 
-/** Of 18,000 bytes that no database can compress. */
+/** Asks for an address of 18,000 bytes that no database can compress. */
 async function create({ base }: Server): Promise<string> {
   const args = [`0x${randomBytes(18_000).toString("hex")}`];
   const target = "0x3333333333333333333333333333333333333333";

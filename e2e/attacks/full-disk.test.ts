@@ -39,7 +39,7 @@ for (const kind of deployments) {
   });
 }
 
-/** In a process that sees the small disk, and nobody else does. */
+/** Runs in a process that sees the small disk, and nobody else does. */
 async function fillDiskOf(kind: string): Promise<Told> {
   const disk = mkdtempSync(join(tmpdir(), "full-disk-"));
   const mounted = `${mount} "$0" && TMPDIR="$0" ${asNobody} "$@"`;

@@ -33,7 +33,7 @@ for (const kind of deployments) {
       await deployed.close();
       node.close();
     });
-    /** What each of them wrote since this was called. */
+    /** Gives what each of them writes from now on. */
     const following = () => {
       const begun = deployed.servers.map(({ lines }) => lines.length);
       return () => deployed.servers.map(({ lines }, at) => lines.slice(begun[at]));

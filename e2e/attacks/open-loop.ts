@@ -17,8 +17,8 @@ type Stream = {
 export type Job = { ports: number[]; ms: number; streams: Record<string, Stream> };
 
 /**
- * In milliseconds, sorted: latencies from the moment a request was due, and how late the load
- * itself was in sending, which is a part of them.
+ * Latencies are counted in milliseconds from the moment a request was due, and sorted; how late
+ * the load itself was in sending is a part of them.
  */
 type Told = { byStatus: Record<number, number[]>; lateMs: number[]; unanswered: number };
 export type Outcome = Record<string, Told>;
@@ -43,14 +43,14 @@ export function openLoad() {
 }
 
 const socketsMax = 4_000;
-/** Of an answer that never comes. */
+/** An answer that takes longer counts as one that never comes. */
 const patienceMs = 3_000;
 const saltDigits = 12;
 const tickMs = 1;
 
 /**
- * By port, kept from one run to the next: clients that come back do so over the connections they
- * have.
+ * Connections are kept by port from one run to the next: clients that come back do so over those
+ * that they have.
  */
 const idleAt = new Map<number, Socket[]>();
 let open = 0;

@@ -17,7 +17,7 @@ const phaseMs = isLong ? 10_000 : 1_500;
 /** So many that nobody reaches the limit of an account: 50 creates a second. */
 const accountsCount = 600;
 
-/** Of some kilobytes: the service is at its limit before the load is. */
+/** It has some kilobytes, so that the service is at its limit before the load is. */
 function largeIntent() {
   const args = [`0x${"ab".repeat(300)}`];
   const call = { target: token as string, function: "note(bytes text)", args };
@@ -92,7 +92,7 @@ for (const kind of longOr("two servers on one PostgreSQL")) {
         refused: statusOf(outcome, "create", 503),
         found: statusOf(outcome, "lookup", 200),
         perSecond: (created.length * 1000) / ms,
-        /** What other work, of the other server too, left of a processor for each. */
+        /** Other work, the other server's too, left each so much of a processor. */
         freePart: 1 - mean(lostMs) / (performance.now() - startedAt),
       };
     };

@@ -20,7 +20,7 @@ export type Server = {
   base: string;
   /** Everything it wrote to its log so far. */
   lines: string[];
-  /** Of an account of its own. */
+  /** Each server has an account of its own. */
   apiKey: string;
   env: NodeJS.ProcessEnv;
   close(): Promise<void>;

@@ -15,7 +15,7 @@ const isLong = process.env.ATTACKS === "long";
 const filesMax = 1024;
 type Text = string | ((number: number) => string);
 
-/** Of each server. */
+/** Each server gets so many. */
 const halves = isLong ? 5_000 : 1_500;
 
 for (const kind of longOr("one server on SQLite")) {

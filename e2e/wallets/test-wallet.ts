@@ -21,13 +21,13 @@ export type TestWallet = {
   /** Chains it can change to; any other is 4902. */
   knows: Set<number>;
   fault: Fault | undefined;
-  /** What it was asked, oldest first. */
+  /** It was asked these, the oldest first. */
   asked: string[];
   /** While it is set, its person has not answered whether the page may have the account. */
   connecting: Promise<void> | undefined;
   /** While it is set, the wallet asks its person, who has not answered yet. */
   asking: Promise<void> | undefined;
-  /** Of the last transaction. */
+  /** The last transaction that it sent. */
   sent: { hash: Hex; to: Hex; data: Hex } | undefined;
 };
 
@@ -110,7 +110,7 @@ function changeChain(wallet: TestWallet, chainId: number): Answer {
   return { result: null };
 }
 
-/** Of a chain's node, whatever it answers. */
+/** Asks a chain's node, and gives whatever it answers. */
 export async function ask(rpcUrl: string, method: string, params: unknown[]): Promise<Answer> {
   const answer = await fetch(rpcUrl, {
     method: "POST",

@@ -14,7 +14,7 @@ const folders = {
   uqr: dirname(resolve("uqr")),
 };
 
-/** What stands in the import map of a page. */
+/** A page's import map has these. */
 export const imports = {
   "executable-address/element": "/lib/executable-address/element/element.js",
   "executable-address/recovery": "/lib/executable-address/element/recovery.js",

@@ -10,7 +10,7 @@ export const settings = {
   port: Number(env.PORT || 3000),
   /** The file of the orders. */
   database: env.DATABASE || "shop.db",
-  /** Of the service, `/v1` included. */
+  /** The service's base URL, which ends in `/v1`. */
   baseUrl: env.BASE || demo?.baseUrl || missing("BASE"),
   apiKey: env.API_KEY || demo?.apiKey || missing("API_KEY"),
   /** Nodes of operators apart, with commas between: more than half must show what is so. */

@@ -24,7 +24,7 @@ import { startPostgres } from "../testing/postgres.ts";
 const sizes = [10_000, 100_000, 1_000_000];
 const logs = 10_000;
 const rounds = Number(process.env.ROUNDS ?? 9);
-/** What two calls of an intent encode to. */
+/** An intent of two calls encodes to so many. */
 const termsBytes = 1000;
 
 /** A million of them are as random as keccak's, and drawn again from a number. */
@@ -63,7 +63,7 @@ const chainId = 1;
 const token: Hex = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 const word = (hex: string): Hex => `0x${hex.padStart(64, "0")}`;
 
-/** What `eth_getLogs` answers, as text. */
+/** Writes what `eth_getLogs` answers. */
 function logsText(number: number, recipients: readonly Hex[]): string {
   const logs = recipients.map((to, index) => ({
     address: token,

@@ -72,7 +72,7 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
   };
 }
 
-/** With who paid. Where the node does not tell, the proof lacks it and `forget` is called. */
+/** Proves it with who paid. Where no node tells, the proof lacks it and `forget` is called. */
 async function prove(
   record: AddressRecord,
   block: AgreedBlock,
@@ -89,7 +89,7 @@ async function prove(
   return { ...proof, payments };
 }
 
-/** That the chain could not be read is no fault of the proof. */
+/** Finds that the chain could not be read, which is no fault of the proof. */
 function chainFault(error: unknown): ChainUnavailable | undefined {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof ChainUnavailable) return each;

@@ -121,7 +121,7 @@ async function insert(
         then watches.due_block else excluded.due_block end`.execute(db);
 }
 
-/** In SQL: how many blocks deep an account wants what it is told of a chain. */
+/** Says in SQL how many blocks deep an account wants what it is told of a chain. */
 export const confirmationsOf = (account: Sql, chainId: number) => sql<number>`coalesce(
   (select confirmations from event_confirmations
     where account_id = ${account} and chain_id = ${chainId}),

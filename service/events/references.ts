@@ -26,7 +26,7 @@ export const createdByOf = (by_client_id: number | null): CreatedBy =>
   by_client_id === 1 ? "client_id" : "api_key";
 
 /**
- * In SQL: 1 where a client ID named the address, or made it and nobody named it.
+ * Gives in SQL 1 where a client ID named the address, or made it and nobody named it.
  *
  * @param row of `address_references` (`n`), `records` (`r`) and `later_owners` (`l`), joined for
  *   one account and address
@@ -119,7 +119,7 @@ export async function findHolder(
   return holder && Buffer.from(holder.address);
 }
 
-/** By address, 40 hex digits; those without one are left out. */
+/** Finds them by address, 40 hex digits; those without one are left out. */
 export async function findReferences(
   db: Kysely<Tables>,
   accountId: string,

@@ -86,8 +86,8 @@ type Found = {
 };
 
 /**
- * From `count` endpoints, where so many show it. A refusal counts where the others are too few to
- * bear each other out: else one that refuses all would have each block looked at by balances.
+ * Asks until `count` endpoints show it, if so many do. A refusal counts where the others are too
+ * few to bear each other out: else one that refuses all would make a gap of each block.
  * @throws {ChainUnavailable} where none answers
  */
 async function readRange(turn: Turn, range: Range, count: number): Promise<Found> {

@@ -63,7 +63,7 @@ export async function readEach(
   return { records, corrupt };
 }
 
-/** By pages, what was created behind `seq` and from `sinceMs` on; `seq` of a page: its last row. */
+/** Reads pages of what was created behind `seq` and since `sinceMs`; each tells its last `seq`. */
 export async function* readRecords(
   store: Store,
   seq: number,

@@ -39,7 +39,7 @@ export function chainsAt({ token, chain, rpcUrl: itsOwn }: World, rpcUrl = itsOw
   };
 }
 
-/** As create would have. */
+/** Keeps it as create would have. */
 export async function keepRecord({ parts }: TestApp, record: AddressRecord) {
   await parts.store.saveRecord({
     address: fromHex(record.address),

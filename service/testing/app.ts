@@ -51,7 +51,7 @@ export const testChains: Chains = {
   close: () => {},
 };
 
-/** What comes back for `bytes`, sent as they are in latin1, until the server closes or resets. */
+/** Sends `bytes` in latin1, and gives what comes back until the server closes or resets. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
   let answer = "";
@@ -92,7 +92,7 @@ export type TestApp = {
   close(): Promise<void>;
 };
 
-/** On loopback. @returns the port */
+/** Listens on loopback. @returns the port */
 export async function listen({ app }: Pick<TestApp, "app">): Promise<number> {
   await app.listen({ host: "127.0.0.1", port: 0 });
   return (app.server.address() as AddressInfo).port;

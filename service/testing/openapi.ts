@@ -37,7 +37,7 @@ const closed: Document = JSON.parse(text);
 for (const schema of Object.values(closed.components.schemas)) close(schema);
 const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(closed, "api");
 
-/** Of Node and of HTTP itself. */
+/** Node and HTTP itself add these. */
 const unjudged = ["connection", "content-length", "date", "keep-alive", "transfer-encoding"];
 
 /** @throws where `answered` is not what the document says of `path` and `method` */
@@ -48,7 +48,7 @@ export function judge(answered: Answered, path: string, method: Method): void {
   judgeBy(answered, described, pointer);
 }
 
-/** As {@link judge}, for answers that no operation owns: a preflight, an unknown path … */
+/** Judges answers that no operation owns, such as a preflight or an unknown path. */
 export function judgeAs(answered: Answered, name: string): void {
   const described = document["x-responses"][name];
   assert.ok(described, `no response is called ${name}`);

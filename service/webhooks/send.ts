@@ -83,7 +83,7 @@ async function post(
   });
 }
 
-/** In seconds, or until a date by the receiver's own clock where it tells it. */
+/** Reads seconds, or those until a date by the receiver's own clock where it tells it. */
 export function retryAfterSeconds(headers: IncomingHttpHeaders): number | null {
   const text = headers["retry-after"] ?? "";
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);

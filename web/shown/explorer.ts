@@ -2,7 +2,7 @@
 // page of the web elsewhere becomes a link.
 
 /**
- * By EIP-3091, or undefined where there is none to trust with a click.
+ * Gives a link by EIP-3091, or undefined where there is none to trust with a click.
  *
  * @param base as a status has it; anything
  */

@@ -4,7 +4,7 @@ import { useSpeech } from "./words/say.tsx";
 
 type TransactionProps = { hash: string; explorer: string | null | undefined };
 
-/** In full, and linked where the operator names an explorer. */
+/** Shows it in full, and linked where the operator names an explorer. */
 export function Transaction({ hash, explorer }: TransactionProps) {
   return (
     <Explored link={explorerLink(explorer, "tx", hash)}>

@@ -29,7 +29,7 @@ const prover = await openProver();
 after(() => prover.close());
 
 /**
- * By offset, the opcodes to which a byte could be changed without any difference: zero said in
+ * A byte could be changed to these opcodes, by offset, without any difference: zero said in
  * another way before there was an answer, a word said again that lies on the stack, and SUB (03),
  * which tells two words apart as XOR does.
  */
@@ -142,7 +142,7 @@ function behindAddress(code: Uint8Array): number {
   return 2 + code[1]! - 0x5f;
 }
 
-/** What an execution and a recovery leave, on a chain of their own. */
+/** Executes one vault and recovers another, on a chain of their own, and reads their code. */
 async function leaveVaults(): Promise<{ executed: Hex; closed: Hex }> {
   const chain = await openChain();
   try {

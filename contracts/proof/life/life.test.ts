@@ -12,7 +12,7 @@ const source = readFileSync(`${import.meta.dirname}/Life.sol`, "utf8");
 const skip = process.env.ATTACKS === "long" ? false : "npm run test:attacks";
 const [safe, assertion] = ["9576", "6328"];
 
-/** What the checker says of the assertions of `contract`. */
+/** Has the checker judge the assertions of `contract`. */
 function check(contract: "Life" | "Money", content: string): { code: string; message: string }[] {
   const modelChecker = {
     engine: "chc",

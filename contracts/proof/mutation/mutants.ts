@@ -69,7 +69,7 @@ function apply({ operator, start, end, to }: Change, file: string, within: strin
   return { ...common, source: source.toString("utf8") };
 }
 
-/** In one line, of at most 90 characters. */
+/** Puts it in one line of at most 90 characters. */
 const short = (text: string) => {
   const line = text.replace(/\s+/g, " ");
   return line.length <= 90 ? line : `${line.slice(0, 59)} … ${line.slice(-28)}`;

@@ -7,7 +7,7 @@ import { askAt } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { hexData } from "../rpc/json-rpc.ts";
 
-/** By address as it was asked for; `0x` where there is none. */
+/** They stand by address as it was asked for; `0x` where there is none. */
 export type Codes = ReadonlyMap<Hex, Hex>;
 
 export async function readCodes(

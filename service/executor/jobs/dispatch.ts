@@ -36,7 +36,7 @@ export const roomOf = ({ pass, unmined }: Hand) => pass.parts.tuning.inFlightMax
 export const isAble = (hand: Hand): boolean => roomOf(hand) > 0 && !isResting(hand.pass);
 
 /**
- * In their order, each by the key that has most slots free.
+ * Sends them in their order, each by the key that has most slots free.
  * @param purse that of the key with the most money
  * @returns updates of jobs for which there was no money or no slot
  */

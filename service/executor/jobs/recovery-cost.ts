@@ -29,7 +29,7 @@ const ordinaryGas = 50_000;
 const calldataGas = 4;
 const calldataFloor = { base: 21_000, gas: 10 };
 
-/** In wei, at the current fee, with the fee for bytes where the chain takes one. */
+/** Costs it in wei, at the current fee, with the fee for bytes where the chain takes one. */
 export function recoveryCost(item: Examined, { neededPerGas, perByte }: Purse): bigint {
   const terms = fromHex(item.job.terms);
   const weight = terms.reduce((sum, byte) => sum + (byte === 0 ? 1 : 4), 0);

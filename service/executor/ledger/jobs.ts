@@ -263,7 +263,7 @@ export async function wakeJobs(
   }
 }
 
-/** In several commits: each update is its job's own. */
+/** Keeps them in several commits: each update is its job's own. */
 export async function updateJobs(
   db: Kysely<Tables>,
   fence: Fence,

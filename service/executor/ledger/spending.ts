@@ -5,7 +5,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "../../store/tables.ts";
 import { type AccountSpending, noSpending, type Payer } from "../money/budgets.ts";
 
-/** For one address of a settled purpose, in wei: its part of what was paid, and its tips' worth. */
+/** An address of a settled purpose has its part of what was paid, and its tips' worth, in wei. */
 export type Charge = Payer & { wei: bigint; tipsWei: bigint };
 
 /** Costs that no address caused, such as filling a gap in the nonces, stand under no account. */
@@ -31,7 +31,7 @@ export async function readSpending(
   return BigInt(row?.wei ?? 0);
 }
 
-/** By account, on a day. Wei. */
+/** Reads the wei of each account on a day. */
 export async function readAccountSpending(
   db: Kysely<Tables>,
   chainId: number,

@@ -20,7 +20,7 @@ const envelopeBytes = 200;
 
 const boundOfFee = viewCall(oracle, "getL1FeeUpperBound(uint256 unsignedTxSize)", [`${sizeAsked}`]);
 
-/** To be answered at `at`, a block as JSON-RPC names it. */
+/** Asks at `at`, a block as JSON-RPC names it. */
 export const dataFeeCall = (at: unknown): Call => ({
   method: "eth_call",
   params: [boundOfFee, at],

@@ -15,7 +15,7 @@ export const tipPricesOf = ({ tokens, tipPrices }: Chain): TipPrices =>
     }),
   );
 
-/** In wei; undefined where the token has no price. */
+/** Gives wei; undefined where the token has no price. */
 export function weiOf(prices: TipPrices, token: Hex, amount: bigint): bigint | undefined {
   const price = prices.get(token);
   return price && (amount * price.wei) / 10n ** BigInt(price.decimals);

@@ -73,7 +73,7 @@ describe("the block that is final by the `finalized` tag", () => {
   };
   const head: Block = readBlock(blockAt(1000));
   const chain = { confirmations: 65, finality: "finalized" } as const;
-  /** As endpoints show it; undefined: one fails. */
+  /** Gives the final block by what endpoints show; undefined: one fails. */
   const finalBy = (shown: readonly (number | undefined)[], quorum: number) =>
     readFinalBlock(
       {

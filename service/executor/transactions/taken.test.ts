@@ -14,7 +14,7 @@ const block = { number: "0x5", hash: hash("05"), parentHash: hash("04"), timesta
 const vaults: Hex[] = [`0x${"0a".repeat(20)}`, `0x${"0b".repeat(20)}`];
 const receipt = { transactionHash: hash("01"), gasUsed: 100_000 };
 
-/** What an endpoint says to a trace; absent: it has no such method; "slow": no answer in time. */
+/** An endpoint says this to a trace; absent: it has no such method; "slow": not in time. */
 type Says = number[] | "slow" | undefined;
 
 /** @param says what each endpoint says, as it is when it is asked */

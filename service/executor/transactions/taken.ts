@@ -33,8 +33,8 @@ const traceMsMax = 2000;
 const untracedMs = 3_600_000;
 
 /**
- * By address, in units of gas; undefined where too few endpoints say the same. Who shares a
- * transaction otherwise pays by what was estimated.
+ * Reads the gas that each address took; undefined where too few endpoints say the same. Who shares
+ * a transaction otherwise pays by what was estimated.
  */
 export async function readGasTaken(
   { parts, memory, view }: TracePass,

@@ -128,8 +128,8 @@ function openShopOf(
 }
 
 /**
- * What leaves for a delivery: by a handler that believes the reference of what is signed, by one
- * that finds its order by the proved address, and by the kit.
+ * Says what leaves for a delivery: by a handler that believes the reference of what is signed, by
+ * one that finds its order by the proved address, and by the kit.
  */
 async function handle(
   { body, headers }: Delivery,

@@ -223,8 +223,9 @@ export const testConfig = {
 export type Fate = { executed: number; recovered: bigint; held: bigint };
 
 /**
- * What became of each address, by the factory's events and the token's balances; and the law: every
- * unit that entered a vault left by its calls or to its recovery, or is still there. At one block.
+ * Reads at one block what became of each address, by the factory's events and the token's balances;
+ * and holds the law: every unit that entered a vault left by its calls or to its recovery, or is
+ * still there.
  * @throws when units are missing, or a vault executed more than once
  */
 export async function fatesOf(

@@ -137,7 +137,7 @@ export async function sumOfReport(store: Store, column: string): Promise<bigint>
   return lines.reduce((sum, line) => sum + BigInt(line.split(",")[at]!), 0n);
 }
 
-/** What was sent by the keys of the tests and is on the chain took the report's gas, to the wei. */
+/** Asserts that what the tests' keys sent and is on the chain took the report's gas. */
 export async function assertReportIsExact(world: AnvilWorld, store: Store): Promise<void> {
   const sent = await sentOn(world);
   const paid = sent.reduce((sum, { receipt }) => sum + paidIn(receipt), 0n);
@@ -191,7 +191,7 @@ async function sentOn({ client }: AnvilWorld) {
 
 const paidIn = ({ gasUsed, effectiveGasPrice }: TransactionReceipt) => gasUsed * effectiveGasPrice;
 
-/** What moved from the addresses to the sender, at the price of the tests. */
+/** Sums what moved from the addresses to the sender, at the price of the tests. */
 function tipsIn(
   { logs, from }: TransactionReceipt,
   payers: ReadonlyMap<Hex, string>,

@@ -31,7 +31,7 @@ export function addressOf(number: number, account: keyof typeof accounts = "many
 }
 
 type Sql = RawBuilder<unknown>;
-/** Of a statement that puts in the rows whose numbers `i` come from `numbers`. */
+/** A statement puts in the rows whose numbers `i` come from `numbers`. */
 type Rows = { numbers: Sql; span: number; isPostgres: boolean };
 
 /** Scattered over all times, each its own. */
@@ -65,7 +65,7 @@ function termsSql(rows: Rows, chain: number, bytes: number): Sql {
 const text = ({ isPostgres }: Rows, length: number): Sql =>
   isPostgres ? sql`repeat('x', ${int(length)})` : sql`hex(zeroblob(${int(length / 2)}))`;
 
-/** What each row of an account brings into every table. */
+/** Writes what each row of an account brings into every table. */
 function statements(rows: Rows, name: "many" | "large"): Sql[] {
   const { numbers } = rows;
   const at = atOf(rows);
@@ -109,7 +109,7 @@ function statements(rows: Rows, name: "many" | "large"): Sql[] {
   ];
 }
 
-/** Of `many` alone: what the executor and the sign-in keep for years, and a second creator's. */
+/** Writes, for `many` alone, what executor and sign-in keep for years, and a second creator. */
 function lasting(rows: Rows): Sql[] {
   const { numbers } = rows;
   const address = addressSql(rows);

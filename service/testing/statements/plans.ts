@@ -31,7 +31,7 @@ async function planOfSqlite({ db }: Store, text: string, values: unknown[]): Pro
 const sorts = /USE TEMP B-TREE FOR ORDER BY/;
 /** By the account, the chain or the endpoint and nothing else: in full, unless it ends before. */
 const ofOneAccount = /^SEARCH .*\((account_id|chain_id|endpoint_id)=\?\)$/;
-/** Of which an account, chain or endpoint has few. */
+/** An account, chain or endpoint has few rows of these. */
 const few = new RegExp(
   `^(accounts|account_names|api_keys|client_ids|origins|o|usage|money_places|event_[a-z]+|` +
     "webhook_endpoints|anchors|executor_(account_)?spending)$",
@@ -55,7 +55,7 @@ type Node = {
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** Of a small table the whole is read sooner than by its index: that is not what is asked. */
+/** A small table is read sooner as a whole than by its index, which is not what is asked. */
 const byIndex = ["seqscan", "hashjoin", "mergejoin"].map((way) => `set local enable_${way} = off`);
 
 async function planOfPostgres({ db }: Store, text: string, values: unknown[]): Promise<Plan> {
@@ -76,7 +76,7 @@ const isBounded = (node: Node) =>
   (node["Index Cond"] ?? node["Recheck Cond"]) !== undefined;
 
 /**
- * Of PostgreSQL: how many rows it reads of tables, those left out by a filter included.
+ * Counts the rows that PostgreSQL reads of tables, those left out by a filter included.
  * @param isFree to read by no index what is read sooner so
  */
 export async function rowsReadBy(

@@ -24,7 +24,7 @@ const isLong = process.env.ATTACKS === "long";
 const sizes = isLong
   ? { sqlite: 1_000_000, postgres: 1_000_000 }
   : { sqlite: 20_000, postgres: 5_000 };
-/** Of one statement. */
+/** One statement reads at most so many rows. */
 const rowsMax = 3_000;
 /** Whoever waits for the answering thread, waits for so much of one operation at most. */
 const turnMsMax = 5;
@@ -135,7 +135,7 @@ const readsOnly = /^\s*(select|with)\b/i;
 const putsIn = /^\s*insert into \S+ \([^)]*\) values/i;
 const isOfRows = /^\s*(select|with|update|delete|insert)\b/i;
 
-/** Of some runs, until one is within `enough`: what else the machine does falls on the others. */
+/** Runs it until a run is within `enough`: what else the machine does falls on the others. */
 async function leastMs({ db }: Store, text: string, values: unknown[], enough = 0) {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 15 && least > enough; run++) {

@@ -8,7 +8,7 @@ import pg from "pg";
 /** `text` once for each place in the code, `values` of its last run, `ms` of each run. */
 export type Seen = { text: string; values: unknown[]; ms: number[] };
 
-/** From here on. What is opened later is seen. */
+/** Watches from here on. What is opened later is seen. */
 export function watchStatements(): Map<string, Seen> {
   const seen = new Map<string, Seen>();
   // Found once for each text: long ones take milliseconds of the turns that are measured.

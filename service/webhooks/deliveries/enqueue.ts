@@ -14,8 +14,8 @@ const replaysMax = 1_000;
 const insertRows = 500;
 
 /**
- * In the transaction that keeps the events: neither without the other. Its statements are as many
- * for all endpoints as for one, since deliveries wait for it.
+ * Runs in the transaction that keeps the events: neither without the other. Its statements are as
+ * many for all endpoints as for one, since deliveries wait for it.
  */
 export async function enqueue(
   transaction: Transaction<Tables>,

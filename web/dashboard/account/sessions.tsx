@@ -100,7 +100,7 @@ export function Sessions() {
 }
 
 const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "CrOS", "Linux"];
-/** In this order: most call themselves by the names of others too. */
+/** They are tried in this order: most call themselves by the names of others too. */
 const browsers = ["Firefox", "Edg", "OPR", "Chrome", "Safari"];
 const names: Record<string, string> = { Edg: "Edge", OPR: "Opera", "Mac OS X": "macOS" };
 

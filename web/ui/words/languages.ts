@@ -19,7 +19,7 @@ const named = (tag: LanguageTag): Language => ({ tag, ...shown[tag] });
 export const english = named("en");
 export const languages = (Object.keys(shown) as LanguageTag[]).map(named);
 
-/** By what was chosen here before, else by what the browser asks for. */
+/** Goes by what was chosen here before, else by what the browser asks for. */
 export function pickLanguage(
   chosen: string | null | undefined,
   wanted: readonly string[],

@@ -16,7 +16,7 @@ const open = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
   if (method === "eth_sendRawTransaction") seen.push(`${params[0]}`);
   return answer;
 });
-/** What `relay` answers to a transaction that it was sent. */
+/** `relay` answers it to a transaction that it was sent. */
 let refusal: string | undefined;
 const relay = await startProxy(world.rpcUrl, ({ id, method }, answer) => {
   if (!refusal || method !== "eth_sendRawTransaction") return answer;

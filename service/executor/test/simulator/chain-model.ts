@@ -29,7 +29,7 @@ export type PoolTransaction = Sent & { hash: Hex };
 export const slotOf = ({ from, nonce }: Pick<Sent, "from" | "nonce">) => `${from} ${nonce}`;
 export const nonceOf = ({ nonces }: State, from: Hex): number => nonces.get(from) ?? 0;
 
-/** What others do: pay a vault, or execute one themselves. */
+/** Others pay a vault, or execute one themselves. */
 export type Deed =
   | { kind: "pay"; token: Hex; to: Hex; amount: bigint; onlyOnce: boolean }
   | { kind: "execute"; vault: VaultModel };
@@ -55,7 +55,7 @@ export type Mined = {
 export const paidFor = ({ transaction, gasUsed, dataFee }: Mined, baseFee: bigint): bigint =>
   BigInt(gasUsed) * priceOf(transaction, baseFee) + dataFee;
 
-/** What a node tells of it, and what happened in it. */
+/** A block as a node tells of it, with what happened in it. */
 export type Block = ToldBlock & {
   mined: Mined[];
   deeds: Deed[];
@@ -235,8 +235,8 @@ const costMaxOf = (transaction: PoolTransaction, rules: Rules): bigint =>
   BigInt(transaction.gas) * transaction.maxFee + dataFeeOf(transaction, rules);
 
 /**
- * As nodes do: a replacement must raise both fees by a tenth, and what a key has must cover all
- * that it has in the pool. @returns why not, or nothing
+ * Takes what nodes take: a replacement must raise both fees by a tenth, and what a key has must
+ * cover all that it has in the pool. @returns why not, or nothing
  */
 function submit(
   pool: Map<string, PoolTransaction>,

@@ -14,7 +14,7 @@ export type Asked = { seed: number; kind: Kind; options: Omit<Options, "watch"> 
 export type Told = {
   seed: number;
   faults: string[];
-  /** Of the executors' events, by kind. */
+  /** Counts the executors' events by kind. */
   counts: Record<string, number>;
   waitBlocksMax: number;
   silentSecondsMax: number;

@@ -9,7 +9,7 @@ const threads = 2;
 /** A thread that ended its histories waits here for more: to start one takes 0.5 s of CPU. */
 const idle: Worker[] = [];
 
-/** In the order of `asked`. @throws what a history threw */
+/** Gives them in the order of `asked`. @throws what a history threw */
 export async function tellHistories(asked: readonly Asked[]): Promise<Told[]> {
   const told: Told[] = [];
   let next = 0;

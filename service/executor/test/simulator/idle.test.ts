@@ -31,13 +31,13 @@ const safe = { crashRate: () => 0, freezeRate: () => 0 };
 const warmUpSeconds = 600;
 const spanSeconds = 1200;
 const sleepingSpanSeconds = process.env.ATTACKS === "long" ? 21_600 : 3600;
-/** What the node answers for in one call of logs. */
+/** The node answers for so many in one call of logs. */
 const rangeBlocksMax = 2000;
 
 type Idle = {
   blockSeconds: number;
   endpoints: number;
-  /** Of the one record, by the chain's clock. */
+  /** The one record's expiry, by the chain's clock. */
   expiresAt?: number;
 };
 
@@ -139,7 +139,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   scheduler.at(30_000, watch);
   return {
     ...{ db, chain, create, detected, address: lower },
-    /** As the observer does once the address was executed. */
+    /** Does what the observer does once the address was executed. */
     settle: () =>
       db
         .insertInto("watches")

@@ -19,7 +19,7 @@ import type { Random, Scheduler } from "./scheduler.ts";
 import { chainId, confirmations, factory, sender, tokens, type World } from "./world.ts";
 
 export type Danger = {
-  /** Of each thing done, in calm 0. */
+  /** Each thing done may end in a crash or a freeze so often: in calm 0. */
   crashRate(): number;
   freezeRate(): number;
 };

@@ -25,7 +25,7 @@ const methods = [
   "eth_chainId",
 ] as const;
 
-/** What else is lied about in a wide world, and what that world must have. */
+/** In a wide world these are lied about too; `needs` is what that world must have. */
 const subjects: readonly { name: string; needs: Needs; isOf?: (call: Call) => boolean }[] = [
   ...methods.map((name) => ({ name, needs: {} })),
   { name: "eth_getLogs", needs: {} },

@@ -95,7 +95,7 @@ function namedBlock({ setting }: ChainModel, blocks: readonly Block[], name: unk
   return blocks[Number(name)];
 }
 
-/** What transactions of the newest block offered, and the base fees of it and the next. */
+/** Tells what the newest block's transactions offered, and the base fees of it and the next. */
 const feeHistoryOf = ({ number, baseFee }: Block) => ({
   oldestBlock: hex(number),
   baseFeePerGas: [hex(baseFee), hex(baseFee)],
@@ -177,7 +177,7 @@ function balanceCall(block: Block, to: Hex, data: Hex): Hex {
   return `0x${word(balanceOf(block.state, to, owner))}`;
 }
 
-/** What contracts/reading/Probe.sol answers. There is no native coin in this world. */
+/** Answers as contracts/reading/Probe.sol does. There is no native coin in this world. */
 function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
   const holders = data.slice(probeData([]).length).match(/.{128}/g) ?? [];
   const holdings = holders.map((holder) => {
@@ -191,7 +191,7 @@ function probe({ timestamp, state }: Block, data: Hex, chainId: number): Hex {
 
 type Fields = { time: Hex; baseFeePerGas: Hex } | undefined;
 
-/** On a copy of the newest state, in a block of that time. */
+/** Runs on a copy of the newest state, in a block of that time. */
 function estimate(
   chain: ChainModel,
   head: Block,
@@ -236,7 +236,7 @@ function receiptOf({ rules }: ChainModel, blocks: readonly Block[], hash: Hex) {
   };
 }
 
-/** As the call tracer tells it: what the factory called, and what each call took. */
+/** Tells as the call tracer does what the factory called, and what each call took. */
 function traceOf(blocks: readonly Block[], hash: Hex) {
   const found = minedAs(blocks, hash);
   if (!found) throw new Error("transaction not found");
@@ -245,7 +245,7 @@ function traceOf(blocks: readonly Block[], hash: Hex) {
   return { type: "CALL", gasUsed: hex(gasUsed), calls };
 }
 
-/** What a liar would make of a receipt: an execution that was not, or one that did not happen. */
+/** Makes of a receipt what a liar would: invents an execution, or hides one. */
 export function falsified(answer: Answer, random: () => number): Answer {
   if (!("result" in answer) || answer.result === null) return answer;
   const receipt = answer.result as { status: Hex; logs: unknown[] };

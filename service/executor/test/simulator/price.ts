@@ -49,7 +49,7 @@ type Asked = {
 };
 
 /**
- * What a history cost. One seed gives one world, whoever is asked about it.
+ * Finds what a history cost. One seed gives one world, whoever is asked about it.
  * @param lie of one endpoint of three; the control asks that one alone
  * @param draw of the times that endpoints take and the executor rests
  */

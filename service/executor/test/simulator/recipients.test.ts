@@ -17,7 +17,7 @@ const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4, 5, 6, 7, 8] : [1, 2]
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
 
 type Filter = { fromBlock: Hex; toBlock: Hex; topics: [Hex, null?, Hex[]?] };
-/** What the endpoints were asked for logs, and said. */
+/** Counts how the endpoints were asked for logs. */
 type Heard = { byRecipients: number; byTokens: number };
 /** An endpoint changes its answer about logs by it. */
 type Logs = (filter: Filter, honest: Answer, world: World) => Answer | Promise<Answer>;

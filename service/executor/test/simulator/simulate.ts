@@ -30,7 +30,7 @@ export type Options = {
   /** All intents are over. */
   isOver?: boolean;
   watch?(line: string): void;
-  /** As in the core's tuning; few, so that walks take several steps. */
+  /** The core's tuning; they are few, so that walks take several steps. */
   looksPerPass?: number;
   /** Keys that pay gas; where there are two, each refuses to sign now and then. */
   keys?: number;

@@ -18,7 +18,7 @@ export type Width = {
   isTipped: boolean;
   /** Executions take more or less on chain than they are estimated at. */
   isUneven: boolean;
-  /** Of each block, that it undoes some before it; never one that is final by depth. */
+  /** Each block undoes some before it so often; never one that is final by depth. */
   reorgRate: number;
   /** One base fee for all blocks. */
   isSteady: boolean;
@@ -28,7 +28,7 @@ export type Width = {
   paySeconds: number;
 };
 
-/** Of the two tokens one has a price, which does not come out in whole wei. */
+/** One of the two tokens has a price, which does not come out in whole wei. */
 export const tipPricesOf = (tokens: readonly Hex[]): ChainSettings["tipPrices"] =>
   new Map([[tokens[0]!, { wei: 123_457n, decimals: 3 }]]);
 

@@ -3,7 +3,7 @@
 
 import type { Chain } from "../../../chain/chains.ts";
 
-/** Of anvil and hardhat; no chain with money has it. */
+/** Anvil and hardhat have it; no chain with money does. */
 const localChainId = 31_337;
 export const localHosts = ["localhost", "127.0.0.1"];
 
