@@ -22,6 +22,7 @@ import { ClientError, UnprovenError, WaitError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import { sleep } from "./request.ts";
 import { type WaitOptions, waitForState } from "./watch.ts";
+import { startBound } from "./within.ts";
 
 /** An outcome with its proof and record, by which anybody can verify it again. */
 export type Proved = ProvedAddress & {
@@ -121,27 +122,21 @@ async function waitForProof(
 ): Promise<ServiceStatus & { readonly proved: Proved }> {
   const unprovable = wanted.find((state) => !outcomeOf[state]);
   if (unprovable) throw new TypeError(`state: ${unprovable} has no proof`);
-  const controller = new AbortController();
-  const follow = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", follow, { once: true });
-  if (signal?.aborted) follow();
   let seen: ServiceStatus | undefined;
-  const late = () =>
-    controller.abort(new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen));
-  const timer = setTimeout(late, timeoutMs);
+  const late = () => new WaitError("timeout", `not proved within ${timeoutMs} ms`, seen);
+  const bound = startBound(signal, timeoutMs, late);
   try {
     for (;;) {
-      seen = await claimed({ signal: controller.signal });
+      seen = await claimed({ signal: bound.signal });
       const proved = await prove().catch((error) => {
         if (error instanceof ProofError) return undefined;
         throw error;
       });
       const { state } = seen;
       if (proved && proved.outcome === outcomeOf[state]) return { ...seen, proved };
-      await sleep(pollMs, controller.signal);
+      await sleep(pollMs, bound.signal);
     }
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", follow);
+    bound.end();
   }
 }

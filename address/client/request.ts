@@ -4,6 +4,7 @@
 
 import type { Issue } from "../errors.ts";
 import { ClientError, NetworkError, type Refusal, ServiceError } from "./errors.ts";
+import { startBound } from "./within.ts";
 
 export type Transport = {
   /** Without a slash at its end. */
@@ -98,48 +99,21 @@ export async function fetchOnce(
   throw new NetworkError("redirected", `the service redirects ${request.method} ${request.path}`);
 }
 
-type Deadline = {
-  readonly signal: AbortSignal;
-  /** Starts the time anew, of another length. */
-  restart(millis: number): void;
-  /** Why an attempt failed: the caller's reason, or a {@link ClientError}. */
-  explain(error: unknown, hasAnswer: boolean): unknown;
-  end(): void;
-};
-
-/** A signal that comes after `timeoutMs`, or when the caller's does. */
-export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
-  const controller = new AbortController();
-  let isLate = false;
-  const onTime = () => {
-    isLate = true;
-    controller.abort();
-  };
-  let limitMs = timeoutMs;
-  let timer = setTimeout(onTime, limitMs);
-  const follow = () => controller.abort();
-  caller?.addEventListener("abort", follow, { once: true });
-  if (caller?.aborted) follow();
+/** Bounds an attempt by a time, and by the caller's signal. */
+export function startDeadline(timeoutMs: number, caller: AbortSignal | undefined) {
+  const late = (ms: number) => new NetworkError("timeout", `no whole answer within ${ms} ms`);
+  const bound = startBound(caller, timeoutMs, late);
   return {
-    signal: controller.signal,
-    restart(millis) {
-      clearTimeout(timer);
-      limitMs = millis;
-      timer = setTimeout(onTime, limitMs);
-    },
-    explain(error, hasAnswer) {
+    ...bound,
+    /** Why an attempt failed: the caller's reason, or a {@link ClientError}. */
+    explain(error: unknown, hasAnswer: boolean): unknown {
       if (error instanceof ClientError) return error;
       if (caller?.aborted) return caller.reason;
-      if (isLate) return new NetworkError("timeout", `no whole answer within ${limitMs} ms`);
+      if (bound.signal.reason instanceof NetworkError) return bound.signal.reason;
       const [kind, message] = hasAnswer
         ? (["interrupted", "the answer broke off"] as const)
         : (["unreachable", "the service cannot be reached"] as const);
       return new NetworkError(kind, message, { cause: error });
-    },
-    end() {
-      clearTimeout(timer);
-      caller?.removeEventListener("abort", follow);
-      controller.abort();
     },
   };
 }

@@ -8,6 +8,7 @@ import { NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.t
 import { parseCount } from "./options.ts";
 import { backoffMs, parseJson, send, sleep, type Transport } from "./request.ts";
 import { readEvents } from "./stream.ts";
+import { startBound } from "./within.ts";
 
 export type WatchOptions = {
   readonly signal?: AbortSignal;
@@ -142,19 +143,14 @@ export async function waitForState(
   if (wanted.length === 0 || unknown !== undefined)
     throw new TypeError(`state: expected one or more of ${addressStates.join(", ")}`);
   const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, 86_400_000);
-  const controller = new AbortController();
-  const follow = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", follow, { once: true });
-  if (signal?.aborted) follow();
   let seen: ServiceStatus | undefined;
   const names = wanted.join(" or ");
-  const late = () =>
-    controller.abort(new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen));
-  const timer = setTimeout(late, limitMs);
+  const late = () => new WaitError("timeout", `not ${names} within ${limitMs} ms`, seen);
+  const bound = startBound(signal, limitMs, late);
   try {
     for await (const status of watchStatus(transport, address, {
       ...options,
-      signal: controller.signal,
+      signal: bound.signal,
     })) {
       seen = status;
       if (wanted.includes(status.state)) return status;
@@ -168,7 +164,6 @@ export async function waitForState(
     }
     throw new UnprovenError(`the service stopped telling of ${address}`);
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", follow);
+    bound.end();
   }
 }

@@ -12,3 +12,30 @@ export async function within<Found>(millis: number, work: Promise<Found>) {
   );
   return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
+
+/** A signal that comes when `caller`'s does, or after `millis` with the error that `late` makes. */
+export function startBound(
+  caller: AbortSignal | undefined,
+  millis: number,
+  late: (millis: number) => Error,
+) {
+  const controller = new AbortController();
+  const start = (length: number) => setTimeout(() => controller.abort(late(length)), length);
+  const follow = () => controller.abort(caller?.reason);
+  let timer = start(millis);
+  caller?.addEventListener("abort", follow, { once: true });
+  if (caller?.aborted) follow();
+  return {
+    signal: controller.signal,
+    /** Starts the time anew, of another length. */
+    restart(length: number) {
+      clearTimeout(timer);
+      timer = start(length);
+    },
+    end() {
+      clearTimeout(timer);
+      caller?.removeEventListener("abort", follow);
+      controller.abort();
+    },
+  };
+}
