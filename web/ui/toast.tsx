@@ -1,30 +1,19 @@
-import { useSyncExternalStore } from "react";
+import { openOutside } from "./outside.ts";
 
 const shownMs = 5000;
-let present = "";
-const listeners = new Set<() => void>();
-
-const show = (text: string) => {
-  present = text;
-  for (const listener of listeners) listener();
-};
+const present = openOutside("");
+let timer: number | undefined;
 
 /** Says briefly, to eyes and to a screen reader, that something was done. Never for errors. */
 export function toast(text: string) {
-  show(text);
-  setTimeout(() => {
-    if (present === text) show("");
-  }, shownMs);
+  present.set(text);
+  clearTimeout(timer);
+  timer = window.setTimeout(present.set, shownMs, "");
 }
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
 
 /** Toasts appear in it. It must be on the page before the first one, or none is read out. */
 export function Toasts() {
-  const text = useSyncExternalStore(subscribe, () => present);
+  const text = present.useValue();
   return (
     <div
       role="status"

@@ -2,24 +2,14 @@
 // payer loads otherwise: it comes with the first press, where the operator has a project id.
 
 import type { Wallet } from "executable-address/page";
-import { useMemo, useSyncExternalStore } from "react";
+import { useMemo } from "react";
 import type { Facts } from "../../shown/facts.ts";
+import { openOutside } from "../../ui/outside.ts";
 import type { Asked, Pairing } from "./walletconnect.ts";
 
-let pairing: Pairing | undefined;
-const listeners = new Set<() => void>();
+const pairing = openOutside<Pairing | undefined>(undefined);
 
-function show(next: Pairing | undefined): void {
-  pairing = next;
-  for (const listener of listeners) listener();
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
-export const usePairing = () => useSyncExternalStore(subscribe, () => pairing);
+export const usePairing = pairing.useValue;
 
 /** Undefined without a project id. */
 export function useWalletConnect(
@@ -35,7 +25,7 @@ export function useWalletConnect(
     let opened: Promise<{ request: (asked: Asked) => Promise<unknown> }> | undefined;
     const open = () => {
       opened ??= import("./walletconnect.ts").then(({ openProvider }) =>
-        openProvider({ ...walletConnect, chainId, rpcUrl, show }),
+        openProvider({ ...walletConnect, chainId, rpcUrl, show: pairing.set }),
       );
       // A library that did not load may load at the next press.
       opened.catch(() => {

@@ -2,15 +2,8 @@
 // own direction: amounts and addresses read from left to right in every language.
 
 import { type LanguageTag, recall, remember } from "executable-address/page";
-import {
-  createContext,
-  Fragment,
-  type ReactNode,
-  useContext,
-  useEffect,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { createContext, Fragment, type ReactNode, useContext, useEffect, useState } from "react";
+import { openOutside } from "../outside.ts";
 import {
   english,
   type Language,
@@ -33,15 +26,8 @@ const speechOf = <Key extends string>(language: Language, words: Words<Key>): Sp
   words,
 });
 
-let chosen: string | undefined;
-const listeners = new Set<() => void>();
-const subscribe = (listener: () => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
+const chosen = openOutside<string | undefined>(undefined);
 const asked = () => new URLSearchParams(window.location.search).get("lang");
-const wantedTag = (): LanguageTag =>
-  pickLanguage(chosen ?? asked() ?? recall("language"), navigator.languages).tag;
 
 const UiContext = createContext<Speech<UiKey>>(speechOf(english, uiWords));
 
@@ -74,7 +60,8 @@ export function makeSpeech<Key extends string>(
 
   /** Shows `children` once the reader's language is there. */
   function Speaking({ children }: { children: ReactNode }) {
-    const tag = useSyncExternalStore(subscribe, wantedTag);
+    const wanted = chosen.useValue() ?? asked() ?? recall("language");
+    const { tag } = pickLanguage(wanted, navigator.languages);
     const [speech, setSpeech] = useState<{ own: Speech<Key>; ui: Speech<UiKey> }>();
     useEffect(() => {
       let isWanted = true;
@@ -110,9 +97,8 @@ export function makeSpeech<Key extends string>(
 export function LanguageSelect() {
   const { say, language } = useUiSpeech();
   const choose = (tag: string) => {
-    chosen = tag;
     remember("language", tag);
-    for (const listener of listeners) listener();
+    chosen.set(tag);
   };
   return (
     <select

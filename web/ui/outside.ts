@@ -1,0 +1,19 @@
+// A value outside of components: whichever show it are drawn again once it is another.
+
+import { useSyncExternalStore } from "react";
+
+export function openOutside<Value>(first: Value) {
+  let now = first;
+  const listeners = new Set<() => void>();
+  const subscribe = (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return {
+    set(next: Value) {
+      now = next;
+      for (const listener of listeners) listener();
+    },
+    useValue: () => useSyncExternalStore(subscribe, () => now),
+  };
+}
