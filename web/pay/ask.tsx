@@ -5,7 +5,7 @@
 import { isSame, paymentLink, shortAddress } from "executable-address/page";
 import { type ReactNode, useState } from "react";
 import { useAbout } from "../shown/about.tsx";
-import { GroupedAddress, ShortParty } from "../shown/address-text.tsx";
+import { GroupedAddress, ShortParty, Whole } from "../shown/address-text.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { Button } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy.tsx";
@@ -125,9 +125,7 @@ function FromAnExchange({ owed }: { owed: string }) {
             say("tokenContract"),
             <span key="token" className="flex items-start gap-2">
               <Identicon address={intent.token} />
-              <code dir="ltr" className="break-all">
-                {intent.token}
-              </code>
+              <Whole text={intent.token} />
               <CopyButton look="bare" text={intent.token} what={say("tokenContract")} />
             </span>,
           ],

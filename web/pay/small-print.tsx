@@ -1,24 +1,11 @@
 // Tells what a payer may want to know besides: where money goes otherwise, and the evidence.
 
 import { useAbout } from "../shown/about.tsx";
+import { Whole, WholeAddress } from "../shown/address-text.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
 import { sayMoment } from "../shown/words/say-when.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { Definitions } from "../ui/definition.tsx";
-import { Identicon } from "../ui/drawn/identicon.tsx";
-
-const Code = ({ children }: { children: string }) => (
-  <code dir="ltr" className="break-all">
-    {children}
-  </code>
-);
-
-const Account = ({ children }: { children: string }) => (
-  <>
-    <Identicon address={children} isInline />
-    <Code>{children}</Code>
-  </>
-);
 
 export function Otherwise() {
   const { intent } = useAbout();
@@ -28,7 +15,7 @@ export function Otherwise() {
       <p className="mb-3 text-soft">{say("otherwiseText")}</p>
       <Definitions
         items={[
-          [say("recoveryAddress"), <Account key="to">{intent.recovery}</Account>],
+          [say("recoveryAddress"), <WholeAddress key="to" address={intent.recovery} />],
           [say("expires"), sayMoment(intent.expirationTimestamp, language)],
         ]}
       />
@@ -44,11 +31,11 @@ export function Evidence() {
       <p className="mb-3 text-soft">{say("checkedText")}</p>
       <Definitions
         items={[
-          [say("factory"), <Account key="factory">{record.factory}</Account>],
-          [say("token"), <Account key="token">{intent.token}</Account>],
-          [say("units"), <Code key="amount">{intent.amount}</Code>],
+          [say("factory"), <WholeAddress key="factory" address={record.factory} />],
+          [say("token"), <WholeAddress key="token" address={intent.token} />],
+          [say("units"), <Whole key="amount" text={intent.amount} />],
           [say("chain"), intent.chainId],
-          [say("salt"), <Code key="salt">{intent.salt}</Code>],
+          [say("salt"), <Whole key="salt" text={intent.salt} />],
           [
             say("terms"),
             <span key="terms" className="flex items-center gap-2">

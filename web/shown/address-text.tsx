@@ -17,6 +17,20 @@ export function GroupedAddress({ address }: { address: string }) {
   );
 }
 
+/** Hex or a number in whole, which is read from left to right in every language. */
+export const Whole = ({ text }: { text: string }) => (
+  <code dir="ltr" className="break-all">
+    {text}
+  </code>
+);
+
+export const WholeAddress = ({ address }: { address: string }) => (
+  <>
+    <Identicon address={address} isInline />
+    <Whole text={address} />
+  </>
+);
+
 /** An address in full, with who it is where the record or the operator tells. */
 export function Party({ address }: { address: string }) {
   const { sayParty, intent } = useAbout();
@@ -25,10 +39,7 @@ export function Party({ address }: { address: string }) {
   const who = [sayParty(address), isRecovery && say("partyRecovery")].filter(Boolean).join(", ");
   return (
     <>
-      <Identicon address={address} isInline />
-      <code dir="ltr" className="break-all">
-        {address}
-      </code>
+      <WholeAddress address={address} />
       {who && <span className="font-sans text-soft"> ({who})</span>}
     </>
   );

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Whole } from "./address-text.tsx";
 import { explorerLink } from "./explorer.ts";
 import { useSpeech } from "./words/say.tsx";
 
@@ -8,9 +9,7 @@ type TransactionProps = { hash: string; explorer: string | null | undefined };
 export function Transaction({ hash, explorer }: TransactionProps) {
   return (
     <Explored link={explorerLink(explorer, "tx", hash)}>
-      <code dir="ltr" className="break-all">
-        {hash}
-      </code>
+      <Whole text={hash} />
     </Explored>
   );
 }

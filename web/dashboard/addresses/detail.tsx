@@ -5,7 +5,7 @@ import type { ServiceStatus } from "executable-address/status";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
 import { AboutContext } from "../../shown/about.tsx";
-import { GroupedAddress } from "../../shown/address-text.tsx";
+import { GroupedAddress, Whole, WholeAddress } from "../../shown/address-text.tsx";
 import { Calls } from "../../shown/calls.tsx";
 import { readFacts } from "../../shown/facts.ts";
 import { MoneyFlow } from "../../shown/money-flow.tsx";
@@ -141,10 +141,13 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
             ...(status ? moneyOf(status, chains, say) : []),
             [say("created"), <Time key="created" at={createdAt} />],
             [say("expires"), <Time key="expires" at={intent.expirationTimestamp * 1000} />],
-            [sayShown("recoveryAddress"), <Account key="recovery" address={intent.recovery} />],
-            [say("token"), <Account key="token" address={intent.token} />],
+            [
+              sayShown("recoveryAddress"),
+              <WholeAddress key="recovery" address={intent.recovery} />,
+            ],
+            [say("token"), <WholeAddress key="token" address={intent.token} />],
             [say("chainId"), intent.chainId],
-            [sayShown("salt"), <Code key="salt">{record.intent.salt}</Code>],
+            [sayShown("salt"), <Whole key="salt" text={record.intent.salt} />],
           ]}
         />
       </section>
@@ -162,17 +165,6 @@ const PublicPage = ({ href, children }: { href: string; children: ReactNode }) =
   <a className="link me-4" href={href} target="_blank" rel="noreferrer">
     {children}
   </a>
-);
-
-const Code = ({ children }: { children: ReactNode }) => (
-  <code className="break-all">{children}</code>
-);
-
-const Account = ({ address }: { address: Hex }) => (
-  <>
-    <Identicon address={address} isInline />
-    <Code>{address}</Code>
-  </>
 );
 
 /** Shows what came and where it went, as far as there is any. */

@@ -1,12 +1,12 @@
 import type { BalanceChange, Simulation } from "executable-address/client";
 import type { ReactNode } from "react";
 import { useAbout } from "../../shown/about.tsx";
+import { Whole, WholeAddress } from "../../shown/address-text.tsx";
 import { InertText } from "../../shown/inert-text.tsx";
 import { findToken } from "../../shown/reading.ts";
 import { nativeCoin, type Simulated, sayAccount, sayChange } from "../../shown/simulation.ts";
 import { Said, useSpeech } from "../../shown/words/say.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Loading } from "../../ui/states.tsx";
 
@@ -114,15 +114,12 @@ function Change({ change }: { change: BalanceChange }) {
         {!token && change.token !== nativeCoin && (
           <span className="font-normal text-soft">
             {" "}
-            <Said as="ofToken" address={<code className="break-all">{change.token}</code>} />
+            <Said as="ofToken" address={<Whole text={change.token} />} />
           </span>
         )}
       </p>
       <p className="text-sm">
-        <Identicon address={change.account} isInline />
-        <code dir="ltr" className="break-all">
-          {change.account}
-        </code>
+        <WholeAddress address={change.account} />
         {who && <span className="text-soft"> ({who})</span>}
       </p>
     </li>
