@@ -1,4 +1,4 @@
-// That a test file which ends early is a failure, and what nothing catches in one is too.
+// A test file that ends early is a failure, and so is an error in one that nothing catches.
 
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";

@@ -1,4 +1,4 @@
-// That the factory told of a vault in a transaction, proved: a receipt in its block, the log in it,
+// Proves that the factory told of a vault in a transaction: a receipt in its block, the log in it,
 // the transaction behind it, and the blocks from there up to one whose hash is trusted.
 
 import { parseAddress } from "../abi/checksum.ts";

@@ -1,4 +1,4 @@
-// That the committed salt is one that was mined, and that whoever mines again finds it.
+// The committed salt was mined, and is found again by mining.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

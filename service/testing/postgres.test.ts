@@ -1,4 +1,4 @@
-// That PostgreSQL comes up wherever the project may lie, or says why it does not.
+// PostgreSQL comes up wherever the project may lie, or says why it does not.
 
 import assert from "node:assert/strict";
 import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

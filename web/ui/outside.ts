@@ -1,4 +1,4 @@
-// A value outside of components: whichever show it are drawn again once it is another.
+// A value outside of components. Those that show it are drawn again when it changes.
 
 import { useSyncExternalStore } from "react";
 

@@ -1,5 +1,5 @@
-// Of generated intents, in tokens good and odd, those without a finding execute when they are paid
-// as payers pay. CHECKS=1000 for the whole measure; SEED for another run.
+// Generated intents without a finding execute, in tokens good and odd, when they are paid as payers
+// pay. CHECKS=1000 for the whole measure; SEED for another run.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
