@@ -2,6 +2,7 @@
 // request waits for it. A crash loses the last seconds; a close loses nothing.
 
 import { type Kysely, sql } from "kysely";
+import { groupsOf } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 
@@ -120,10 +121,8 @@ const inOrder = <Value>(map: Map<string, Value>): Value[] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 
 async function writeHours(db: Kysely<Tables>, hours: Hour[]): Promise<void> {
-  for (let from = 0; from < hours.length; from += rowsMax) {
-    const rows = hours
-      .slice(from, from + rowsMax)
-      .map(({ accountId, ...row }) => ({ account_id: accountId, ...row }));
+  for (const some of groupsOf(hours, rowsMax)) {
+    const rows = some.map(({ accountId, ...row }) => ({ account_id: accountId, ...row }));
     await db
       .insertInto("usage")
       .values(rows)
@@ -151,8 +150,7 @@ async function touch<Table extends "api_keys" | "client_ids">(
   column: TimeColumn<Table>,
   seen: Seen[],
 ): Promise<void> {
-  for (let from = 0; from < seen.length; from += rowsMax) {
-    const some = seen.slice(from, from + rowsMax);
+  for (const some of groupsOf(seen, rowsMax)) {
     const latest = Math.max(...some.map(({ atMs }) => atMs));
     const digests = some.map(({ digest }) => sql`${digest}`);
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${latest}

@@ -4,6 +4,7 @@
 
 import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { groupsOf } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** Confirmations before an event, where neither the account nor the chain sets them. */
@@ -26,9 +27,8 @@ export async function markWatches(
   addresses: readonly Hex[],
   blockNumber: number,
 ): Promise<void> {
-  for (let at = 0; at < addresses.length; at += addressesMax) {
-    const some = addresses.slice(at, at + addressesMax).map((address) => fromHex(address));
-    const keys = sql.join(some.map((address) => sql`${address}`));
+  for (const some of groupsOf(addresses, addressesMax)) {
+    const keys = sql.join(some.map((address) => sql`${fromHex(address)}`));
     const isOnChain = sql`r.chain_id = ${chainId}`;
     await insert(
       transaction,

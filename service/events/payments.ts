@@ -5,6 +5,7 @@
 
 import { formatAddress, fromHex, type Hex, type Keccak, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { groupsOf } from "../flow/groups.ts";
 import type { Payment } from "../follow/parts.ts";
 import { findAsked } from "../store/held.ts";
 import type { Tables } from "../store/tables.ts";
@@ -103,11 +104,11 @@ export async function readPayments(
   keccak: Keccak,
 ): Promise<Map<Hex, KeptPayment[]>> {
   const found = new Map<Hex, KeptPayment[]>();
-  for (let at = 0; at < addresses.length; at += addressesMax) {
+  for (const some of groupsOf(addresses, addressesMax)) {
     const rows = await db
       .selectFrom("payments")
       .selectAll()
-      .where("address", "in", addresses.slice(at, at + addressesMax))
+      .where("address", "in", some)
       .where("chain_id", "=", chainId)
       .orderBy("address")
       .orderBy("block_number")

@@ -6,6 +6,7 @@ import type { AddressStatus } from "executable-address/status";
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { inGroups } from "../flow/groups.ts";
 import { inTurn } from "../flow/in-turn.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
@@ -104,11 +105,7 @@ export async function findDue(
     keys.map((key) => [`${key.account_id} ${Buffer.from(key.address).toString("hex")}`, key]),
   );
   const chosen = inTurn([...once.values()], (key) => key.account_id).slice(0, limit);
-  const watches: Watch[] = [];
-  for (let at = 0; at < chosen.length; at += stepRows) {
-    watches.push(...(await readWatches(db, chainId, chosen.slice(at, at + stepRows))));
-  }
-  return watches;
+  return inGroups(chosen, stepRows, (some) => readWatches(db, chainId, some));
 }
 
 type Key = { account_id: string; address: Uint8Array };
@@ -175,18 +172,14 @@ type Saving = {
  * Keeps what was observed, each together with the events that follow. A watch that another observer
  * was faster with is left alone. Repeating it says nothing twice.
  */
-export async function saveObservations(
+export function saveObservations(
   db: Kysely<Tables>,
   observations: readonly Observation[],
   saving: Saving,
 ): Promise<NewEvent[]> {
   // In the order of accounts, so that two observers never wait in a circle.
   const inOrder = observations.toSorted((a, b) => compare(a.watch, b.watch));
-  const kept: NewEvent[] = [];
-  for (let at = 0; at < inOrder.length; at += observationsMax) {
-    kept.push(...(await saveSome(db, inOrder.slice(at, at + observationsMax), saving)));
-  }
-  return kept;
+  return inGroups(inOrder, observationsMax, (some) => saveSome(db, some, saving));
 }
 
 function saveSome(

@@ -2,6 +2,7 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import { inGroups } from "../flow/groups.ts";
 import type { Dialect, Tables } from "./tables.ts";
 
 /**
@@ -18,34 +19,22 @@ const sortedMax = 4_000;
  *
  * @param addresses lower case, each once
  */
-export async function matchAddresses(
+export function matchAddresses(
   db: Kysely<Tables>,
   dialect: Dialect,
   addresses: readonly Hex[],
 ): Promise<Hex[]> {
-  const found: Hex[] = [];
-  for (let at = 0; at < addresses.length; at += sortedMax) {
-    // Neighbours in the index share pages, so they are asked for in its order.
-    const sorted = addresses.slice(at, at + sortedMax).sort();
-    found.push(...(await matchSorted(db, dialect, sorted)));
-  }
-  return found;
+  // Neighbours in the index share pages, so they are asked for in its order.
+  return inGroups(addresses, sortedMax, (some) => matchSorted(db, dialect, some.sort()));
 }
 
-async function matchSorted(
-  db: Kysely<Tables>,
-  dialect: Dialect,
-  sorted: readonly Hex[],
-): Promise<Hex[]> {
-  const found: Hex[] = [];
-  for (let at = 0; at < sorted.length; at += probesMax[dialect]) {
-    const asked = setOf(dialect, sorted.slice(at, at + probesMax[dialect]));
+function matchSorted(db: Kysely<Tables>, dialect: Dialect, sorted: readonly Hex[]): Promise<Hex[]> {
+  return inGroups(sorted, probesMax[dialect], async (some) => {
     // `cross join` keeps SQLite from walking the records and probing the set instead.
-    const { rows } = await sql<{ address: Buffer }>`
-      select r.address from ${asked} cross join records r where r.address = asked.a`.execute(db);
-    found.push(...rows.map((row) => toHex(row.address)));
-  }
-  return found;
+    const { rows } = await sql<{ address: Buffer }>`select r.address
+      from ${setOf(dialect, some)} cross join records r where r.address = asked.a`.execute(db);
+    return rows.map((row) => toHex(row.address));
+  });
 }
 
 /** The table `asked` to select from, with one column `a`. */
@@ -75,16 +64,14 @@ const addressesMax = 100;
 
 /** The records of those of `addresses`, lower case, that have one, in no order. */
 export async function findHeld(db: Kysely<Tables>, addresses: readonly Hex[]): Promise<Held[]> {
-  const found: Held[] = [];
-  for (let at = 0; at < addresses.length; at += addressesMax) {
-    const rows = await db
+  const rows = await inGroups(addresses, addressesMax, (some) =>
+    db
       .selectFrom("records")
       .select(["address", "terms", "account_id", "by_client_id", "expires_at"])
-      .where("address", "in", bytesOf(addresses.slice(at, at + addressesMax)))
-      .execute();
-    found.push(...rows.map((row) => ({ ...creatorOf(row), terms: row.terms })));
-  }
-  return found;
+      .where("address", "in", bytesOf(some))
+      .execute(),
+  );
+  return rows.map((row) => ({ ...creatorOf(row), terms: row.terms }));
 }
 
 /** The creators of those that {@link findHeld} finds, by address. */
@@ -92,16 +79,14 @@ export async function findCreators(
   db: Kysely<Tables>,
   addresses: readonly Hex[],
 ): Promise<Map<Hex, FirstCreator>> {
-  const found = new Map<Hex, FirstCreator>();
-  for (let at = 0; at < addresses.length; at += addressesMax) {
-    const rows = await db
+  const rows = await inGroups(addresses, addressesMax, (some) =>
+    db
       .selectFrom("records")
       .select(["address", "account_id", "by_client_id", "expires_at"])
-      .where("address", "in", bytesOf(addresses.slice(at, at + addressesMax)))
-      .execute();
-    for (const creator of rows.map(creatorOf)) found.set(creator.address, creator);
-  }
-  return found;
+      .where("address", "in", bytesOf(some))
+      .execute(),
+  );
+  return new Map(rows.map(creatorOf).map((creator) => [creator.address, creator]));
 }
 
 const bytesOf = (addresses: readonly Hex[]) => addresses.map((address) => fromHex(address));

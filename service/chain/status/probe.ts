@@ -5,6 +5,7 @@ import type { Hex } from "executable-address";
 import type { Holding } from "executable-address/status";
 import { probe } from "executable-address-contracts";
 import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem";
+import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/call-at.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";
 
@@ -32,9 +33,7 @@ export async function readHoldings(
   holders: readonly Holder[],
   groupMax = holdersMax,
 ): Promise<Holding[][]> {
-  const groups = Array.from({ length: Math.ceil(holders.length / groupMax) }, (_, index) =>
-    holders.slice(index * groupMax, (index + 1) * groupMax),
-  );
+  const groups = [...groupsOf(holders, groupMax)];
   const read = (answer: Answer, index: number) =>
     holdingsIn(hexData(resultOf(answer)), { chainId, timestamp, count: groups[index]!.length });
   const isReadable = (answer: Answer, index: number) => {

@@ -3,6 +3,7 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";
+import { groupsOf } from "../../flow/groups.ts";
 import { togetherBy } from "../../flow/together.ts";
 import { findBlockAt } from "../rpc/heads.ts";
 import { hexData, isRefusal, toQuantity } from "../rpc/json-rpc.ts";
@@ -49,7 +50,7 @@ type Wanted = { vault: Hex; range: Range };
 /** Requests for the same blocks, made in the same turn of the event loop, share a filter. */
 function logsTogether(chain: ChainAccess): ChainView["logs"] {
   const readAll = async (wanted: Wanted[]) => {
-    const answers = inFilters(wanted).map(async (part) => {
+    const answers = [...groupsOf(wanted, vaultsPerFilter)].map(async (part) => {
       const vaults = part.map(({ vault }) => vault);
       const logs = await readLogs(chain, vaults, part[0]!.range).catch(asError);
       return part.map((each) => (Array.isArray(logs) ? ofVault(logs, each) : logs));
@@ -59,13 +60,6 @@ function logsTogether(chain: ChainAccess): ChainView["logs"] {
   const rangeOf = ({ range }: Wanted) => `${range.from}-${range.to}`;
   const ask = togetherBy<Wanted, VaultEvent[] | Refused>(rangeOf, readAll, groupMax);
   return (vault, range) => ask({ vault, range });
-}
-
-function inFilters(wanted: Wanted[]): Wanted[][] {
-  const count = Math.ceil(wanted.length / vaultsPerFilter);
-  return Array.from({ length: count }, (_, i) =>
-    wanted.slice(i * vaultsPerFilter, (i + 1) * vaultsPerFilter),
-  );
 }
 
 const ofVault = (logs: VaultEvent[], { vault }: Wanted) =>

@@ -4,6 +4,7 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { groupsOf, inGroups } from "../../flow/groups.ts";
 import { inTurn } from "../../flow/in-turn.ts";
 import type { Touched } from "../../follow/parts.ts";
 import { findCreators, findHeld, type Held } from "../../store/held.ts";
@@ -75,11 +76,7 @@ export async function findDueJobs(
   const slow = bySlowness.filter(isSlow).slice(0, Math.ceil(limit / 10));
   const quick = bySlowness.filter((row) => !isSlow(row)).slice(0, limit - slow.length);
   const due = [...quick, ...slow];
-  const jobs: Job[] = [];
-  for (let at = 0; at < due.length; at += termsMax) {
-    jobs.push(...(await withTerms(db, due.slice(at, at + termsMax))));
-  }
-  return jobs;
+  return inGroups(due, termsMax, (some) => withTerms(db, some));
 }
 
 /** Terms read at once. Each has up to 24,576 bytes, and others wait while it is written as hex. */
@@ -223,8 +220,8 @@ export async function wakeJobs(
   const addresses = sightings.map(({ address }) => address);
   await markWatches(transaction, chainId, addresses, newest);
   const creators = await findCreators(transaction, addresses);
-  for (let at = 0; at < sightings.length; at += rowsMax) {
-    const rows = sightings.slice(at, at + rowsMax).map(({ address, blockNumber }) => ({
+  for (const some of groupsOf(sightings, rowsMax)) {
+    const rows = some.map(({ address, blockNumber }) => ({
       chain_id: chainId,
       address: fromHex(address),
       account_id: creators.get(address)?.accountId ?? "",
@@ -269,8 +266,7 @@ export async function updateJobs(
   fence: Fence,
   updates: readonly JobUpdate[],
 ): Promise<void> {
-  for (let at = 0; at < updates.length; at += rowsMax) {
-    const some = updates.slice(at, at + rowsMax);
+  for (const some of groupsOf(updates, rowsMax)) {
     await fenced(db, fence, (transaction) => writeUpdates(transaction, fence.chainId, some));
   }
 }

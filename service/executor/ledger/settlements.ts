@@ -3,6 +3,7 @@
 import { fromHex, type Hex } from "executable-address";
 import type { Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { shareOut } from "../money/budgets.ts";
 import { type JobUpdate, rowsMax, writeUpdates } from "./jobs.ts";
@@ -145,10 +146,10 @@ async function insertOutcomes(
     block_number: blockNumber,
     reason: "reason" in outcome ? outcome.reason : null,
   }));
-  for (let at = 0; at < rows.length; at += rowsMax) {
+  for (const some of groupsOf(rows, rowsMax)) {
     await transaction
       .insertInto("executor_outcomes")
-      .values(rows.slice(at, at + rowsMax))
+      .values(some)
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }

@@ -6,6 +6,7 @@ import type { AtBlock } from "../../chain/rpc/call-at.ts";
 import { type Answer, type Call, ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import type { Usable } from "../../chain/rpc/view.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Pass } from "../parts.ts";
 
 /** Groups of one request: a node answers each in some 10 ms, and a provider is far away. */
@@ -41,8 +42,7 @@ export async function readGroups(
   const { memory } = pass;
   const { probeMax } = memory;
   const holdings: Holding[] = [];
-  for (let at = 0; at < holders.length; at += groupsMax * probeMax) {
-    const some = holders.slice(at, at + groupsMax * probeMax);
+  for (const some of groupsOf(holders, groupsMax * probeMax)) {
     try {
       const [shown] = await readHoldings(inTurn(pass, turn), some, probeMax);
       holdings.push(...shown!);

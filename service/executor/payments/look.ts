@@ -12,6 +12,7 @@
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
@@ -119,8 +120,8 @@ async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | u
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
-    for (let at = 0; at < holders.length; at += holdersMax) {
-      const { paid, isCorroborated } = await probeSome(pass, holders.slice(at, at + holdersMax));
+    for (const some of groupsOf(holders, holdersMax)) {
+      const { paid, isCorroborated } = await probeSome(pass, some);
       found.paid.push(...paid);
       found.isCorroborated &&= isCorroborated;
     }

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import type { NewEvent } from "../../events/watches.ts";
+import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { awaitTurn, lockEndpoints } from "./lock-endpoints.ts";
 
@@ -84,8 +85,7 @@ function newRow(endpointId: string, given: New, nowMs: number): NewRow {
 type NewRow = Insertable<Tables["webhook_deliveries"]>;
 
 async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += insertRows) {
-    const some = rows.slice(at, at + insertRows);
+  for (const some of groupsOf(rows, insertRows)) {
     await transaction.insertInto("webhook_deliveries").values(some).execute();
   }
 }
