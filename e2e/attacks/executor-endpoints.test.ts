@@ -8,7 +8,15 @@ import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHardhat } from "../../contracts/testing/local-node.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
-import { count, fatesOf, paceBlocks, prepareAttack, until, victim } from "./executor-world.ts";
+import {
+  count,
+  fatesOf,
+  inNoTime,
+  paceBlocks,
+  prepareAttack,
+  until,
+  victim,
+} from "./executor-world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attack;
@@ -65,7 +73,7 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   const paced = paceBlocks(attack, 200);
   // No transaction is as long as the requests that a limit of bytes refuses.
   const running = startCore(store, world.chains(urls), (core) =>
-    paced({ ...core, tuning: { ...core.tuning, batchItemsMax: 5 } }),
+    paced(inNoTime({ ...core, tuning: { ...core.tuning, batchItemsMax: 5 } })),
   );
   context.after(running.stop);
   context.after(world.stopTicking);
@@ -85,12 +93,17 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   return blocks;
 }
 
-/** Refuses what comes after 20 calls of a second. */
+/**
+ * Refuses what comes after 20 calls of a second; for the first time after 20 calls however long
+ * they took, since a loaded node answers fewer in a second.
+ */
 function twentyASecond() {
   let sent: number[] = [];
+  let hasRefused = false;
   return (calls: number) => {
-    sent = sent.filter((at) => performance.now() - at < 1000);
+    if (hasRefused) sent = sent.filter((at) => performance.now() - at < 1000);
     const isOver = sent.length + calls > 20;
+    hasRefused ||= isOver;
     if (!isOver) sent.push(...Array.from({ length: calls }, () => performance.now()));
     return isOver;
   };
@@ -102,10 +115,9 @@ const tooMany = error(-32600, "batch of too many calls");
 describe("calls", () => {
   test("settling one payment alone: at most 13 besides what a head costs", async (context) => {
     const { url, asked } = await honest();
-    const running = startCore(store, world.chains([url]), (core) => ({
-      ...core,
-      tuning: { ...core.tuning, looksPerPass: 0 },
-    }));
+    const running = startCore(store, world.chains([url]), (core) =>
+      inNoTime({ ...core, tuning: { ...core.tuning, looksPerPass: 0 } }),
+    );
     context.after(running.stop);
     await world.mine();
     const [record] = [await recordOf()];

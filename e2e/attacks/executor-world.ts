@@ -50,6 +50,24 @@ export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   });
 }
 
+/**
+ * Simulations take no time by the executor's clock, which stands during a pass, and have as long as
+ * any call. A loaded machine would make the account slow: then each is asked for by itself, in
+ * requests of one call, and those of a block are sent in transactions of several passes.
+ */
+export function inNoTime(core: Parts): Parts {
+  let nowMs = core.clock();
+  return {
+    ...core,
+    clock: () => nowMs,
+    endpoints: core.endpoints.map(({ name, ask }) => ({ name, ask: (calls) => ask(calls) })),
+    async sleep(ms) {
+      await core.sleep(ms);
+      nowMs = core.clock();
+    },
+  };
+}
+
 export async function prepareAttack(options: { tickMs?: number; startSeconds?: number } = {}) {
   const { world, store, directory } = await prepare(options);
   let salt = 0n;
