@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeFunctionData, toHex } from "viem";
 import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
@@ -11,6 +11,7 @@ import {
   attacker,
   count,
   fatesOf,
+  inNoTime,
   prepareAttack,
   until,
   victim,
@@ -67,6 +68,50 @@ describe("money to be returned to many addresses", () => {
     await assertAccounted(attack, [...good, ...hostile]);
     const each = (await chargedTo(victim)) / BigInt(good.length);
     context.diagnostic(`${good.length} in ${sent} transactions, ${each} wei for each`);
+  });
+});
+
+describe("a block that holds less than the executor would send", () => {
+  const setLimit = (gasLimit: bigint) => world.client.setBlockGasLimit({ gasLimit });
+
+  test("a recovery waits with its reason at no nonce, or goes token by token", async (context) => {
+    const [record] = await misplaced(1);
+    await save([record!], victim);
+    await pay([record!], 5n);
+    await world.pay([{ to: record!.address, amount: 7n, token: world.otherToken }]);
+    await world.mine();
+    context.after(() => setLimit(60_000_000n));
+    await setLimit(300_000n);
+    await world.mine();
+    const running = startCore(store, world.chains(), inNoTime);
+    context.after(running.stop);
+    const isSent = () => running.events.some(({ kind }) => kind === "sent");
+    const reason = async () => (await jobOf(record!.address))?.reason;
+    await until("it was tried", async () => isSent() || Boolean(await reason()));
+    assert.match((await reason()) ?? "it is sent", /^takes \d+ gas$/);
+    assert.ok(!isSent());
+
+    await setLimit(430_000n);
+    const backIn = async (token: Hex) => world.balanceOf(record!.intent.recovery, token);
+    await until("both tokens are back", async () => {
+      await world.client.increaseTime({ seconds: 30 });
+      await world.mine();
+      return (await backIn(world.token)) === 5n && (await backIn(world.otherToken)) === 7n;
+    });
+    await until("they are settled", () => isAtRest(store));
+    await running.stop();
+    const fills = await store.db
+      .selectFrom("executor_purposes")
+      .select("id")
+      .where("kind", "=", "fill")
+      .execute();
+    assert.equal(fills.length, 0);
+    const purposes = await store.db
+      .selectFrom("executor_purpose_addresses")
+      .select("purpose_id")
+      .where("address", "=", fromHex(record!.address))
+      .execute();
+    assert.equal(purposes.length, 2);
   });
 });
 

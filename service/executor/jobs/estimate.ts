@@ -15,7 +15,7 @@ import {
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";
 import type { Pass } from "../parts.ts";
-import type { Purse } from "../transactions/send.ts";
+import { gasMax, type Purse } from "../transactions/send.ts";
 import type { Examined } from "./examine.ts";
 import { formsFor } from "./forms.ts";
 import { type Asked, askInLanes, lateReason } from "./lanes.ts";
@@ -38,7 +38,7 @@ export async function estimateExecutions(
   purse: Purse,
 ): Promise<(Estimate | undefined)[]> {
   const { parts } = pass;
-  const gas = toQuantity(parts.tuning.intentGasMax);
+  const gas = toQuantity(Math.min(parts.tuning.intentGasMax, gasMax(pass)));
   const formsOf = formsFor(pass, purse);
   const calls = items.map(({ job }) => {
     const data = toHex(executeCalldata(job.terms));
@@ -48,13 +48,16 @@ export async function estimateExecutions(
   return estimateAll(pass, calls);
 }
 
-type RecoveryEstimate = { tokens: Hex[]; gas: number; reason: string };
+/** What the transfer of a token takes by itself. */
+export type Transfer = { token: Hex; gas: number };
+
+/** `reason`: why some, or all, are not among `transfers`. */
+type RecoveryEstimate = { transfers: Transfer[]; reason: string };
 
 /**
- * The tokens that would reach `recovery`. A recovery as a whole succeeds even if nothing is
- * returned, since the factory goes on after a transfer that fails: so each transfer is asked for by
- * itself. The factory gives all transfers equal gas: `gas` is the dearest one's, times their
- * number.
+ * The transfers that would reach `recovery`, the cheapest first. A recovery as a whole succeeds
+ * even if nothing is returned, since the factory goes on after a transfer that fails: so each
+ * transfer is asked for by itself.
  * @returns undefined for those that this pass had no time for
  */
 export async function estimateRecoveries(
@@ -62,7 +65,7 @@ export async function estimateRecoveries(
   items: readonly { item: Examined; tokens: readonly Hex[] }[],
   purse: Purse,
 ): Promise<(RecoveryEstimate | undefined)[]> {
-  const gas = toQuantity(pass.parts.tuning.recoveryGasMax);
+  const gas = toQuantity(Math.min(pass.parts.tuning.recoveryGasMax, gasMax(pass)));
   const formsOf = formsFor(pass, purse);
   const calls = items.flatMap(({ item: { recovery, job, vault }, tokens }) =>
     tokens.map((token) => {
@@ -85,17 +88,13 @@ export async function estimateRecoveries(
   });
 }
 
-function sumOf(tokens: readonly Hex[], estimates: Estimate[]): RecoveryEstimate {
-  const sum: RecoveryEstimate = { tokens: [], gas: 0, reason: "simulation_unavailable" };
-  let dearest = 0;
-  estimates.forEach((estimate, index) => {
-    if (estimate.result === "fails") sum.reason = estimate.reason;
-    if (estimate.result !== "succeeds") return;
-    sum.tokens.push(tokens[index]!);
-    dearest = Math.max(dearest, estimate.gas);
-  });
-  sum.gas = dearest * sum.tokens.length;
-  return sum;
+function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): RecoveryEstimate {
+  const transfers = estimates.flatMap((estimate, index) =>
+    estimate.result === "succeeds" ? [{ token: tokens[index]!, gas: estimate.gas }] : [],
+  );
+  const failed = estimates.findLast(({ result }) => result === "fails");
+  const reason = failed?.result === "fails" ? failed.reason : "simulation_unavailable";
+  return { transfers: transfers.sort((a, b) => a.gas - b.gas), reason };
 }
 
 /**

@@ -1,11 +1,12 @@
 // Computes what it takes to return an address's money: the gas that its transaction is given, and
 // before that is known an approximate cost, which decides whether the money is worth it.
 
-import { fromHex, type Hex } from "executable-address";
+import { fromHex } from "executable-address";
 import { size } from "viem";
 import { costOf } from "../money/data-fee.ts";
 import type { Purse } from "../transactions/send.ts";
 import { itemCalldataBytes } from "./batch.ts";
+import type { Transfer } from "./estimate.ts";
 import type { Examined } from "./examine.ts";
 
 /** Closing the vault, on top of what its transfers take by themselves. */
@@ -16,11 +17,13 @@ const calldataByteGas = 40;
 
 /**
  * Added up from its parts. An estimate of the recovery itself would be too low: it succeeds also
- * where its transfers run out of gas.
+ * where its transfers run out of gas. The factory gives all of them as much as the dearest takes.
+ * @param transfers the cheapest first
  */
-export function recoverGas(item: Examined, tokens: readonly Hex[], transfersGas: number): number {
+export function recoverGas(item: Examined, transfers: readonly Transfer[]): number {
   const calldata = size(item.job.terms) * calldataByteGas;
-  return Math.ceil(closeGas + calldata + tokens.length * perTokenGas + transfersGas);
+  const dearest = transfers.at(-1)!.gas;
+  return Math.ceil(closeGas + calldata + transfers.length * (perTokenGas + dearest));
 }
 
 /** A recovery of one token takes about so much, besides its calldata. */

@@ -15,7 +15,7 @@ import { admit } from "./admit.ts";
 import { gasOf, type Ready } from "./batch.ts";
 import { type Decision, decide } from "./decide.ts";
 import { dispatch, isAble, roomOf, soonSeconds } from "./dispatch.ts";
-import { estimateExecutions, estimateRecoveries } from "./estimate.ts";
+import { estimateExecutions, estimateRecoveries, type Transfer } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { slownessOf } from "./lanes.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
@@ -190,14 +190,26 @@ async function readyToRecover(
       updates.push(...notSimulatedYet(pass, item.job));
       return [];
     }
-    const { tokens, reason } = estimate;
-    const gas = recoverGas(item, tokens, estimate.gas);
-    if (tokens.length === 0) updates.push(afterFailure(pass, item, reason));
-    else if (gas > pass.parts.tuning.recoveryGasMax) {
-      updates.push(afterFailure(pass, item, `takes ${gas} gas`));
-    } else return [{ kind: "recover", item, gas, tokens }];
+    const { transfers, reason } = estimate;
+    if (transfers.length === 0) {
+      updates.push(afterFailure(pass, item, reason));
+      return [];
+    }
+    const part = partOf(pass, item, transfers);
+    if (isRecoverable(pass, part.gas)) return [{ kind: "recover", item, ...part }];
+    updates.push(afterFailure(pass, item, `takes ${part.gas} gas`));
     return [];
   });
+}
+
+const isRecoverable = (pass: Pass, gas: number): boolean =>
+  gas <= pass.parts.tuning.recoveryGasMax && gasOf([{ gas }]) <= gasMax(pass);
+
+/** As many tokens as one transaction may return, at least one; the next returns the others. */
+function partOf(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
+  let part = transfers;
+  while (part.length > 1 && !isRecoverable(pass, recoverGas(item, part))) part = part.slice(0, -1);
+  return { tokens: part.map(({ token }) => token), gas: recoverGas(item, part) };
 }
 
 /** Failed before anything was sent: tried again after a backoff, and at expiry at the latest. */
