@@ -146,7 +146,7 @@ describe("dust on a chain that takes a fee for bytes", () => {
     // Coin leaves no log: whoever asks for the status tells of it.
     const { number, timestamp } = await world.client.getBlock();
     const block = { number: Number(number), timestamp: Number(timestamp) };
-    await hintJobs(store.db, 31_337, [{ address: record.address, block }]);
+    await hintJobs(store.db, 31_337, [{ address: record.address, block, isEnough: false }]);
     return record;
   };
 

@@ -89,7 +89,7 @@ export const kinds: Kinds = {
   gap: {
     level: "warn",
     isSeldom: true,
-    counter: { name: "gaps_total", help: "Blocks without logs of an endpoint: all was looked at" },
+    counter: { name: "gaps_total", help: "Blocks that too few endpoints show: all is looked at" },
   },
   late_jobs: { level: "warn" },
   corrupt_record: { level: "error", isSeldom: true },

@@ -274,6 +274,11 @@ export type Looks = {
    */
   again: Map<Hex, Created & { untilMs: number }>;
   turn: number;
+  /** When the walk began, by the process's clock, and whether its last step was at the end. */
+  beganMs: number;
+  isAtEnd: boolean;
+  /** A gap came since it began: it is to begin again. */
+  isOutdated: boolean;
   /** Records of one step: few, while endpoints do not answer for more. */
   stepMax: number;
 };

@@ -51,7 +51,7 @@ type FollowStore = {
   findAnchor(before?: number): Promise<Anchor | undefined>;
   /**
    * Keeps payments, and then the anchor, in the same commit as the last of them.
-   * @param isGap nobody shows the anchor's block: all records are to be looked at again
+   * @param isGap too few show the blocks up to the anchor: all records are to be looked at again
    */
   keep(anchor: Anchor | undefined, payments: readonly Payment[], isGap: boolean): Promise<void>;
   /** Takes back what rests on blocks above `number`, and forgets their anchors. */
@@ -79,6 +79,8 @@ export type FollowMemory = {
   turn: number;
   /** By endpoint: the turn until which it is not asked, since it was slow. */
   slowUntil: Map<string, number>;
+  /** By endpoint that refuses all logs: it is not asked until that turn, so many after the last. */
+  refusing: Map<string, { untilTurn: number; turns: number; message: string }>;
   /** The head up to which all is read. */
   readHead: Hex | undefined;
   rangeBlocks: number;
@@ -105,6 +107,7 @@ const firstRangeBlocks = 2000;
 export const freshFollowMemory = (): FollowMemory => ({
   turn: 0,
   slowUntil: new Map(),
+  refusing: new Map(),
   readHead: undefined,
   rangeBlocks: firstRangeBlocks,
   refused: undefined,

@@ -5,7 +5,8 @@
 //
 // No limit of a provider stops it. Whatever an endpoint refuses is asked for in smaller parts, and
 // each part that was shown is kept. A block that nobody shows in any way becomes a gap: the cursor
-// moves over it, and all records are looked at by their balances.
+// moves over it, and all records are looked at by their balances. So do blocks that one endpoint
+// alone shows while the others refuse: what it shows is acted on, what it leaves out is found.
 
 import { blockCall, blockOf, ChainUnavailable, resultOf } from "../chain/rpc/json-rpc.ts";
 import type { Asker } from "../chain/rpc/view.ts";
@@ -24,6 +25,8 @@ const lagBlocksMax = 64;
 const refusalsMax = 3;
 /** Turns in which an endpoint that was slow is not asked, where there is another. */
 const slowTurns = 16;
+/** The same for one that refuses all logs: doubled up to this while it goes on refusing. */
+const refusingTurnsMax = 64;
 /** Ranges grow slowly again after a refusal. */
 const growth = 1.1;
 
@@ -59,12 +62,14 @@ export async function sweep(turn: Turn): Promise<{ upTo: number; isOld: boolean 
       next = range.to + 1;
       continue;
     }
-    const isGap = found.refused !== undefined && isGapNow(turn, found, range.to);
-    if (found.refused && !isGap) break;
-    if (isGap || found.isHeavy) memory.heavyBlock = range.to;
-    if (!isGap) memory.rangeBlocks = grown(memory.rangeBlocks, tuning.rangeBlocksMax);
+    const isUnshown = found.refused !== undefined && isGapNow(turn, found, range.to);
+    if (found.refused && !isUnshown) break;
+    if (isUnshown || found.isHeavy) memory.heavyBlock = range.to;
+    if (!isUnshown) memory.rangeBlocks = grown(memory.rangeBlocks, tuning.rangeBlocksMax);
     const end = found.end ?? (await readAnchor(turn, range.to));
-    if (isGap) turn.report({ kind: "gap", blockNumber: end.number, ...found.refused! });
+    const message = found.refused?.message ?? (range.to > cursor ? aloneBy(turn) : undefined);
+    const isGap = message !== undefined;
+    if (isGap) turn.report({ kind: "gap", blockNumber: end.number, message });
     for (const name of found.shownBy) extend(turn, name, range, end, cursor);
     const isDeep = isGap || range.to < target - uncorroboratedBlocksMax;
     const anchor = isDeep ? end : await corroborated(turn, cursor);
@@ -98,11 +103,12 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
     isHeavy: false,
     refused: undefined,
   };
-  const all = turn.view.askers(0).length;
-  let silent = 0;
+  const all = turn.view.askers(0);
+  const refusing: Refusing[] = [];
+  let able = all.filter((asker) => !isRefusing(turn, asker)).length || all.length;
   for (const asker of askersOf(turn)) {
     const told = await askRange(asker, turn, range);
-    if (told === "absent" || !("end" in told)) silent++;
+    if (told === "absent" || !("end" in told)) able--;
     if (told === "absent") continue;
     if ("isSlow" in told && told.isSlow) {
       turn.memory.slowUntil.set(asker.name, turn.memory.turn + slowTurns);
@@ -111,28 +117,71 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
       if (found.end && found.end.hash !== told.end.hash) {
         throw new ChainUnavailable("reorg in passing");
       }
+      turn.memory.refusing.delete(asker.name);
       found.end = told.end;
       found.isHeavy ||= told.isHeavy;
       found.transfers.push(...told.transfers);
       found.shownBy.push(asker.name);
-    } else if (!found.refused || told.isSlow) found.refused = told;
+    } else {
+      if (!found.refused || told.isSlow) found.refused = told;
+      refusing.push({ asker, message: told.message });
+    }
     if (found.shownBy.length === count) break;
   }
-  if (found.end && all - silent >= turn.view.quorum) found.refused = undefined;
+  if (found.end && found.refused) {
+    const isMoot =
+      able >= turn.view.quorum ||
+      (!found.refused.isSlow && (await doRefuseAll(turn, refusing, range)));
+    if (isMoot) found.refused = undefined;
+  }
   if (found.end || found.refused) return found;
   throw new ChainUnavailable(`no endpoint shows logs of blocks ${range.from} to ${range.to}`);
 }
 
-/** Asks endpoints that have shown least first; one that was slow is left alone for a while. */
-function askersOf({ memory, view }: Turn): Asker[] {
+/**
+ * Asks endpoints that have shown least first; one that was slow, or refuses all logs, is left alone
+ * for a while.
+ */
+function askersOf(turn: Turn): Asker[] {
+  const { memory, view } = turn;
   const all = view.askers(memory.turn);
   const isSlow = ({ name }: Asker) => (memory.slowUntil.get(name) ?? 0) > memory.turn;
   const shown = ({ name }: Asker) => memory.shown.get(name)?.number ?? -1;
-  const quick = all.filter((asker) => !isSlow(asker));
-  return (quick.length > 0 ? quick : all).toSorted((a, b) => shown(a) - shown(b));
+  const willing = all.filter((asker) => !isSlow(asker) && !isRefusing(turn, asker));
+  return (willing.length > 0 ? willing : all).toSorted((a, b) => shown(a) - shown(b));
 }
 
-/** At once where one endpoint shows the block and another refuses it, and right above a gap. */
+const isRefusing = ({ memory }: Turn, { name }: Asker): boolean =>
+  (memory.refusing.get(name)?.untilTurn ?? 0) > memory.turn;
+
+type Refusing = { asker: Asker; message: string };
+
+/**
+ * Whether each of `refusing` refuses the last block by itself too, so that no smaller range helps.
+ * They are not asked for a while then.
+ */
+async function doRefuseAll(turn: Turn, refusing: readonly Refusing[], { from, to }: Range) {
+  const { memory } = turn;
+  for (const { asker, message } of refusing) {
+    const told = from < to ? await askRange(asker, turn, { from: to, to }) : undefined;
+    if (told && (told === "absent" || "end" in told || told.isSlow)) return false;
+    const before = memory.refusing.get(asker.name)?.turns ?? 0;
+    const turns = Math.min(before * 2 || 1, refusingTurnsMax);
+    memory.refusing.set(asker.name, { turns, untilTurn: memory.turn + turns, message });
+  }
+  return true;
+}
+
+/** Says who refuses all logs, where the others are too few to bear each other out. */
+function aloneBy(turn: Turn): string | undefined {
+  const { memory, view } = turn;
+  const all = view.askers(0);
+  const refusing = all.filter((asker) => isRefusing(turn, asker));
+  if (refusing.length === 0 || all.length - refusing.length >= view.quorum) return undefined;
+  return refusing.map(({ name }) => `${name}: ${memory.refusing.get(name)!.message}`).join(", ");
+}
+
+/** At once where one endpoint shows the block and another is slow, and right above a gap. */
 function isGapNow({ memory }: Turn, { end }: Found, number: number): boolean {
   const before = memory.refused;
   const isAboveGap = before?.number === number - 1 && before.turns >= refusalsMax;

@@ -142,6 +142,21 @@ describe("what a look at a status tells the executor", () => {
     assert.equal((await jobOf(address))?.state, "waiting");
   });
 
+  test("what waits for money that is there is due, once for each block", async () => {
+    const address = newAddress();
+    const { look } = openOne();
+    await look(seen(address, { state: "partially_funded", balance: "1" }));
+    const short = { state: "waiting", reason: "underfunded", due_at: 99_000 };
+    await setJob(address, short);
+    const partly = { state: "partially_funded" as const, balance: "1" };
+    assert.equal(await look(seen(address, { ...partly, ...at(101) })), false);
+    assert.equal(await look(seen(address, { ...funded, ...at(101) })), true);
+    assert.equal((await jobOf(address))?.due_at, 0);
+    await setJob(address, short);
+    assert.equal(await look(seen(address, { ...funded, ...at(101) })), false);
+    assert.equal(await look(seen(address, { ...funded, ...at(102) })), true);
+  });
+
   test("a database that fails costs the status nothing", async () => {
     const closed = await openStore({ dataDirectory: "", databaseUrl: postgres.url });
     const wake = openWake(closed.db, log);

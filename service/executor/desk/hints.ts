@@ -7,15 +7,25 @@ import type { Kysely } from "kysely";
 import { findCreators } from "../../store/held.ts";
 import type { Tables } from "../../store/tables.ts";
 
-/** Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds. */
-export type JobHint = { address: Hex; block: { number: number; timestamp: number } };
+/**
+ * Money was seen at `address` in the state after `block`, `timestamp` in Unix seconds; `isEnough`:
+ * as much as its intent asks for.
+ */
+export type JobHint = {
+  address: Hex;
+  block: { number: number; timestamp: number };
+  isEnough: boolean;
+};
 
 /** The one reason for giving up that may end by itself: more money may come, or gas get cheaper. */
 export const notWorthItsGas = "not_worth_its_gas";
+/** It waits for more money, until its expiry. */
+export const underfunded = "underfunded";
 
 /**
- * Makes a job of each vault that has none, and makes due what rests or was not worth its gas. A job
- * that waits or was sent stays as it is, so repeating a hint changes nothing.
+ * Makes a job of each vault that has none, and makes due what rests, was not worth its gas, or
+ * waits for money that is there. Another job that waits, or was sent, stays as it is, so repeating
+ * a hint changes nothing.
  *
  * @returns those that changed anything
  */
@@ -28,7 +38,7 @@ export async function hintJobs(
   const addresses = hints.map(({ address }) => address.toLowerCase() as Hex);
   const creators = await findCreators(db, addresses);
   for (const hint of hints) {
-    const { address, block } = hint;
+    const { address, block, isEnough } = hint;
     // dueAtSeconds 0: a block's timestamp comes from one endpoint and must not delay the job.
     const due = {
       due_at: 0,
@@ -57,15 +67,18 @@ export async function hintJobs(
         conflict
           .columns(["chain_id", "address"])
           .doUpdateSet(due)
-          .where((row) =>
-            row.or([
-              row("executor_jobs.state", "=", "idle"),
+          .where((row) => {
+            const isWaitingFor = (state: "given_up" | "waiting", reason: string) =>
               row.and([
-                row("executor_jobs.state", "=", "given_up"),
-                row("executor_jobs.reason", "=", notWorthItsGas),
-              ]),
-            ]),
-          ),
+                row("executor_jobs.state", "=", state),
+                row("executor_jobs.reason", "=", reason),
+              ]);
+            return row.or([
+              row("executor_jobs.state", "=", "idle"),
+              isWaitingFor("given_up", notWorthItsGas),
+              ...(isEnough ? [isWaitingFor("waiting", underfunded)] : []),
+            ]);
+          }),
       )
       .executeTakeFirst();
     if (numInsertedOrUpdatedRows) woken.push(hint);

@@ -8,7 +8,7 @@ import type { Kysely } from "kysely";
 import type { Logger } from "pino";
 import { seldom } from "../../flow/seldom.ts";
 import type { Tables } from "../../store/tables.ts";
-import { hintJobs, notWorthItsGas } from "./hints.ts";
+import { hintJobs, notWorthItsGas, underfunded } from "./hints.ts";
 import type { JobNews } from "./progress.ts";
 
 /** @returns whether the executor was told just now */
@@ -34,10 +34,10 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
     return lease !== undefined;
   };
 
-  const wake = async ({ address, chainId, block }: AddressStatus): Promise<boolean> => {
+  const wake = async ({ address, chainId, block, state }: AddressStatus): Promise<boolean> => {
     try {
       if (!(await isLed(chainId))) return false;
-      await hintJobs(db, chainId, [{ address, block }]);
+      await hintJobs(db, chainId, [{ address, block, isEnough: state === "funded" }]);
       return true;
     } catch (err) {
       // The status is true all the same, and the next one tells the executor again.
@@ -60,11 +60,15 @@ export function openWake(db: Kysely<Tables>, log: Pick<Logger, "warn">): Wake {
 }
 
 /** There is money, and the executor has no job of it, or has not read its balance since. */
-function isNews({ balance, recoverable, block }: AddressStatus, job: JobNews | undefined): boolean {
+function isNews(
+  { balance, recoverable, block, state }: AddressStatus,
+  job: JobNews | undefined,
+): boolean {
   if (balance === "0" && recoverable.length === 0) return false;
   if (!job) return true;
+  const isMore = state === "funded" && job.state === "waiting" && job.reason === underfunded;
   // The executor's endpoints may contradict ours for long: one hint for each block is enough.
-  if (job.state === "idle") return job.detectedBlock !== block.number;
+  if (job.state === "idle" || isMore) return job.detectedBlock !== block.number;
   if (job.state !== "given_up" || job.reason !== notWorthItsGas) return false;
   return Math.abs(block.timestamp - job.detectedAtSeconds) >= worthlessSeconds;
 }

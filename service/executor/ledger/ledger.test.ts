@@ -295,12 +295,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
 
       test("a look that is kept wakes what rests, and nothing that is in hand", async () => {
         const block = { number: 9, timestamp: 60 };
-        const hints = [1, 2, 4].map((n) => ({ address: address(n), block }));
+        const hints = [1, 2, 4].map((n) => ({ address: address(n), block, isEnough: false }));
         const rest = { state: "idle" as const, dueAtSeconds: null, reason: null };
         await ledger.updateJobs(fence, [{ ...rest, address: address(1) }]);
         assert.equal(await ledger.readLookedUntil(chainId), 0);
         assert.deepEqual(await ledger.saveLook(fence, hints, 70), [hints[0], hints[2]]);
         assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
+        const short = { state: "waiting" as const, dueAtSeconds: 900, reason: "underfunded" };
+        await ledger.updateJobs(fence, [{ ...short, address: address(1) }]);
+        assert.deepEqual(await ledger.saveLook(fence, hints, 80), []);
+        const enough = { ...hints[0]!, isEnough: true };
+        assert.deepEqual(await ledger.saveLook(fence, [enough], 80), [enough]);
         assert.equal(await ledger.readLookedUntil(chainId), 80);
         await ledger.takeLease(chainId, "b", await ledger.findLease(chainId));
         await assert.rejects(ledger.saveLook(fence, hints, 90), LeaseLost);

@@ -13,7 +13,7 @@ import { type Fence, fenced } from "./lease.ts";
 /** Payments of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
 const paymentsMax = 50;
 
-/** `isGap`: the anchor's block was shown by nobody, so every record is to be looked at again. */
+/** `isGap`: too few show the blocks up to the anchor, so every record is to be looked at again. */
 export type Swept = { anchor: Anchor | undefined; payments: readonly Payment[]; isGap: boolean };
 
 /**

@@ -17,6 +17,7 @@ import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import type { JobHint } from "../desk/hints.ts";
+import { max } from "../money/fees.ts";
 import type { Looks, Pass } from "../parts.ts";
 import { ofSeveral } from "./holdings.ts";
 
@@ -32,11 +33,20 @@ const rowsMax = 500;
 /** How often it is kept how far was looked. */
 const keepEveryMs = 10_000;
 
+/**
+ * Gaps begin the walk over all records again once it has ended, and this seldom: each costs an
+ * `eth_call` for 150 records, and one that began anew with each block might never end.
+ */
+const beginEveryMs = 60_000;
+
 export const freshLooks = (): Looks => ({
   seq: undefined,
   kept: { seq: 0, atMs: 0 },
   again: new Map(),
   turn: 0,
+  beganMs: Number.NEGATIVE_INFINITY,
+  isAtEnd: true,
+  isOutdated: false,
   stepMax: holdersMax,
 });
 
@@ -48,6 +58,7 @@ export async function lookAtNew(pass: Pass): Promise<boolean> {
   const { parts, memory, view } = pass;
   const { ledger, tuning, chain } = parts;
   if (tuning.looksPerPass === 0) return true;
+  memory.looks = begunAnew(memory.looks, parts.clock());
   const { looks } = memory;
   looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
   const max = Math.min(looks.stepMax, tuning.looksPerPass);
@@ -68,7 +79,13 @@ export async function lookAtNew(pass: Pass): Promise<boolean> {
   remember(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
-  return fresh.length < max && read.length < rowsMax;
+  looks.isAtEnd = fresh.length < max && read.length < rowsMax;
+  return looks.isAtEnd;
+}
+
+function begunAnew(looks: Looks, nowMs: number): Looks {
+  const isDue = looks.isAtEnd && nowMs - looks.beganMs >= beginEveryMs;
+  return looks.isOutdated && isDue ? { ...freshLooks(), beganMs: nowMs } : looks;
 }
 
 /** Puts what has to be asked about again behind the others. */
@@ -88,9 +105,13 @@ function remember({ parts, memory: { looks } }: Pass, step: Created[], probed: P
   }
 }
 
-/** A restart goes on behind what is kept, and so before each that is asked about again. */
+/**
+ * A restart goes on behind what is kept, and so before each that is asked about again. Since a gap
+ * nothing is kept, so that it goes over all.
+ */
 async function keep({ parts, memory: { looks }, fence }: Pass): Promise<void> {
   const now = parts.clock();
+  if (looks.isOutdated) return;
   if (looks.seq === looks.kept.seq || now - looks.kept.atMs < keepEveryMs) return;
   let seq = looks.seq!;
   for (const record of looks.again.values()) seq = Math.min(seq, record.seq - 1);
@@ -98,13 +119,13 @@ async function keep({ parts, memory: { looks }, fence }: Pass): Promise<void> {
   looks.kept = { seq, atMs: now };
 }
 
-/** The vaults with their tokens. A record that does not prove itself is left out. */
-async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Holder[]> {
+/** The vaults with what their intents ask for. A record that does not prove itself is left out. */
+async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Wanting[]> {
   const held = await parts.ledger.findHeld(fresh.map(({ address }) => address));
   return held.flatMap(({ address, terms }) => {
     try {
-      const { token } = decodeRecord(fromHex(address), terms, parts);
-      return [{ vault: address, token: token.toLowerCase() as Hex }];
+      const { token, amount } = decodeRecord(fromHex(address), terms, parts);
+      return [{ vault: address, token: token.toLowerCase() as Hex, amount: BigInt(amount) }];
     } catch (error) {
       if (!(error instanceof CorruptError)) throw error;
       parts.report({ kind: "corrupt_record", address, cause: causeOf(error) });
@@ -113,10 +134,11 @@ async function holdersOf({ parts }: Pass, fresh: readonly Created[]): Promise<Ho
   });
 }
 
+type Wanting = Holder & { amount: bigint };
 type Probed = { paid: JobHint[]; isWhole: boolean; isCorroborated: boolean };
 
 /** @returns undefined where it was too much for the endpoints: the next step asks for less */
-async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | undefined> {
+async function probe(pass: Pass, holders: readonly Wanting[]): Promise<Probed | undefined> {
   const { looks } = pass.memory;
   const found: Probed = { paid: [], isWhole: true, isCorroborated: true };
   try {
@@ -136,15 +158,15 @@ async function probe(pass: Pass, holders: readonly Holder[]): Promise<Probed | u
 }
 
 /** Money that any of several endpoints shows is enough for a hint. */
-async function probeSome(pass: Pass, holders: readonly Holder[]) {
+async function probeSome(pass: Pass, holders: readonly Wanting[]) {
   const { head, quorum } = pass.view;
   const all = await readHoldings(ofSeveral(pass, pass.memory.looks.turn++), holders);
-  const isPaid = (index: number) =>
-    all.some((each) => each[index]!.native > 0n || (each[index]!.balance ?? 0n) > 0n);
-  const paid = holders.flatMap(({ vault }, index) =>
-    isPaid(index)
-      ? [{ address: vault, block: { number: head.number, timestamp: pass.nowSeconds } }]
-      : [],
-  );
+  const block = { number: head.number, timestamp: pass.nowSeconds };
+  const paid = holders.flatMap(({ vault, amount }, index) => {
+    const native = all.map((each) => each[index]!.native).reduce(max);
+    const balance = all.map((each) => each[index]!.balance ?? 0n).reduce(max);
+    if (native === 0n && balance === 0n) return [];
+    return [{ address: vault, block, isEnough: balance >= amount }];
+  });
   return { paid, isCorroborated: all.length >= quorum };
 }

@@ -2,7 +2,6 @@
 
 import type { Turn } from "../../follow/parts.ts";
 import type { Pass } from "../parts.ts";
-import { freshLooks } from "./look.ts";
 
 export function turnOf(pass: Pass): Turn {
   const { parts, memory, fence, view } = pass;
@@ -23,7 +22,7 @@ export function turnOf(pass: Pass): Turn {
       findAnchor: (before) => ledger.findAnchor(chainId, before),
       async keep(anchor, payments, isGap) {
         await ledger.savePayments(fence, { anchor, payments, isGap }, dueSeconds);
-        if (isGap) memory.looks = freshLooks();
+        memory.looks.isOutdated ||= isGap;
       },
       async undoAbove(number) {
         for (const { address } of signers) {

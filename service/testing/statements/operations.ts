@@ -487,7 +487,9 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
       await ledger.findHeld(created.slice(0, 450).map(({ address }) => address));
       await ledger.readLookedUntil(chainId);
       const block = { number: 1, timestamp: 1 };
-      const hints = created.slice(0, 100).map(({ address }) => ({ address, block }));
+      const hints = created.slice(0, 100).map(({ address }) => {
+        return { address, block, isEnough: true };
+      });
       await ledger.saveLook(fence, hints, 1);
     },
     "executor: many held, largest": () =>

@@ -225,7 +225,7 @@ describe("a chain without open addresses sleeps", () => {
     await world.runFor(warmUpSeconds);
     const before = world.calls();
     const block = { number: 1, timestamp: startSeconds };
-    await hintJobs(world.db, chainId, [{ address: world.address, block }]);
+    await hintJobs(world.db, chainId, [{ address: world.address, block, isEnough: true }]);
     await world.runFor(3);
     assert.ok(world.calls() > before, "no call within 3 s");
     await world.stop();

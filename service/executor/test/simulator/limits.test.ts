@@ -12,7 +12,7 @@ import { longestWait } from "./liveness.ts";
 import { answer } from "./node-model.ts";
 import { createScheduler, type Scheduler, seededRandom } from "./scheduler.ts";
 import { faultsOf, judge } from "./verdict.ts";
-import { createWorld, endSeconds, tokens } from "./world.ts";
+import { chainId, createWorld, endSeconds, tokens } from "./world.ts";
 
 const seeds = process.env.ATTACKS === "long" ? [1, 2, 3, 4] : [1];
 const safe = { crashRate: () => 0, freezeRate: () => 0 };
@@ -65,13 +65,15 @@ async function historyOf(
   const random = seededRandom(seed);
   const world = await createWorld(scheduler, random, () => false);
   const events: ExecutorEvent[] = [];
+  let calls = 0;
   const endpoints = limits.map(
     (limit, index): Endpoint => ({
       name: `rpc${index}`,
-      async ask(calls) {
+      async ask(asked) {
+        calls += asked.length;
         await scheduler.sleep(5 + random() * 100);
-        const honest = calls.map((call) => answer(world.chain, 0, call));
-        return Promise.all(calls.map((call, at) => limit(call, honest[at]!, scheduler)));
+        const honest = asked.map((call) => answer(world.chain, 0, call));
+        return Promise.all(asked.map((call, at) => limit(call, honest[at]!, scheduler)));
       },
     }),
   );
@@ -90,7 +92,12 @@ async function historyOf(
   await scheduler.run(endSeconds * 1000);
   const faults = faultsOf(await judge(world)).filter((text) => !/were paid,/.test(text));
   await world.close();
-  return { faults, waitBlocksMax: longestWait(world, 0), events };
+  const callsPerBlock = calls / world.chain.blocks.length;
+  const waitBlocksMax = longestWait(world, 0);
+  const ownWaitBlocksMax = longestWait(world, 0, (vault) =>
+    vault.chainId === chainId ? [vault.token] : [],
+  );
+  return { faults, waitBlocksMax, ownWaitBlocksMax, events, callsPerBlock };
 }
 
 const flood: Flood = { atSeconds: [300, 600, 1550, 1600, 1650, 1700], logs: 2100 };
@@ -149,6 +156,56 @@ describe("one endpoint of three that refuses all logs makes no gap", () => {
       }
     });
   }
+});
+
+/** It shows no log, however many there are. */
+const omits: Limit = (call, honest) => (isLogs(call) ? { result: [] } : honest);
+
+describe("all endpoints but one refuse all logs", () => {
+  for (const [what, limits] of [
+    ["one of two", [withoutLogs, free]],
+    ["two of three", [withoutLogs, withoutLogs, free]],
+  ] as const) {
+    test(`${what}: what is shown is acted on, for a quarter more calls at most`, async (t) => {
+      for (const seed of seeds) {
+        const usual = await historyOf(
+          seed,
+          limits.map(() => free),
+        );
+        const told = await historyOf(seed, limits);
+        assert.deepEqual(told.faults, []);
+        const more = told.waitBlocksMax - usual.waitBlocksMax;
+        const calls = [told, usual].map(({ callsPerBlock }) => callsPerBlock.toFixed(2));
+        t.diagnostic(
+          `seed ${seed}: ${more} blocks more, ${calls[0]} calls a block for ${calls[1]}`,
+        );
+        assert.ok(more <= 2, `seed ${seed}: ${more} blocks more`);
+        assert.ok(told.callsPerBlock <= usual.callsPerBlock * 1.25, `seed ${seed}: ${calls}`);
+      }
+    });
+  }
+
+  /** Blocks come each 12 s. The walk over all records begins once in a minute. */
+  const lookBlocks = 60 / 12 + 2;
+
+  test(`what the other leaves out is found by its balance in ${lookBlocks} blocks`, async (t) => {
+    for (const seed of seeds) {
+      const { ownWaitBlocksMax, faults } = await historyOf(seed, [withoutLogs, omits]);
+      t.diagnostic(`seed ${seed}: ${ownWaitBlocksMax} blocks`);
+      // Money of another token, or on another chain, than the intent's is found by logs alone.
+      assert.deepEqual(
+        faults.filter((fault) => !fault.startsWith("missing")),
+        [],
+      );
+      const more = ownWaitBlocksMax - quiet.get(seed)!;
+      assert.ok(more <= lookBlocks, `seed ${seed}: ${more} blocks more`);
+    }
+  });
+
+  test("control: without the looks by balance it is not found", async () => {
+    const { ownWaitBlocksMax } = await historyOf(1, [withoutLogs, omits], {}, { looksPerPass: 0 });
+    assert.ok(ownWaitBlocksMax > 10 * lookBlocks, `${ownWaitBlocksMax} blocks`);
+  });
 });
 
 test("control: where all refuse all logs, blocks become gaps", async () => {

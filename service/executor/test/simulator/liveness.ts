@@ -6,18 +6,25 @@ import { balanceOf, type VaultModel } from "./factory-model.ts";
 import { chainId, startSeconds, tokens, type World } from "./world.ts";
 
 /** The most blocks in a row, later than so, in which something could be done for an address. */
-export const longestWait = (world: World, afterSeconds: number): number =>
-  Math.max(...waitsOf(world, afterSeconds).values());
+export const longestWait = (world: World, afterSeconds: number, tokensOf?: TokensOf): number =>
+  Math.max(...waitsOf(world, afterSeconds, tokensOf).values());
+
+/** The tokens of an address that are looked at: all, or what its intent asks for. */
+type TokensOf = (vault: VaultModel) => readonly Hex[];
 
 /**
  * Does the same as {@link longestWait} for each address, from when it has a record. Each token
  * waits by itself: one that comes in the block in which another leaves has not waited for as long.
  */
-export function waitsOf({ chain, vaults, knownAt }: World, after: number): Map<Hex, number> {
+export function waitsOf(
+  { chain, vaults, knownAt }: World,
+  after: number,
+  tokensOf: TokensOf = () => tokens,
+): Map<Hex, number> {
   const longest = (vault: VaultModel) => {
     const since = startSeconds + Math.max(after, knownAt.get(vault.address) ?? 0);
     const calm = chain.blocks.filter(({ timestamp }) => timestamp > since);
-    return Math.max(...tokens.map((token) => longestOf(calm, vault, token)));
+    return Math.max(...tokensOf(vault).map((token) => longestOf(calm, vault, token)));
   };
   return new Map(vaults.map((vault) => [vault.address, longest(vault)]));
 }
