@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHardhat } from "../../contracts/testing/local-node.ts";
+import { type Answer, ChainUnavailable } from "../../service/chain/rpc/json-rpc.ts";
+import type { Parts } from "../../service/executor/parts.ts";
 import { startCore } from "../../service/testing/executor/executor.ts";
 import {
   count,
@@ -92,6 +94,48 @@ async function blocksFor(context: TestContext, urls: string[], many: number): Pr
   context.diagnostic(`${blocks} blocks`);
   return blocks;
 }
+
+/** How many of a few payments are executed through `urls` in some passes. */
+async function executedSoon(
+  context: TestContext,
+  urls: string[],
+  adapt: (core: Parts) => Parts = (core) => core,
+): Promise<number> {
+  const records = await fundedInBlock(3, victim);
+  let passes = 0;
+  const running = startCore(store, world.chains(urls), (core) => {
+    const sleep = (ms: number) => {
+      passes++;
+      return core.sleep(ms);
+    };
+    return adapt(inNoTime({ ...core, sleep }));
+  });
+  context.after(running.stop);
+  await until("some passes have ended", async () => {
+    await world.mine();
+    return passes > 10;
+  });
+  await running.stop();
+  await world.mine();
+  return (await fatesOf(world, records)).filter(({ executed }) => executed === 1).length;
+}
+
+/** The rule that is not followed: all calls go in one request, and its refusal is a failure. */
+const inOneRequest =
+  (url: string) =>
+  (core: Parts): Parts => ({
+    ...core,
+    endpoints: core.endpoints.map(({ name }) => ({
+      name,
+      async ask(calls) {
+        const body = calls.map((call, id) => ({ jsonrpc: "2.0", id, ...call }));
+        const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+        const answers = (await response.json()) as (Answer & { id: number })[];
+        if (!Array.isArray(answers)) throw new ChainUnavailable("refused");
+        return body.map(({ id }) => answers.find((answer) => answer.id === id)!);
+      },
+    })),
+  });
 
 /**
  * Refuses what comes after 20 calls of a second; for the first time after 20 calls however long
@@ -199,30 +243,31 @@ describe(`${payments} payments are executed within ${blocksMax} blocks where a p
   }
 });
 
+const ahead = (call: Call, answer: object) => {
+  const block = (answer as { result?: { number?: string } }).result;
+  if (call.method !== "eth_getBlockByNumber" || call.params[0] !== "latest" || !block)
+    return answer;
+  const number = `0x${(Number(block.number) + 1000).toString(16)}`;
+  return { ...answer, result: { ...block, number, hash: `0x${"ab".repeat(32)}` } };
+};
+const empty = (call: Call, answer: object) => {
+  const { result } = answer as { result?: string };
+  if (call.method !== "eth_call" || !result || result.length < 130) return answer;
+  const words = result.slice(130).length / 256;
+  const nothing = `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`;
+  return { ...answer, result: result.slice(0, 130) + nothing.repeat(words) };
+};
+const kinds: Record<string, () => Promise<{ url: string }>> = {
+  "is down": async () => {
+    const gone = await honest();
+    gone.stop();
+    return gone;
+  },
+  "claims a head 1,000 blocks ahead": () => endpoint(() => undefined, ahead),
+  "shows vaults without money": () => endpoint(() => undefined, empty),
+};
+
 describe("two endpoints are never worse than one", () => {
-  const ahead = (call: Call, answer: object) => {
-    const block = (answer as { result?: { number?: string } }).result;
-    if (call.method !== "eth_getBlockByNumber" || call.params[0] !== "latest" || !block)
-      return answer;
-    const number = `0x${(Number(block.number) + 1000).toString(16)}`;
-    return { ...answer, result: { ...block, number, hash: `0x${"ab".repeat(32)}` } };
-  };
-  const empty = (call: Call, answer: object) => {
-    const { result } = answer as { result?: string };
-    if (call.method !== "eth_call" || !result || result.length < 130) return answer;
-    const words = result.slice(130).length / 256;
-    const nothing = `${"0".repeat(128)}${"0".repeat(63)}1${"0".repeat(64)}`;
-    return { ...answer, result: result.slice(0, 130) + nothing.repeat(words) };
-  };
-  const kinds: Record<string, () => Promise<{ url: string }>> = {
-    "is down": async () => {
-      const gone = await honest();
-      gone.stop();
-      return gone;
-    },
-    "claims a head 1,000 blocks ahead": () => endpoint(() => undefined, ahead),
-    "shows vaults without money": () => endpoint(() => undefined, empty),
-  };
   for (const [name, open] of Object.entries(kinds)) {
     for (const others of [1, 2]) {
       test(`where one of ${others + 1} ${name}`, async (context) => {
@@ -249,4 +294,23 @@ describe("a WebSocket that tells of new blocks", () => {
     await goodPayments(3);
     await without.stop();
   });
+});
+
+// Last, since a lone liar leaves a cursor beyond the head behind.
+describe("control: nothing is executed in ten passes", () => {
+  test("where all calls go in one request that is refused", async (context) => {
+    const good = await honest();
+    assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);
+    const { url } = await endpoint(({ length }) =>
+      length > 1 ? { body: { jsonrpc: "2.0", id: null, error: tooMany } } : undefined,
+    );
+    assert.equal(await executedSoon(context, [url], inOneRequest(url)), 0);
+  });
+
+  for (const [name, open] of Object.entries(kinds)) {
+    test(`where the only endpoint ${name}`, async (context) => {
+      const { url } = await open();
+      assert.equal(await executedSoon(context, [url]), 0);
+    });
+  }
 });

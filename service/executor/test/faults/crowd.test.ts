@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { factoryAddress, paymentFactoryAbi } from "executable-address-contracts";
 import { parseEventLogs } from "viem";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
@@ -10,25 +10,45 @@ const { world, store } = await prepare();
 describe("a crowd", () => {
   const count = rounds(200, 1000);
   test(`${count} addresses funded in 10 blocks are all executed`, async (context) => {
+    assert.ok((await executeAll(context, count)) <= count / 10);
+    context.diagnostic(await figures());
+  });
+
+  test("control: in transactions of one they take as many as there are", async (context) => {
+    world.stopTicking();
+    assert.equal(await executeAll(context, 20, 1), 20);
+  });
+
+  /** @returns in how many transactions */
+  async function executeAll(context: TestContext, count: number, batchItemsMax = 50) {
     const records = await Promise.all(Array.from({ length: count }, () => world.newRecord()));
     await saveRecords(store, records);
-    const running = startCore(store, world.chains());
+    const running = startCore(store, world.chains(), (core) => ({
+      ...core,
+      tuning: { ...core.tuning, batchItemsMax },
+    }));
     context.after(running.stop);
+    const fromBlock = await world.client.getBlockNumber();
     for (let block = 0; block < 10; block++) {
       const some = records.slice((block * count) / 10, ((block + 1) * count) / 10);
       await world.pay(some.map((r) => ({ to: r.address, amount: r.intent.amount })));
       await world.mine();
     }
     world.startTicking(1000);
-    const events = () => world.client.getLogs({ address: factoryAddress, fromBlock: 0n });
-    await until("all are executed", async () => (await events()).length >= count);
+    const executions = async () =>
+      parseEventLogs({
+        abi: paymentFactoryAbi,
+        eventName: "Executed",
+        logs: await world.client.getLogs({ address: factoryAddress, fromBlock }),
+      });
+    await until("all are executed", async () => (await executions()).length >= count);
     await until("nothing is on its way", () => isAtRest(store));
     await running.stop();
     const fates = await fatesOf(world, records);
     assert.ok(fates.every((fate) => fate.executed === 1 && fate.held === 0n));
-    context.diagnostic(await figures());
     assert.equal(running.events.filter((event) => event.kind === "executed").length, count);
-  });
+    return new Set((await executions()).map(({ transactionHash }) => transactionHash)).size;
+  }
 
   test("what a pass had no time to simulate waits with that reason", async (context) => {
     world.stopTicking();

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import type { AddressRecord, Hex } from "executable-address";
+import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { keccak256, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import { type Call, toQuantity } from "../../../chain/rpc/json-rpc.ts";
@@ -63,6 +63,18 @@ describe("two keys", () => {
   };
   const allExecuted = async (records: readonly AddressRecord[]) =>
     (await fatesOf(world, records)).every((fate) => fate.executed === 1);
+  async function reasonsOf(records: readonly AddressRecord[]) {
+    const jobs = await store.db
+      .selectFrom("executor_jobs")
+      .select("reason")
+      .where(
+        "address",
+        "in",
+        records.map(({ address }) => fromHex(address)),
+      )
+      .execute();
+    return records.map((_, index) => jobs[index]?.reason);
+  }
   /** Purposes by key. */
   async function sentBy() {
     const rows = await store.db.selectFrom("executor_purposes").select("sender").execute();
@@ -119,6 +131,32 @@ describe("two keys", () => {
     });
   });
 
+  test("control: alone, a key without coin sends nothing, and payments wait for it", async () => {
+    const wei = await world.client.getBalance({ address: first });
+    await world.client.setBalance({ address: first, value: 0n });
+    start(() => ({ signers: [twoKeys[0]] }));
+    const records = await pay(2);
+    await until("they wait", async () =>
+      (await reasonsOf(records)).every((reason) => reason === "executor_out_of_gas_money"),
+    );
+    await world.client.setBalance({ address: first, value: wei });
+    await running.stop();
+    start();
+    await until("they are executed", () => allExecuted(records));
+  });
+
+  test("control: shown full by the only endpoint, an empty key is given payments", async () => {
+    const wei = await world.client.getBalance({ address: first });
+    await world.client.setBalance({ address: first, value: 0n });
+    start((core) => ({ endpoints: withLiar(core.endpoints[0]!, 0, first, 2n ** 255n) }));
+    const records = await pay(6);
+    await until("it has sent", async () => (await sentBy()).first > sentBefore.first);
+    await world.client.setBalance({ address: first, value: wei });
+    await running.stop();
+    start();
+    await until("all are executed", () => allExecuted(records));
+  });
+
   for (const honest of [2, 1]) {
     test(`one without coin, shown full beside ${honest} honest: nothing waits for it`, async () => {
       const wei = await world.client.getBalance({ address: first });
@@ -158,23 +196,47 @@ describe("two keys", () => {
     await until("it is executed", () => allExecuted(records));
   });
 
-  test("one whose transactions are not mined delays those alone", async () => {
-    let isStuck = true;
-    const swallowed = new Set<string>();
+  /** What the first key sends is taken and lost, while `isStuck`. */
+  function startStuck(signers: Parts["signers"]) {
+    const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({
+      signers,
       endpoints: core.endpoints.map((endpoint) => ({
         ...endpoint,
         async ask(calls) {
           const [call] = calls;
-          if (!isStuck || call?.method !== "eth_sendRawTransaction") return endpoint.ask(calls);
+          const isSend = call?.method === "eth_sendRawTransaction";
+          if (!stuck.isStuck || !isSend) return endpoint.ask(calls);
           const raw = call.params[0] as TransactionSerializedEIP1559;
           const from = await recoverTransactionAddress({ serializedTransaction: raw });
           if (from.toLowerCase() !== first) return endpoint.ask(calls);
-          swallowed.add(raw);
+          stuck.swallowed.add(raw);
           return [{ result: keccak256(raw) }];
         },
       })),
     }));
+    return stuck;
+  }
+
+  test("control: alone, one whose transactions are not mined delays all", async () => {
+    const stuck = startStuck([twoKeys[0]]);
+    const records = await pay(6);
+    await until("its slots are taken", async () => stuck.swallowed.size >= 2);
+    const later = await pay(4);
+    const passes = () => running.events.filter(({ kind }) => kind === "pass").length;
+    const before = passes();
+    await until("many passes have ended", async () => passes() > before + 10);
+    const fates = await fatesOf(world, [...records, ...later]);
+    assert.ok(fates.every(({ executed }) => executed === 0));
+    stuck.isStuck = false;
+    await running.stop();
+    start();
+    await until("all are executed", () => allExecuted([...records, ...later]));
+    await until("nothing is on its way", () => isAtRest(store));
+  });
+
+  test("one whose transactions are not mined delays those alone", async () => {
+    const stuck = startStuck(twoKeys);
     const records = [...(await pay(4)), ...(await pay(8))];
     const fates = () => fatesOf(world, records);
     const onItsWay = async () =>
@@ -186,10 +248,10 @@ describe("two keys", () => {
       const open = (await fates()).filter(({ executed }) => executed === 0).length;
       return pending.length === 2 && pending.every(({ sender }) => sender === first) && open <= 4;
     });
-    assert.ok(swallowed.size >= 2);
+    assert.ok(stuck.swallowed.size >= 2);
     const later = await pay(6);
     await until("later payments go by the other key", () => allExecuted(later));
-    isStuck = false;
+    stuck.isStuck = false;
     await until("the rest is executed", () => allExecuted(records));
     await until("nothing is on its way", () => isAtRest(store));
   });
