@@ -56,7 +56,7 @@ const chainSchema = z.strictObject({
    */
   finality: z.enum(["finalized", "blocks"]).default("finalized"),
   /**
-   * Blocks on top of a payment before the executor acts on it. None is safe: execution checks the
+   * Blocks on top of a payment before the executor acts on it. Zero is safe: execution checks the
    * balance itself, so a payment that is undone costs the executor its gas and nobody money.
    */
   paymentConfirmations: z.int().min(0).max(10_000).default(0),

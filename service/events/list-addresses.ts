@@ -129,7 +129,7 @@ function walkOf(query: AddressQuery): { at: string; from: Sql } {
 type Row = {
   address: Uint8Array;
   walk_at: number;
-  /** Of the window: so many rows. */
+  /** How many rows the window has. */
   walked: number;
   fits: unknown;
   created_at: number;
@@ -202,7 +202,7 @@ const state = (nowMs: number) => sql`case
   when coalesce(w.state, 'unfunded') <> 'unfunded' then w.state
   when r.expires_at < ${Math.ceil(nowMs / 1000)} then 'expired' else 'unfunded' end`;
 
-/** What each row of a page meets; some of it the walk met already. */
+/** Gives the conditions that each row of a page meets; the walk met some already. */
 function conditionsOf(query: AddressQuery): Sql[] {
   const { accountId, token, chainId, addresses, reference, referenceContains } = query;
   const when = <Value>(value: Value | undefined, of: (value: Value) => Sql) =>

@@ -128,7 +128,7 @@ export type ExecutorEvent =
       blocksBehind: number;
       secondsBehind: number;
       due: number;
-      /** The oldest payment that waits for the executor itself waits so long. */
+      /** How long the oldest payment has waited for the executor itself. */
       waitedSeconds: number;
       inFlight: number;
       scores: View["scores"];

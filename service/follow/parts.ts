@@ -39,7 +39,10 @@ export type FollowTuning = {
   recipientsMax: number;
 };
 
-/** Each call is one statement or one commit, and fails where another process leads the chain. */
+/**
+ * Each call fails where another process leads the chain. One of several commits leaves the tables
+ * complete after each.
+ */
 type FollowStore = {
   /** Finds those of `addresses` that have a record. */
   matchAddresses(addresses: readonly Hex[]): Promise<Hex[]>;

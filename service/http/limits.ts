@@ -9,13 +9,13 @@ export type Limits = {
   lookupsInFlightMax: number;
   /** Creates of one account; 0 for no bound. */
   addressesPerAccountDay: number;
-  /** Simulations ask a chain's endpoints no more; all servers on one PostgreSQL share it. */
+  /** Calls of simulations to a chain's endpoints in a minute, of all servers on one PostgreSQL. */
   simulationCallsPerMinute: number;
-  /** A request's head takes no longer, from the first byte or the end of the request before. */
+  /** A request's head ends so long after its first byte, or after the request before it. */
   headersMsMax: number;
   /** Open at once, idle ones included; above it the longest idle one is closed. */
   connectionsMax: number;
-  /** Verified answers kept for look-ups take no more. */
+  /** Bytes of verified answers that are kept for look-ups. */
   lookupCacheBytesMax: number;
 };
 

@@ -1,5 +1,5 @@
-// The newest block of a chain, one for all of a process that ask: a loop that follows the chain
-// tells of each that it sees, and one who needs a newer one reads it for the others too.
+// The newest block of a chain, shared by the whole process. The executor's loop notes each block it
+// sees; who needs a newer one reads it, and the others use that reading.
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";

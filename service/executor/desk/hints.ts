@@ -39,7 +39,7 @@ export async function hintJobs(
   const creators = await findCreators(db, addresses);
   for (const hint of hints) {
     const { address, block, isEnough } = hint;
-    // dueAtSeconds 0: a block's timestamp comes from one endpoint and must not delay the job.
+    // `due_at` 0: a block's timestamp comes from one endpoint and must not delay the job.
     const due = {
       due_at: 0,
       state: "waiting" as const,

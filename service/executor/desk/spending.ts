@@ -1,4 +1,4 @@
-// Reads what gas was paid for an account, for its owner.
+// Reads what gas was paid: for an account's owner, and as the operator's report of all accounts.
 
 import type { Kysely } from "kysely";
 import type { Tables } from "../../store/tables.ts";

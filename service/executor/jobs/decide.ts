@@ -1,5 +1,5 @@
-// Decides what to do with an address now. Pure: the same facts give the same decision, and every
-// reason an operator may read is named here or in budgets.ts.
+// Decides what to do with an address now. Pure: the same facts give the same decision.
+// docs/executor.md lists all reasons that an operator may read, those of other steps too.
 
 import { type Hex, zeroAddress } from "executable-address";
 import { notWorthItsGas } from "../desk/hints.ts";

@@ -195,7 +195,7 @@ async function settleCharges(
   );
 }
 
-/** Reads what a purpose was charged with, as {@link settleCharges} left it. */
+/** Takes back what {@link settleCharges} charged for a purpose. */
 async function takeBack(
   transaction: Transaction<Tables>,
   chainId: number,

@@ -31,7 +31,7 @@ const resetInput = z.strictObject({
 
 type SignInParts = Pick<Parts, "accounts" | "metrics" | "now" | "publicUrl">;
 
-/** Leave is asked before a turn is taken: what is refused costs a look at a limit. */
+/** The limit comes before the queue for hashing, so a refused attempt hashes nothing. */
 export function mountSignIn(app: FastifyInstance, parts: SignInParts): void {
   const { signIn, attempts } = parts.accounts;
   const hashing = openHashing(() => parts.metrics.shed.inc({ route: "sign-in" }));

@@ -78,7 +78,7 @@ export function refuseUnread(chainId: number, error: unknown): never {
   throw error;
 }
 
-/** The node's words may name the node, so they go to the log and into no answer. */
+/** A node's error may contain its URL, so it goes to the log and not into the answer. */
 function unavailable(chainId: number, cause: unknown): Refusal {
   const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
   const refusal = new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
