@@ -4,7 +4,7 @@
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { type Rpc, RpcError, toQuantity } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
-import { topicOf, transferTopic } from "../status/transfer.ts";
+import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
 import { type AgreedBlock, agree, parseAgreement } from "./agree.ts";
 import { askEvents } from "./build/ask.ts";
 import { ProofError } from "./error.ts";
@@ -19,35 +19,75 @@ export type PaymentProof = {
   readonly proof: TransactionProof;
 };
 
-/** A receipt is to stay small: the newest transactions alone. */
+/** A receipt is to stay small, and strangers may pay an address as often as they like. */
 export const paymentsMax = 4;
+/** Hex characters of a payment's proof: whoever pays in a larger transaction is not proved. */
+const proofCharactersMax = 64_000;
 /** Blocks, where a node refuses to search all. */
 const rangeBlocks = 9_000;
 
+/** What was paid up to `block`. `omitted`: more transactions, of which nodes told and no more. */
+export type PaymentsUpTo = {
+  readonly payments: readonly PaymentProof[];
+  readonly omitted: number;
+  readonly block: BlockReference;
+};
+
 /**
- * The newest transactions that paid `record` up to `agreed`, oldest first.
+ * The transactions up to `agreed` that paid `record` the most, oldest first: however many small
+ * ones follow, a payment that matters stays.
  *
+ * @param since what was found before: unless its block left the chain, only later logs are read
  * @throws {ProofError} `unproved`
  */
 export async function findPayments(
   record: AddressRecord,
   agreed: AgreedBlock,
   { rpcs, ...options }: GatherOptions,
-): Promise<PaymentProof[]> {
+  since?: PaymentsUpTo,
+): Promise<PaymentsUpTo> {
   const { quorum } = parseAgreement(rpcs, options);
+  const isLater = since && since.block.number <= agreed.number;
+  const still = isLater ? await agree(rpcs, since.block.number, quorum) : undefined;
+  const known = still?.hash === since?.block.hash ? since : undefined;
+  const before = known?.payments.map((payment) => ({ payment, amount: sumOf(payment) })) ?? [];
   return fromAny(rpcs, async (rpc) => {
-    const found: PaymentProof[] = [];
-    for (const place of await placesOf(rpc, record, agreed.number)) {
-      const block = await agree(rpcs, place.blockNumber, quorum);
-      if (block?.hash !== place.blockHash)
-        throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
-      const { proof, found: proved } = await askEvents(rpc, record, place, provePayment, options);
-      const { depth: _, ...payment } = proved;
-      found.push({ ...payment, proof });
+    const told = await placesOf(rpc, record, known ? known.block.number + 1 : 0, agreed.number);
+    const chosen = greatest<Candidate>([...before, ...told]);
+    const payments: PaymentProof[] = [];
+    for (const { payment, place } of chosen) {
+      const found = payment ?? (await proofAt(rpc, place!));
+      if (found) payments.push(found);
     }
-    return found;
+    const omitted = (known?.omitted ?? 0) + before.length + told.length - payments.length;
+    const { number, hash, timestamp } = agreed;
+    return { payments, omitted, block: { number, hash, timestamp } };
   });
+
+  async function proofAt(rpc: Rpc, place: Place): Promise<PaymentProof | undefined> {
+    const block = await agree(rpcs, place.blockNumber, quorum);
+    if (block?.hash !== place.blockHash)
+      throw new ProofError("unproved", `block ${place.blockNumber} is not one that others have`);
+    const { proof, found } = await askEvents(rpc, record, place, provePayment, options);
+    const { depth: _, ...payment } = found;
+    const size = [...proof.receipt, ...proof.transaction].reduce(
+      (sum, { length }) => sum + length,
+      0,
+    );
+    return size > proofCharactersMax ? undefined : { ...payment, proof };
+  }
 }
+
+const sumOf = ({ payments }: PaymentProof) =>
+  payments.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+
+/** The greatest of what is in order, still in order; of equal ones the later. */
+const greatest = <T extends { amount: bigint }>(all: readonly T[]): T[] => {
+  const ranks = all.map(({ amount }, at) => ({ amount, at }));
+  ranks.sort((a, b) => (a.amount === b.amount ? b.at - a.at : a.amount < b.amount ? 1 : -1));
+  const kept = new Set(ranks.slice(0, paymentsMax).map(({ at }) => at));
+  return all.filter((_, at) => kept.has(at));
+};
 
 /** A payment that somebody told of. */
 type Told = { readonly token: Hex; readonly transactionHash: Hex; readonly blockNumber: number };
@@ -66,20 +106,22 @@ export function findPayment(
   const place = async (rpc: Rpc) => {
     const filter = filterOf(record, token, blockNumber, blockNumber);
     const places = placesIn(await rpc("eth_getLogs", [filter]));
-    return places.find((each) => each.transactionHash === transactionHash.toLowerCase());
+    const wanted = transactionHash.toLowerCase();
+    return places.find(({ place }) => place.transactionHash === wanted)?.place;
   };
   return findProved(record, options, place, (of, proof, block, given) =>
     provePayment(of, proof, block, { ...given, token }),
   );
 }
 
-async function placesOf(rpc: Rpc, record: AddressRecord, to: number) {
+async function placesOf(rpc: Rpc, record: AddressRecord, first: number, to: number) {
+  if (first > to) return [];
   const filter = (from: number) => filterOf(record, record.intent.token, from, to);
-  const logs = await rpc("eth_getLogs", [filter(0)]).catch((error: unknown) => {
+  const logs = await rpc("eth_getLogs", [filter(first)]).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error;
-    return rpc("eth_getLogs", [filter(Math.max(0, to - rangeBlocks))]);
+    return rpc("eth_getLogs", [filter(Math.max(first, to - rangeBlocks))]);
   });
-  return placesIn(logs).slice(-paymentsMax);
+  return placesIn(logs);
 }
 
 const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: number) => ({
@@ -89,12 +131,17 @@ const filterOf = ({ address }: AddressRecord, token: Hex, from: number, to: numb
   toBlock: toQuantity(to),
 });
 
-/** Finds where the transactions of some logs are. */
+type Place = { blockNumber: number; blockHash: Hex; transactionHash: Hex };
+type Candidate = { payment?: PaymentProof; place?: Place; amount: bigint };
+
+/** Finds where the transactions of some logs are, and what each paid. */
 function placesIn(logs: unknown) {
-  const places = new Map<string, { blockNumber: number; blockHash: Hex; transactionHash: Hex }>();
+  const places = new Map<string, { place: Place; amount: bigint }>();
   for (const log of Array.isArray(logs) ? logs : []) {
     const { transactionHash, blockHash, blockNumber } = log ?? {};
-    places.set(transactionHash, { blockNumber: Number(blockNumber), blockHash, transactionHash });
+    const place = { blockNumber: Number(blockNumber), blockHash, transactionHash };
+    const amount = (transferOf(log)?.amount ?? 0n) + (places.get(transactionHash)?.amount ?? 0n);
+    places.set(transactionHash, { place, amount });
   }
   return [...places.values()];
 }

@@ -23,7 +23,7 @@ export {
   proveOutcome,
   type TrustedBlock,
 } from "./outcome.ts";
-export { findPayments, type PaymentProof } from "./payments.ts";
+export { findPayments, type PaymentProof, type PaymentsUpTo } from "./payments.ts";
 export { rebuild } from "./rebuild.ts";
 export {
   agreeOnReceipt,

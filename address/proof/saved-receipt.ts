@@ -45,8 +45,8 @@ export async function makeReceipt(
   options: GatherOptions,
 ): Promise<SavedReceipt> {
   const { proof, agreed } = await proveAddress(record, options);
-  const payments = await findPayments(record, agreed, options).catch((error) => {
-    if (error instanceof ProofError) return [];
+  const { payments } = await findPayments(record, agreed, options).catch((error) => {
+    if (error instanceof ProofError) return { payments: [] };
     throw error;
   });
   return { format: receiptFormat, record, proof, payments };

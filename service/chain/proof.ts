@@ -7,6 +7,7 @@ import {
   type AgreedBlock,
   findPayments,
   type GatherOptions,
+  type PaymentsUpTo,
   ProofError,
   proveAt,
   type SavedReceipt,
@@ -26,11 +27,11 @@ export type ProofBlock = "latest" | "finalized" | number;
  */
 export type Prove = (subject: StatusSubject, block: ProofBlock) => Promise<ServedProof>;
 
-/** A proof, and who paid. */
-type ServedProof = AddressProof & Pick<SavedReceipt, "payments">;
+/** A proof, who paid, and how many transactions more the node told of. */
+type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted: number };
 
-/** A proof that was dropped is made again when it is asked for again. */
-const answersMax = 1_000;
+/** A proof that was dropped is made again when it is asked for again. Each may have 300 kB. */
+const answersMax = 250;
 const runningMax = 4;
 
 type ProvedChain = {
@@ -43,6 +44,7 @@ type ProvedChain = {
 export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prove {
   const inTurn = openGate(runningMax);
   const answers = new LRUCache<string, Promise<ServedProof>>({ max: answersMax });
+  const paid = new LRUCache<Hex, PaymentsUpTo>({ max: answersMax });
   const ask: Rpc = async (method, params) => {
     try {
       return await rpc.request(method, [...params]);
@@ -63,30 +65,31 @@ export function openProofs({ chainId, factory, keccak, rpc }: ProvedChain): Prov
     const options = { rpcs: [ask], factory, keccak };
     const block = { ...found, chainId, head: found.number };
     const forget = () => answers.delete(key);
-    const made = inTurn(() => prove(recordOf(subject), block, options, forget)).catch((error) => {
+    const made = inTurn(async () => {
+      const record = recordOf(subject);
+      const proof = await proveAt(record, block, options);
+      const { payments, omitted } = await whoPaid(record, block, options).catch((error) => {
+        if (!(error instanceof ProofError) || chainFault(error)) throw error;
+        // The node may tell later.
+        forget();
+        return { payments: [], omitted: 0 };
+      });
+      return { ...proof, payments, paymentsOmitted: omitted };
+    }).catch((error) => {
       forget();
       throw chainFault(error) ?? error;
     });
     answers.set(key, made);
     return made;
   };
-}
 
-/** Proves it with who paid. Where no node tells, the proof lacks it and `forget` is called. */
-async function prove(
-  record: AddressRecord,
-  block: AgreedBlock,
-  options: GatherOptions,
-  forget: () => void,
-): Promise<ServedProof> {
-  const proof = await proveAt(record, block, options);
-  if (proof.outcome === "open") return { ...proof, payments: [] };
-  const payments = await findPayments(record, block, options).catch((error) => {
-    if (!(error instanceof ProofError) || chainFault(error)) throw error;
-    forget();
-    return [];
-  });
-  return { ...proof, payments };
+  /** Keeps what was found, so that ten thousand small payments are read once, not at each block. */
+  async function whoPaid(record: AddressRecord, block: AgreedBlock, options: GatherOptions) {
+    const since = paid.get(record.address);
+    const found = await findPayments(record, block, options, since);
+    if (!since || found.block.number > since.block.number) paid.set(record.address, found);
+    return found;
+  }
 }
 
 /** Finds that the chain could not be read, which is no fault of the proof. */

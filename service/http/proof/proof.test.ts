@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { createClient, WaitError } from "executable-address/client";
-import { verifyAddressProof } from "executable-address/proof";
+import { receiptFormat, verifyAddressProof, verifyReceipt } from "executable-address/proof";
+import { demoToken } from "executable-address-contracts";
+import { encodeFunctionData } from "viem";
 import { listen, startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord, serveWorld } from "../../testing/app-on-chain.ts";
 import { startProxy } from "../../testing/executor/rpc-proxy.ts";
@@ -117,6 +119,56 @@ describe("GET /v1/address/{address}/proof", () => {
     assert.deepEqual(before.json().payments, []);
     assert.equal(later.json().payments[0].payments[0].amount, "100");
     assert.notEqual(later.headers.etag, before.headers.etag);
+  });
+
+  test("an open address is told who paid: dust hides no payment, and is read once", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    const ranges: number[] = [];
+    const proxy = await startProxy(world.rpcUrl, ({ method, params }, answer) => {
+      if (method === "eth_getLogs" && JSON.stringify(params).includes(transferTopic))
+        ranges.push(Number((params as [{ fromBlock: string }])[0].fromBlock));
+      return answer;
+    });
+    const app = await startApp({ chains: chainsAt(world, proxy.url) });
+    await keepRecord(app, record);
+    await world.pay(record.address, 50n);
+    for (let dust = 0; dust < 8; dust++) await world.pay(record.address, 1n);
+    const read = async () => (await get(record.address, "", app)).json();
+    const first = await read();
+    assert.deepEqual([first.outcome, first.paymentsOmitted], ["open", 5]);
+    assert.equal(first.payments.length, 4);
+    assert.equal(first.payments[0].payments[0].amount, "50");
+    await world.pay(record.address, 20n);
+    const next = await read();
+    await world.reorg(1);
+    const reorganised = await read();
+    await app.close();
+    proxy.stop();
+    const amounts = [next, reorganised].map(({ payments, paymentsOmitted }) => [
+      ...payments.map((each: { payments: [{ amount: string }] }) => each.payments[0].amount),
+      paymentsOmitted,
+    ]);
+    assert.deepEqual(amounts, [
+      ["50", "1", "1", "20", 6],
+      ["50", "1", "1", "1", 5],
+    ]);
+    assert.deepEqual(ranges, [0, first.block.number + 1, 0]);
+    const receipt = { format: receiptFormat, record, proof: next, payments: next.payments };
+    assert.equal(verifyReceipt(receipt, "its own").payments.length, 4);
+  });
+
+  test("a payment of a huge transaction is counted and not proved to everybody", async () => {
+    const record = await keepRecord(server, await world.newRecord());
+    await world.pay(record.address, 30n);
+    const { abi } = demoToken;
+    const args = [record.address, 40n] as const;
+    const data = encodeFunctionData({ abi, functionName: "mint", args });
+    const { client, token } = world;
+    const hash = await client.sendTransaction({ to: token, data: `${data}${"00".repeat(40_000)}` });
+    await client.waitForTransactionReceipt({ hash });
+    const found = (await get(record.address)).json();
+    assert.deepEqual([found.payments.length, found.paymentsOmitted], [1, 1]);
+    assert.equal(found.payments[0].payments[0].amount, "30");
   });
 
   test("one reading for all who ask of one address and block; four at once of others", async () => {
