@@ -98,9 +98,13 @@ describe("one address has a page of its own", () => {
     await page.getByText(/^Sends 25 DUSD to/).waitFor();
     const flow = page.getByRole("figure", { name: "Where the money goes" });
     await flow.getByText("25 DUSD").last().waitFor();
-    const names = await page.getByRole("list", { name: "When" }).locator("b").allTextContents();
-    assert.deepEqual(names, ["Created", "Now", "Expires"]);
-    await page.getByText("5 DUSD", { exact: true }).waitFor();
+    const times = page.getByRole("list", { name: "When" });
+    await times.getByText("Paid 5 DUSD").waitFor();
+    const names = await times.locator("b").allTextContents();
+    assert.deepEqual(names, ["Created", "Paid 5 DUSD", "Now", "Expires"]);
+    await flow.getByText("Still to pay").waitFor();
+    const facts = page.getByRole("region", { name: "Payments and terms" });
+    await facts.getByText("5 DUSD", { exact: true }).waitFor();
     await page.getByText("Partly funded").waitFor();
   });
 

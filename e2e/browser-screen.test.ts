@@ -306,6 +306,68 @@ describe("where the money goes", () => {
   });
 });
 
+describe("where the money of an open address comes from", () => {
+  const partly = async () => {
+    const record = await createOrder(service);
+    const paid = await payFrom(service, payerAccount, record.address, 10_000_000n);
+    for (let dust = 0; dust < 5; dust++) await mint(service, record.address, 1n);
+    return { record, paid };
+  };
+
+  test("is each payer and what is still to pay, with transactions; dust is counted", async () => {
+    const { record, paid } = await partly();
+    const page = await openFresh(browser, { viewport: { width: 360, height: 740 } });
+    let asked = 0;
+    await page.route("**/proof", (route) => {
+      asked += 1;
+      return route.continue();
+    });
+    await page.goto(urlOf(record));
+    await page.getByText("Partly paid").waitFor();
+    await page.locator(".qr").waitFor();
+    assert.equal(asked, 0, "the proof is asked for by whoever opens the details");
+    await page.locator(".details > summary").click();
+    const times = page.getByRole("list", { name: "When" });
+    await times.getByText("Paid 10 DUSD").waitFor();
+    await times.getByText(paid).waitFor();
+    const names = await times.locator("b").allInnerTexts();
+    const dust = Array<string>(3).fill("Paid 0.000001 DUSD");
+    assert.deepEqual(names, ["Paid 10 DUSD", ...dust, "Now", "Expires"]);
+    await page.getByText("Smaller payments that are not listed: 2").waitFor();
+    const [from] = await page.locator("figure.flow ul").allInnerTexts();
+    assert.deepEqual(from!.split("\n").filter(Boolean), [
+      ...["10 DUSD", shortAddress(payerAccount.address)],
+      ...["0.000003 DUSD", shortAddress(`0x${"0".repeat(40)}`)],
+      ...["0.000002 DUSD", "Other payers", "14.999995 DUSD", "Still to pay"],
+    ]);
+    await assertSound(page, "an open address with payments");
+    await page.context().close();
+  });
+
+  test("is no name where the proof does not verify", async () => {
+    const { record, paid } = await partly();
+    const forged = receiverOf(7);
+    const page = await openFresh(browser);
+    await page.route("**/proof", async (route) => {
+      const proof = await (await route.fetch()).json();
+      proof.payments[0].payments[0].from = forged;
+      await route.fulfill({ json: proof });
+    });
+    await page.goto(urlOf(record));
+    // It is asked for so often: a server may be a block behind.
+    for (let tries = 0; tries < 4; tries++) await page.waitForResponse("**/proof");
+    const flow = page.getByRole("figure", { name: "Where the money goes" });
+    await flow.getByText("Still to pay").waitFor();
+    const [from] = await flow.locator("ul").allInnerTexts();
+    assert.deepEqual(from!.split("\n").filter(Boolean), [
+      ...["10.000005 DUSD", "Payers", "14.999995 DUSD", "Still to pay"],
+    ]);
+    const text = await page.locator("main").innerText();
+    assert.ok(!text.includes(paid) && !text.includes(shortAddress(forged)));
+    await page.context().close();
+  });
+});
+
 describe("where the money went", () => {
   const flowOf = (page: Page) => page.getByRole("figure", { name: "Where the money goes" });
   const shop = shortAddress(shopAddress);

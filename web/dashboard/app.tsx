@@ -7,7 +7,6 @@ import { ActivityPage } from "./activity.tsx";
 import { AddressesPage } from "./addresses/page.tsx";
 import { CredentialsPage } from "./credentials/credentials.tsx";
 import { NotFound } from "./heading.tsx";
-import { NewAddressPage } from "./new-address/page.tsx";
 import { OriginsPage } from "./origins/origins.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { useSession } from "./queries.ts";
@@ -15,11 +14,16 @@ import { Failed } from "./query-state.tsx";
 import { Shell } from "./shell.tsx";
 import { Reset } from "./sign-in/reset.tsx";
 import { SignIn, SignUp } from "./sign-in/sign-in.tsx";
-import { WebhooksPage } from "./webhooks/page.tsx";
 
-/** It draws calls and flows as the payer's page does, which the other pages need not load. */
+/** These pages load what no other page needs, so nobody who signs in waits for it. */
 const AddressPage = lazy(async () => ({
   default: (await import("./addresses/detail.tsx")).AddressPage,
+}));
+const NewAddressPage = lazy(async () => ({
+  default: (await import("./new-address/page.tsx")).NewAddressPage,
+}));
+const WebhooksPage = lazy(async () => ({
+  default: (await import("./webhooks/page.tsx")).WebhooksPage,
 }));
 
 export function App() {
@@ -62,29 +66,25 @@ function Pages() {
   if (!session.data) return path === "/sign-up" ? <SignUp /> : <SignIn />;
   return (
     <Shell account={session.data}>
-      <Switch>
-        <Route path="/" component={Overview} />
-        <Route path="/credentials" component={CredentialsPage} />
-        <Route path="/origins" component={OriginsPage} />
-        <Route path="/addresses" component={AddressesPage} />
-        <Route path="/addresses/new" component={NewAddressPage} />
-        <Route path="/addresses/:address">
-          {(params) => (
-            <Suspense fallback={<Loading />}>
-              <AddressPage params={params} />
-            </Suspense>
-          )}
-        </Route>
-        <Route path="/webhooks" component={WebhooksPage} />
-        <Route path="/activity" component={ActivityPage} />
-        <Route path="/account" component={AccountPage} />
-        {["/sign-in", "/sign-up"].map((path) => (
-          <Route key={path} path={path}>
-            <Redirect to="/" replace />
-          </Route>
-        ))}
-        <Route component={NotFound} />
-      </Switch>
+      <Suspense fallback={<Loading />}>
+        <Switch>
+          <Route path="/" component={Overview} />
+          <Route path="/credentials" component={CredentialsPage} />
+          <Route path="/origins" component={OriginsPage} />
+          <Route path="/addresses" component={AddressesPage} />
+          <Route path="/addresses/new" component={NewAddressPage} />
+          <Route path="/addresses/:address">{(params) => <AddressPage params={params} />}</Route>
+          <Route path="/webhooks" component={WebhooksPage} />
+          <Route path="/activity" component={ActivityPage} />
+          <Route path="/account" component={AccountPage} />
+          {["/sign-in", "/sign-up"].map((path) => (
+            <Route key={path} path={path}>
+              <Redirect to="/" replace />
+            </Route>
+          ))}
+          <Route component={NotFound} />
+        </Switch>
+      </Suspense>
     </Shell>
   );
 }

@@ -6,7 +6,7 @@ import type { Simulated } from "../shown/simulation.ts";
 import { useSpeech } from "../shown/words/say.tsx";
 import { Badge } from "../ui/notice.tsx";
 import { Doubts } from "./doubts.tsx";
-import { MoneyFlow } from "./later.tsx";
+import { ProvedFlow } from "./later.tsx";
 import { WouldHappen } from "./live/simulation-card.tsx";
 import { Evidence, Otherwise } from "./small-print.tsx";
 
@@ -52,10 +52,9 @@ export function Details(props: DetailsProps) {
         <>
           {!isFinal && (
             <Section title={say("flowTitle")}>
-              <MoneyFlow
+              <ProvedFlow
                 status={news.status}
                 simulation={simulation}
-                proved={undefined}
                 isSimulating={simulated.kind === "loading"}
                 nowSeconds={nowSeconds(news)}
               />

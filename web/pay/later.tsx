@@ -23,4 +23,4 @@ const Nothing = () => null;
 const receipts = () => import("./receipt.tsx");
 export const Receipt = later(async () => (await receipts()).Receipt);
 export const OtherMoney = later(async () => (await receipts()).OtherMoney);
-export const MoneyFlow = later(async () => (await import("../shown/money-flow.tsx")).MoneyFlow);
+export const ProvedFlow = later(async () => (await import("../shown/money-flow.tsx")).ProvedFlow);

@@ -103,6 +103,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
           simulation={undefined}
           proved={proved}
           nowSeconds={nowSeconds(news)}
+          hasTransactions
         />
       </div>
       <Witness state={standing.state} />
@@ -123,13 +124,15 @@ type PayersProps = { payments: ProvedReceipt["payments"]; explorer: string | nul
 /** Lists who paid how much, as the logs tell, and by which transaction. */
 function Payers({ payments, explorer }: PayersProps) {
   const { intent, sayAmount } = useAbout();
+  const { say } = useSpeech();
   return (
     <ul className="space-y-1">
       {payments.map((payment) => (
         <li key={payment.transactionHash}>
           {sharesIn(intent, [payment], 0n).map(({ who, units }) => (
             <p key={who}>
-              <bdi>{sayAmount(`${units}`)}</bdi> · <Party address={who} />
+              <bdi>{sayAmount(`${units}`)}</bdi> ·{" "}
+              {who.startsWith("0x") ? <Party address={who} /> : say("otherPayers")}
             </p>
           ))}
           <Transaction hash={payment.transactionHash} explorer={explorer} />

@@ -1,5 +1,6 @@
-// Shows where the money comes from and goes to: before an outcome as a test run measured it, after
-// it as the proof tells, or the status where there is none. Pages load it apart: nobody pays by it.
+// Shows where the money comes from, as the proof tells, and where it goes: before an outcome as a
+// test run measured it, after it as the proof tells, or the status where there is none. Pages load
+// it apart: nobody pays by it.
 
 import type { Hex, Intent } from "executable-address";
 import type { Simulation } from "executable-address/client";
@@ -11,8 +12,8 @@ import { Identicon } from "../ui/drawn/identicon.tsx";
 import { Timeline } from "../ui/drawn/timeline.tsx";
 import { useAbout } from "./about.tsx";
 import { ShortParty } from "./address-text.tsx";
-import { useMoments } from "./moments.ts";
-import type { Proved } from "./proved.ts";
+import { useMoments } from "./moments.tsx";
+import { type Proved, useProved } from "./proved.ts";
 import { findToken } from "./reading.ts";
 import { type Share, sharesIn, sharesOut, sumOf } from "./shares.ts";
 import { sayUnits } from "./simulation.ts";
@@ -28,7 +29,15 @@ export type MoneyProps = {
   createdAt?: number;
   /** Unix, by the chain's clock where it is known. */
   nowSeconds: number;
+  /** The payments' transactions stand beside it. */
+  hasTransactions?: boolean;
 };
+
+/** The same, for a page that shows nothing else of the proof. */
+export function ProvedFlow(props: Omit<MoneyProps, "proved">) {
+  const proved = useProved(useAbout().record, props.status);
+  return <MoneyFlow {...props} proved={proved} />;
+}
 
 export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }: MoneyProps) {
   const { record, intent } = useAbout();
@@ -38,7 +47,13 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
   const after = status && !isAwaited ? outcomeOf(intent, status, found?.execution?.moved) : [];
   const to = after.length > 0 ? after : changesOf(record.address, simulation);
   const own = to.filter(({ token }) => isSame(token, intent.token));
-  const from = sharesIn(intent, found?.payments ?? [], sumOf(own) || BigInt(intent.amount));
+  const all = sumOf(own) || BigInt(intent.amount);
+  const held = after.length > 0 ? 0n : BigInt(status?.balance ?? 0);
+  const still: Share = { who: "stillToPay", token: intent.token, units: all - held };
+  const from = [
+    ...sharesIn(intent, found?.payments ?? [], held || all),
+    ...(held > 0n && still.units > 0n ? [still] : []),
+  ];
   const streamOf = useStreams();
   const moments = useMoments({ status, proved: found, ...times });
   return (
@@ -48,6 +63,9 @@ export function MoneyFlow({ status, simulation, proved, isSimulating, ...times }
         <Flow label={say("flowTitle")} from={from.map(streamOf)} to={to.map(streamOf)} />
       )}
       <Timeline label={say("when")} moments={moments} dir={language.dir} />
+      {found && found.paymentsOmitted > 0 && (
+        <p className="text-sm text-soft">{say("paymentsOmitted", { n: found.paymentsOmitted })}</p>
+      )}
     </>
   );
 }

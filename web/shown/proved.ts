@@ -7,7 +7,7 @@ import type { ServiceStatus } from "executable-address/status";
 import { useEffect, useState } from "react";
 import { caughtUp } from "./caught-up.ts";
 
-type ServedProof = AddressProof & Pick<SavedReceipt, "payments">;
+type ServedProof = AddressProof & Pick<SavedReceipt, "payments"> & { paymentsOmitted?: number };
 
 /** @returns undefined where the server has none that verifies, or does not answer */
 export async function fetchProof(address: Hex): Promise<ServedProof | undefined> {
@@ -15,16 +15,19 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;
 }
 
-/** `awaited`: it is on its way; undefined: there is none. */
-export type Proved = ProvedReceipt | "awaited" | undefined;
+/** What is proved, and how many payments more there are by the server's word. */
+type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
-/** Asks once money has left the address or can only return: before that there is no outcome. */
+/** `awaited`: it is on its way; undefined: there is none. */
+export type Proved = ProvedMoney | "awaited" | undefined;
+
+/** Asks once there is money, and again when there is more or it has left. */
 export function useProved(record: AddressRecord, status: ServiceStatus | undefined): Proved {
   const [proved, setProved] = useState<Proved>("awaited");
-  const { execution, recoveries, recoverable, block } = status ?? {};
-  const money = [...(recoveries ?? []), ...(recoverable ?? [])].map(({ amount }) => amount);
-  const isSettled = Boolean(execution) || money.length > 0;
-  const state = isSettled ? `${status!.state} ${money}` : undefined;
+  const { execution, recoveries = [], recoverable = [], balance = "0", block } = status ?? {};
+  const money = [...recoveries, ...recoverable].map(({ amount }) => amount);
+  const isPaid = Boolean(execution) || money.length > 0 || balance !== "0";
+  const state = isPaid ? `${status!.state} ${balance} ${money}` : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the block is the one of that state
   useEffect(() => {
     if (state === undefined) return;
@@ -33,10 +36,11 @@ export function useProved(record: AddressRecord, status: ServiceStatus | undefin
       const proof = await fetchProof(record.address);
       if (!proof) return undefined;
       const { receiptFormat, verifyReceipt } = await import("executable-address/proof");
-      const { payments } = proof;
-      return verifyReceipt({ format: receiptFormat, record, proof, payments }, "its own");
+      const { payments, paymentsOmitted = 0 } = proof;
+      const found = verifyReceipt({ format: receiptFormat, record, proof, payments }, "its own");
+      return { ...found, paymentsOmitted };
     };
-    const isBehind = (found: ProvedReceipt | undefined) =>
+    const isBehind = (found: ProvedMoney | undefined) =>
       !found ||
       found.block.number < block!.number ||
       Boolean(execution) !== Boolean(found.execution);
@@ -45,5 +49,5 @@ export function useProved(record: AddressRecord, status: ServiceStatus | undefin
     });
     return () => stopping.abort();
   }, [record, state]);
-  return isSettled ? proved : undefined;
+  return isPaid ? proved : undefined;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
-import { type Share, sharesIn, sharesOut } from "./shares.ts";
+import { type Share, sharesIn, sharesOut, sumOf } from "./shares.ts";
 
 const hexOf = (digit: string): Hex => `0x${digit.repeat(40)}`;
 const [token, shop, recovery, other] = ["1", "2", "3", "4"].map(hexOf) as [Hex, Hex, Hex, Hex];
@@ -74,5 +74,16 @@ describe("who paid how much", () => {
     ]);
     assert.deepEqual(said(sharesIn(intent, payments, 7n)), [`${shop} 5`, `${other} 2`]);
     assert.deepEqual(said(sharesIn(intent, [], 7n)), ["payers 7"]);
+  });
+
+  test("a transaction that pays for hundreds names the greatest, and the sum of the rest", () => {
+    const from = Array.from({ length: 300 }, (_, at) => `0x${`${at}`.padStart(40, "5")}` as Hex);
+    const payments = [paid(...from.map((each, at): [Hex, string] => [each, `${at + 1}`]))];
+    const found = sharesIn(intent, payments, 0n);
+    assert.deepEqual(
+      found.map(({ who }) => who),
+      [...from.slice(-6), "otherPayers"],
+    );
+    assert.equal(sumOf(found), 45_150n);
   });
 });

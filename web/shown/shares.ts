@@ -6,7 +6,7 @@ import type { ProvedExecution, ProvedReceipt } from "executable-address/proof";
 
 export type Share = {
   /** An account, or what stands for accounts that are not known. */
-  readonly who: Hex | "payers" | "otherPayers" | "byCalls";
+  readonly who: Hex | "payers" | "otherPayers" | "stillToPay" | "byCalls";
   readonly token: Hex;
   /** Base units of `token`. */
   readonly units: bigint;
@@ -42,6 +42,9 @@ export function sharesOut(intent: Intent, execution: Taken | null, returned: big
   return [...given, ...others].filter(({ units }) => units > 0n);
 }
 
+/** One transaction may pay for hundreds of accounts: as many of them are named. */
+const payersMax = 6;
+
 /** @param total that came in; what no payment accounts for is said to be from others */
 export function sharesIn(
   { token }: Intent,
@@ -53,9 +56,12 @@ export function sharesIn(
       .flatMap((each) => each.payments)
       .map(({ from, amount }) => ({ who: from, token, units: BigInt(amount) })),
   );
-  const rest = total - sumOf(known);
-  const who = known.length > 0 ? "otherPayers" : "payers";
-  return rest > 0n ? [...known, { who, token, units: rest }] : known;
+  const greatest = known.toSorted((a, b) => (a.units < b.units ? 1 : -1)).slice(0, payersMax);
+  const named = known.filter((share) => greatest.includes(share));
+  const came = sumOf(known);
+  const rest = (came > total ? came : total) - sumOf(named);
+  const who = named.length > 0 ? "otherPayers" : "payers";
+  return rest > 0n ? [...named, { who, token, units: rest }] : named;
 }
 
 export const sumOf = (shares: readonly Share[]): bigint =>

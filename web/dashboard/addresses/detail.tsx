@@ -8,9 +8,8 @@ import { AboutContext } from "../../shown/about.tsx";
 import { GroupedAddress, Whole, WholeAddress } from "../../shown/address-text.tsx";
 import { Calls } from "../../shown/calls.tsx";
 import { readFacts } from "../../shown/facts.ts";
-import { MoneyFlow } from "../../shown/money-flow.tsx";
+import { ProvedFlow } from "../../shown/money-flow.tsx";
 import { nowSeconds, useNews } from "../../shown/news.ts";
-import { useProved } from "../../shown/proved.ts";
 import { useSimulation } from "../../shown/simulation.ts";
 import { Transaction } from "../../shown/transaction.tsx";
 import { Speaking as ShownSpeaking, useSpeech as useShownSpeech } from "../../shown/words/say.tsx";
@@ -96,7 +95,6 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const news = useNews(address);
   const { status, isSilent } = news;
   const localNode = chains.find(({ chainId }) => chainId === intent.chainId)?.localNode;
-  const proved = useProved(record, status);
   const { simulated } = useSimulation(address, status);
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
   const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
@@ -124,10 +122,9 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
         <h2 id="flow" className="mb-4">
           {sayShown("flowTitle")}
         </h2>
-        <MoneyFlow
+        <ProvedFlow
           status={status}
           simulation={simulation}
-          proved={proved}
           createdAt={Math.floor(Date.parse(createdAt) / 1000)}
           nowSeconds={nowSeconds(news)}
         />

@@ -2,6 +2,7 @@
 
 import { formatUnits, inertPieces } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
+import { sharesIn } from "../../shown/shares.ts";
 import { drawFlow, drawTimeline, identicon } from "./pictures.ts";
 import { element, said, say, sayTime } from "./speech.ts";
 
@@ -31,12 +32,12 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
     token.toLowerCase() === intent.token.toLowerCase()
       ? sayAmount(amount, shown)
       : said("span", "unitsOf", { amount: formatUnits(amount, 0), token: account(token) });
-  const paid = payments.flatMap(({ payments, transactionHash }) =>
-    payments.map(({ from, amount }) =>
+  const paid = payments.flatMap((payment) =>
+    sharesIn(intent, [payment], 0n).map(({ who, units }) =>
       said("li", "paidBy", {
-        amount: amountOf(amount),
-        from: account(from),
-        hash: code(transactionHash),
+        amount: amountOf(`${units}`),
+        from: who.startsWith("0x") ? account(who) : say("otherPayers"),
+        hash: code(payment.transactionHash),
       }),
     ),
   );

@@ -1,8 +1,15 @@
+import type { ReactNode } from "react";
 import { Shapes } from "./shapes.tsx";
 import { type Moment, timelineRem, timelineShapes } from "./timeline-shapes.ts";
 
-/** `said` is the time in full, `away` how far it is from now. */
-export type SaidMoment = Moment & { name: string; amount?: string; said: string; away?: string };
+/** `said` is the time in full, `away` how far it is from now, `by` what made it so. */
+export type SaidMoment = Moment & {
+  name: string;
+  amount?: string;
+  said: string;
+  away?: string;
+  by?: ReactNode;
+};
 
 type TimelineProps = { label: string; moments: readonly SaidMoment[]; dir: "ltr" | "rtl" };
 
@@ -18,7 +25,7 @@ export function Timeline({ label, moments, dir }: TimelineProps) {
       <ol aria-label={label}>
         {moments
           .toSorted((one, other) => one.seconds - other.seconds)
-          .map(({ name, amount, said, away, is = "past" }, at) => (
+          .map(({ name, amount, said, away, by, is = "past" }, at) => (
             <li
               key={at.toString()}
               className={`timeline-${is}`}
@@ -34,6 +41,7 @@ export function Timeline({ label, moments, dir }: TimelineProps) {
                 )}
               </b>{" "}
               <bdi>{said}</bdi> {away && <bdi className="text-soft">{away}</bdi>}
+              {by && <p className="text-soft">{by}</p>}
             </li>
           ))}
       </ol>

@@ -3,7 +3,9 @@ import type { ServiceStatus } from "executable-address/status";
 import type { SaidMoment } from "../ui/drawn/timeline.tsx";
 import { useAbout } from "./about.tsx";
 import { findToken } from "./reading.ts";
+import { sharesIn, sumOf } from "./shares.ts";
 import { sayUnits } from "./simulation.ts";
+import { Transaction } from "./transaction.tsx";
 import { useSpeech } from "./words/say.tsx";
 import { sayAway, sayMoment } from "./words/say-when.ts";
 
@@ -12,22 +14,28 @@ type Known = {
   proved: ProvedReceipt | undefined;
   createdAt?: number;
   nowSeconds: number;
+  hasTransactions?: boolean;
 };
 
 /** Lists what is known of an address's time, by the chain's clock and in words. */
-export function useMoments({ status, proved, createdAt, nowSeconds }: Known): SaidMoment[] {
+export function useMoments(known: Known): SaidMoment[] {
+  const { status, proved, createdAt, nowSeconds, hasTransactions } = known;
   const { intent, chains, sayAmount } = useAbout();
   const { say, language } = useSpeech();
   const { expirationTimestamp: end } = intent;
   const { settledAt, execution, recoveries = [], block } = status ?? {};
-  const paid = (proved?.payments ?? []).flatMap(({ block, payments }) =>
-    payments.map(({ amount }) => ({
-      ...{ name: say("paidBy"), amount: sayAmount(amount), seconds: block.timestamp },
-      ...((block.timestamp > end || block.timestamp > (settledAt ?? end)) && {
-        is: "late" as const,
+  const paid = (proved?.payments ?? []).map((payment) => {
+    const { block, transactionHash } = payment;
+    const amount = sayAmount(`${sumOf(sharesIn(intent, [payment], 0n))}`);
+    const isLate = block.timestamp > end || block.timestamp > (settledAt ?? end);
+    return {
+      ...{ name: say("paidBy"), amount, seconds: block.timestamp },
+      ...(isLate && { is: "late" as const }),
+      ...(!hasTransactions && {
+        by: <Transaction hash={transactionHash} explorer={status?.explorer} />,
       }),
-    })),
-  );
+    };
+  });
   const settled = settledAt
     ? [{ name: say(execution ? "stateExecuted" : "stateRecovered"), seconds: settledAt }]
     : [];
