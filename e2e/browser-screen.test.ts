@@ -136,6 +136,60 @@ test("what comes late moves nothing: the flow has its place before it is simulat
   await page.context().close();
 });
 
+/** The sum of what moved by itself, as Core Web Vitals count it, since the page was opened. */
+const shiftOf = (page: Page) =>
+  page.evaluate<number>(`new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
+    }).observe({ type: "layout-shift", buffered: true });
+    // Buffered entries are there before the second frame.
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+  })`);
+
+describe("the first view", () => {
+  test("moves nothing of what is there already", async () => {
+    const page = await openVisitor();
+    await announceWallet(page, service.anvil.rpcUrl, payer);
+    // A receipt takes the place of what is asked for: 0.1 is what counts as good.
+    const cases = [
+      { record: order, shows: ".qr", most: 0.01 },
+      { record: executed, shows: ".pay-card .timeline", most: 0.1 },
+    ];
+    for (const viewport of screens) {
+      await page.setViewportSize(viewport);
+      for (const { record, shows, most } of cases) {
+        await page.goto(urlOf(record));
+        await page.locator(shows).waitFor();
+        await page.locator(".skeleton, .place").first().waitFor({ state: "detached" });
+        const shift = await shiftOf(page);
+        assert.ok(shift < most, `${shows} at ${viewport.width} px: ${shift}`);
+      }
+    }
+    await page.context().close();
+  });
+
+  test("draws what is folded once it is opened, and keeps it for a search", async () => {
+    const page = await openFresh(browser, { viewport: screens[1]! });
+    await page.goto(urlOf(order));
+    await page.locator(".qr").waitFor();
+    const sections = page.locator(".details section");
+    assert.equal(await sections.count(), 0, "a phone draws the code and not what is folded");
+    const summary = page.locator(".details > summary");
+    await summary.click();
+    await sections.first().waitFor();
+    const drawn = await sections.count();
+    assert.ok(drawn >= 5, `${drawn}`);
+    await page.locator("figure.flow").waitFor();
+    await summary.click();
+    assert.equal(await page.locator(".details").getAttribute("open"), null);
+    assert.equal(await sections.count(), drawn, "a browser finds only what is drawn");
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator(".details").isVisible(), false);
+    await page.context().close();
+  });
+});
+
 test("without its pictures, which are loaded apart, it is paid by as well", async () => {
   const page = await openFresh(browser);
   await page.route("**/money-flow-*.js", (route) => route.abort());

@@ -43,7 +43,8 @@ export function Payment() {
   const hazards = useMemo(() => hazardsOf(intent, isListed), [intent, isListed]);
   const isReturned = isFinal && standing.state !== "executed";
   const receipt = isFinal && <Receipt {...{ standing, news }} />;
-  const isKnown = (news.status !== undefined || news.isUnknown) && simulated.kind !== "loading";
+  const isHeard = news.status !== undefined || news.isUnknown;
+  const isKnown = isHeard && (isFinal || simulated.kind !== "loading");
 
   const ask = pairing ? (
     <Pair pairing={pairing} />
@@ -72,7 +73,7 @@ export function Payment() {
           {payment.kept ? (
             <OnItsWay payment={payment} kept={payment.kept} standing={standing} news={news} />
           ) : !isKnown && isPatient ? (
-            <div className="ask-all ask-waiting">
+            <div className="ask-waiting">
               <p className="sr-only">{say("checkingRun")}</p>
               <Loading lines={5} />
             </div>

@@ -35,7 +35,8 @@ export function Receipt({ standing, news }: ReceiptProps) {
   const { status } = news;
   const event = status?.execution ?? status?.recoveries[0];
   const proved = useProved(record, status);
-  const payments = proved === undefined || proved === "awaited" ? [] : proved.payments;
+  const isAwaited = proved === "awaited";
+  const payments = proved === undefined || isAwaited ? [] : proved.payments;
   const explorer = explorerLink(status?.explorer, "address", record.address);
   return (
     <div className="ask-all">
@@ -54,11 +55,15 @@ export function Receipt({ standing, news }: ReceiptProps) {
               <GroupedAddress address={record.address} />
             </span>,
           ],
-          ...(payments.length > 0
+          ...(payments.length > 0 || isAwaited
             ? [
                 [
                   say("payer"),
-                  <Payers key="payer" {...{ payments, explorer: status?.explorer }} />,
+                  isAwaited ? (
+                    <div key="payer" className="payers-waiting" />
+                  ) : (
+                    <Payers key="payer" {...{ payments, explorer: status?.explorer }} />
+                  ),
                 ] as const,
               ]
             : []),
