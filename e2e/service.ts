@@ -15,6 +15,7 @@ const root = resolve(import.meta.dirname, "..");
 export type Running = {
   anvil: Pick<Anvil, "rpcUrl" | "stop">;
   baseUrl: string;
+  accountId: string;
   apiKey: string;
   clientId: string;
   /** The service's own, which an operator's command about it needs. */
@@ -56,8 +57,10 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
     if (!(await isAnswering(`${baseUrl}/chains`, service))) {
       throw new Error(`the service ended with ${service.exitCode}: ${said()}`);
     }
-    const { apiKey, clientId } = account;
-    return { anvil, baseUrl, apiKey: `${apiKey}`, clientId: `${clientId}`, env: all, stop };
+    const [accountId, apiKey, clientId] = ["accountId", "apiKey", "clientId"].map(
+      (name) => `${account[name]}`,
+    ) as [string, string, string];
+    return { anvil, baseUrl, accountId, apiKey, clientId, env: all, stop };
   } catch (error) {
     await stop();
     throw error;

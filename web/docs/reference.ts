@@ -1,6 +1,5 @@
 // The reference of the API: spec/openapi.json as one page of the documentation, with a form to try
-// each call. Kept viewers (Scalar, Redoc, Swagger's descendants) style themselves by scripts, which
-// the policy of our pages refuses.
+// each call. spec/decisions.md says what was measured of kept viewers.
 
 type Schema = {
   $ref?: string;
@@ -16,7 +15,10 @@ type Schema = {
   anyOf?: Schema[];
   allOf?: Schema[];
 };
-type Body = { description?: string; content?: Record<string, { schema?: Schema }> };
+type Body = {
+  description?: string;
+  content?: Record<string, { schema?: Schema; example?: unknown }>;
+};
 type Parameter = { $ref?: string; name: string; in: string; required?: boolean } & Body & {
     schema?: Schema;
   };
@@ -56,8 +58,10 @@ export function writeReference(text: string): string {
   return [
     "# API reference",
     `Every path is under \`/v1\`. [The API](../docs/api.md) explains keys, limits and errors. What
-you type to try a call stays in this page. A browser cannot post with an API key, since the
-service refuses one together with an \`Origin\`: copy the command instead.`,
+you type to try a call stays in this page and is gone when you leave it. Create and check are
+tried with a client ID, for which the dashboard has to allow this page's origin. What only an API
+key may do is a command to copy: the service refuses an API key together with the \`Origin\`
+that a browser posts.`,
     keyForm,
     ...sections,
     "## Shapes",
@@ -65,7 +69,8 @@ service refuses one together with an \`Origin\`: copy the command instead.`,
   ].join("\n\n");
 }
 
-const keyForm = `<p class="key"><label>API key <input type="password" id="key" autocomplete="off"
+const keyForm = `<p class="key"><label>API key or client ID
+ <input type="password" id="key" autocomplete="off"
  spellcheck="false" placeholder="svc_sk_…"></label></p>`;
 
 function sayOperation(api: OpenApi, method: Method, path: string): string {
@@ -91,7 +96,7 @@ function sayOperation(api: OpenApi, method: Method, path: string): string {
     operation.description ?? "",
     tableOf(["Parameter", "In", "Type", "Meaning"], rows),
     requestBody ? `Body: ${typeOf(schemaOf(requestBody))}. ${requestBody.description ?? ""}` : "",
-    formOf(method.toUpperCase(), path, parameters, requestBody !== undefined),
+    formOf(method.toUpperCase(), path, parameters, requestBody),
     tableOf(["Answer", "Meaning", "Body"], answers),
   ].join("\n\n");
 }
@@ -102,18 +107,25 @@ const sayKeys = (security: Operation["security"] = []): string => {
   return keys.length > 0 ? keys.join(" or ") : "no key";
 };
 
-function formOf(method: string, path: string, parameters: Parameter[], hasBody: boolean): string {
+function formOf(
+  method: string,
+  path: string,
+  parameters: Parameter[],
+  requestBody: Body | undefined,
+): string {
   const inputs = parameters.map(
     ({ name, in: place, required }) =>
       `<label>${name} <input name="${name}" data-in="${place}"${required ? " required" : ""}
  spellcheck="false"></label>`,
   );
-  const body = hasBody
-    ? '<label>Body, JSON <textarea name="body" rows="6" spellcheck="false">{}</textarea></label>'
+  const [media] = Object.values(requestBody?.content ?? {});
+  const example = JSON.stringify(media?.example, null, 2);
+  const body = media
+    ? `<label>Body, JSON <textarea name="body" rows="${Math.min(example.split("\n").length, 20)}"
+ spellcheck="false">${example.replaceAll("\n", "&#10;")}</textarea></label>`
     : "";
-  const send = method === "GET" ? "<button>Send</button>" : "";
   return `<form class="try" data-method="${method}" data-path="${path}">
-${inputs.join("")}${body}${send}
+${inputs.join("")}${body}<button>Send</button>
 <button type="button" class="curl">Copy as curl</button><output></output></form>`;
 }
 

@@ -23,26 +23,59 @@ function commandOf(form) {
   return [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(urlOf(form))}`,
     // The key is read from the environment, so it does not stay in the shell's history.
-    ...(keyOf() ? ['-H "Authorization: Bearer $API_KEY"'] : []),
+    ...(isServersKey(keyOf()) ? ['-H "Authorization: Bearer $API_KEY"'] : []),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`]),
   ].join(" ");
 }
 
+const isServersKey = (key) => key.startsWith("svc_sk_");
+
+function headersOf(hasBody) {
+  const key = keyOf();
+  const kind = isServersKey(key) ? { authorization: `Bearer ${key}` } : { "x-client-id": key };
+  return { ...(key && kind), ...(hasBody && { "content-type": "application/json" }) };
+}
+
 async function send(form) {
-  const headers = keyOf() ? { authorization: `Bearer ${keyOf()}` } : {};
+  const { method } = form.dataset;
+  // It would be refused, and the account told that its key was seen in a browser.
+  if (method !== "GET" && isServersKey(keyOf()))
+    return "An API key is for servers: copy the command, or use the client ID for what it may do";
+  const body = form.elements.body?.value;
+  const headers = headersOf(body !== undefined);
   const stop = AbortSignal.timeout(15_000);
-  const answer = await fetch(urlOf(form), { headers, signal: stop, cache: "no-store" });
+  const init = { method, headers, signal: stop, cache: "no-store" };
+  const answer = await fetch(urlOf(form), body === undefined ? init : { ...init, body });
+  const head = [answer.status, ...[...answer.headers].map((pair) => pair.join(": "))].join("\n");
   if (/event-stream/.test(answer.headers.get("content-type") ?? "")) {
     await answer.body.cancel();
-    return `${answer.status}: a stream of events; copy the command to follow it`;
+    return `${head}\n\na stream of events; copy the command to follow it`;
   }
   const text = await answer.text();
   try {
-    return `${answer.status}\n${JSON.stringify(JSON.parse(text), null, 2)}`;
+    return `${head}\n\n${JSON.stringify(JSON.parse(text), null, 2)}`;
   } catch {
-    return `${answer.status}\n${text}`;
+    return `${head}\n\n${text}`;
   }
 }
+
+const daySeconds = 86_400;
+
+/** Fits the examples of intents to this service: a token that it lists, and a day from now. */
+async function fitExamples() {
+  if (location.protocol === "file:") return;
+  const { chains } = await (await fetch(`${base}/chains`)).json();
+  const chain = chains.find(({ tokens }) => tokens.length > 0);
+  if (!chain) return;
+  for (const field of document.querySelectorAll("textarea")) {
+    const { token, ...intent } = JSON.parse(field.value);
+    if (!token) continue;
+    const expirationTimestamp = Math.floor(Date.now() / 1000) + daySeconds;
+    const fitted = { token, ...intent, expirationTimestamp, chainId: chain.chainId };
+    field.value = JSON.stringify(fitted, null, 2).replaceAll(token, chain.tokens[0].address);
+  }
+}
+const fitted = fitExamples().catch(() => {});
 
 for (const form of document.querySelectorAll("form.try")) {
   const output = form.querySelector("output");
@@ -51,9 +84,8 @@ for (const form of document.querySelectorAll("form.try")) {
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.dataset.method !== "GET") return;
     show("…");
-    send(form).then(show, ({ message }) => show(`No answer: ${message}`));
+    fitted.then(() => send(form)).then(show, ({ message }) => show(`No answer: ${message}`));
   });
   form.querySelector(".curl").addEventListener("click", async () => {
     const command = commandOf(form);
