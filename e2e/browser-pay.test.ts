@@ -233,6 +233,9 @@ describe("what is known, and since when", () => {
     await page.getByText("Paid, cannot run now: call 2: “no contract is there”").waitFor();
     await page.getByText(/It goes to the recovery address on .* if it has not run/).waitFor();
     assert.equal(await page.locator(".badge-good, .notice-good").count(), 0);
+    await page.getByText("Amount asked for").waitFor();
+    const copies = page.getByRole("button", { name: `Copy 25 ${token.symbol}` });
+    assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
     await page.context().close();
   });
 
@@ -273,7 +276,7 @@ describe("what is known, and since when", () => {
   test("surplus: how much, and where it can go", async () => {
     const page = await open();
     await page.goto(`${site}/a/${executed.address}`);
-    await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.*, block \d+/).waitFor();
+    await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
     await page.getByText("the address is a contract, and wallets may say so").waitFor();
     await page.context().close();

@@ -502,7 +502,7 @@ describe("the receipt", () => {
     const text = await page.locator(".pay-card").first().innerText();
     assert.ok(text.includes(hash) && text.includes(executed.address));
     assert.match(text, /Paid\s+25 DUSD/);
-    assert.match(text, /\d{4}, \d+:\d\d\s[AP]M E[DS]T, block \d+/);
+    assert.match(text, /\d{4}, \d+:\d\d\s[AP]M E[DS]T · block \d+/);
     assert.doesNotMatch(text, /Expires in|in 1 hour|would/);
     const proof = page.getByRole("link", { name: "A receipt, checked in your browser, to keep" });
     assert.equal(await proof.getAttribute("href"), `/receipt/${executed.address}`);

@@ -117,7 +117,7 @@ function Docs() {
   const { say } = useSpeech();
   const docsUrl = useConfig().data?.docsUrl ?? "/docs";
   return (
-    <p className="mt-3 flex flex-wrap gap-x-4 px-3 text-sm">
+    <p className="mt-3 flex flex-col items-start px-3 text-sm">
       <a className="link py-1" href={docsUrl} target="_blank" rel="noreferrer">
         {say("documentation")}
       </a>

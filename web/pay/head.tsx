@@ -23,6 +23,7 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
   const { say } = useSpeech();
   const isPartly = standing.state === "partly";
   const isOver = standing.doubts.some((doubt) => doubt === "executed" || doubt === "expired");
+  const isPayable = !isOver && standing.owed !== "0";
   const amount = sayAmount(isPartly ? standing.owed : intent.amount);
   const shop = useShop();
   const payee = facts.asker ?? facts.labels[record.address.toLowerCase()];
@@ -34,9 +35,11 @@ export function Head({ standing, news, isWaiting }: HeadProps) {
     <div className="min-w-0">
       <ShopLine here={shop} />
       {payee && <p className="payee">{payee}</p>}
-      <p className="text-soft">{say(isOver ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}</p>
+      <p className="text-soft">
+        {say(!isPayable ? "wasToPay" : isPartly ? "stillToPay" : "toPay")}
+      </p>
       <h1 className="amount">
-        {isOver ? (
+        {!isPayable ? (
           <bdi dir="ltr">{amount}</bdi>
         ) : (
           <CopyButton

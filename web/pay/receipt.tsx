@@ -79,7 +79,7 @@ export function Receipt({ standing, news }: ReceiptProps) {
                         <time dateTime={new Date(status.settledAt * 1000).toISOString()}>
                           {sayMoment(status.settledAt, language)}
                         </time>
-                        {", "}
+                        {" · "}
                       </>
                     )}
                     <Said as="inBlock" block={event.blockNumber} />
@@ -140,7 +140,9 @@ function Payers({ payments, explorer }: PayersProps) {
               {who.startsWith("0x") ? <Party address={who} /> : say("otherPayers")}
             </p>
           ))}
-          <Transaction hash={payment.transactionHash} explorer={explorer} />
+          <p className="text-soft">
+            <Transaction hash={payment.transactionHash} explorer={explorer} />
+          </p>
         </li>
       ))}
     </ul>

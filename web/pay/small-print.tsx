@@ -39,7 +39,9 @@ export function Evidence() {
           [
             say("terms"),
             <span key="terms" className="flex items-center gap-2">
-              <Said as="bytes" n={(record.terms.length - 2) / 2} />
+              <span>
+                <Said as="bytes" n={(record.terms.length - 2) / 2} />
+              </span>
               <CopyButton look="bare" text={record.terms} what={say("terms")} />
             </span>,
           ],

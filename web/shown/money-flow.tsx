@@ -113,5 +113,6 @@ function useStreams() {
     said: sayUnits(`${units}`, token, findToken(intent, chains, token), say),
     units: isSame(token, intent.token) ? units : 0n,
     isReturn,
+    isAwaited: who === "stillToPay",
   });
 }

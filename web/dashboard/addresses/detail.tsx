@@ -100,12 +100,12 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
   return (
     <div className="space-y-6">
-      <section aria-label={say("onThisPage")} className="card space-y-4 p-5">
+      <section aria-label={say("onThisPage")} className="card space-y-4 p-4 sm:p-5">
         <div className="flex flex-wrap items-center gap-3">
           <State of={row} now={now} />
           <Badge>{sayShown("termsMatch")}</Badge>
         </div>
-        <p className="flex items-start gap-2">
+        <p className="flex items-start gap-1 sm:gap-2">
           <Identicon address={address} />
           <GroupedAddress address={address} />
           <CopyButton look="bare" text={address} what={say("theAddress")} />

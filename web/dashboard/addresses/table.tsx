@@ -70,7 +70,7 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
 function Amount({ intent, chains }: { intent: Intent; chains: readonly Chain[] }) {
   const { say } = useSpeech();
   return (
-    <span>
+    <span className="inline-block sm:min-w-24">
       <bdi className="tabular-nums">{sayAmount(intent.amount, intent, chains, say)}</bdi>
       <span className="text-sm text-soft max-sm:ms-1.5 sm:block">
         {sayChain(intent, chains, say)}

@@ -35,7 +35,7 @@ export function ReferenceKeyCard({ referenceKey }: CardProps) {
           <h2 id="reference-key">{say("referenceKey")}</h2>
           <p className="text-soft">{say("referenceKeyText")}</p>
         </div>
-        <Button look="danger" small onClick={() => setAsking(true)}>
+        <Button look={referenceKey ? "danger" : "quiet"} small onClick={() => setAsking(true)}>
           {say(referenceKey ? "makeNewOne" : "create")}
         </Button>
       </div>

@@ -81,9 +81,13 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
         )}
         <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-4">
           {names.map((name) => (
-            <div key={name} className="min-w-0">
-              <dt className="flex items-center gap-2 text-sm text-soft">
-                <svg viewBox="0 0 10 10" className="size-2.5 rounded-sm" aria-hidden="true">
+            <div key={name} className="flex min-w-0 flex-col justify-between">
+              <dt className="flex items-baseline gap-2 text-sm text-soft">
+                <svg
+                  viewBox="0 0 10 10"
+                  className="size-2.5 shrink-0 rounded-sm"
+                  aria-hidden="true"
+                >
                   <rect className={swatches[name]} width="10" height="10" />
                 </svg>
                 {say(name)}

@@ -7,6 +7,8 @@ export type Ribbon = {
   readonly units: bigint;
   /** Not where the money was meant to go. */
   readonly isReturn?: boolean;
+  /** Money that has not come yet. */
+  readonly isAwaited?: boolean;
 };
 
 const rowHeight = 56;
@@ -41,13 +43,14 @@ function side(ribbons: readonly Ribbon[], total: bigint, height: number, edge: n
   );
   let y = height / 2 - widths.reduce((sum, each) => sum + each, 0) / 2;
   const bend = (edge + middle) / 2;
-  return ribbons.map(({ isReturn }, at) => {
+  return ribbons.map(({ isReturn, isAwaited }, at) => {
     const wide = widths[at]!;
     const row = ((at + 0.5) / ribbons.length) * height - wide / 2;
     const d =
       `M${edge} ${row}C${bend} ${row} ${bend} ${y} ${middle} ${y}` +
       `v${wide}C${bend} ${y + wide} ${bend} ${row + wide} ${edge} ${row + wide}z`;
     y += wide;
-    return ["path", { d, class: isReturn ? "flow-return" : "flow-ribbon" }];
+    const name = isReturn ? "flow-return" : isAwaited ? "flow-ribbon flow-awaited" : "flow-ribbon";
+    return ["path", { d, class: name }];
   });
 }
