@@ -17,17 +17,17 @@ p { margin: 0.5rem 0 0; }
 [part~="amount"] {
   margin: 0;
   font-size: 1.75em;
-  font-weight: 650;
+  font-weight: 600;
   line-height: 1.2;
   overflow-wrap: anywhere;
 }
-[part~="qr"] { display: block; width: 100%; max-width: 14rem; margin: 0.75rem auto 0; }
+[part~="qr"] { display: block; width: 100%; max-width: 14rem; margin: 0.5rem auto 0; }
 [part~="address"] { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 [part~="address"] span { display: inline-block; margin-inline-end: 0.5ch; }
 [part~="identicon"] {
   width: 1.125em;
   height: 1.125em;
-  margin-inline-end: 0.375em;
+  margin-inline-end: 0.5ch;
   border-radius: 0.25em;
   vertical-align: -0.2em;
 }
@@ -35,11 +35,13 @@ p { margin: 0.5rem 0 0; }
 [part~="warning"] { color: var(--ea-warn, #7a5200); font-weight: 600; }
 button, a { color: var(--ea-accent, #0b6b57); font: inherit; }
 button {
+  margin-top: 0.5rem;
   padding: 0.125rem 0.5rem;
   border: 1px solid currentcolor;
   border-radius: 0.375rem;
   background: transparent;
   cursor: pointer;
 }
+[part~="pay"] { width: 100%; padding: 0.5rem; }
 :focus-visible { outline: 2px solid currentcolor; outline-offset: 2px; }
 `;

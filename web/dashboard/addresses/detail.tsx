@@ -108,7 +108,12 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
         <p className="flex items-start gap-1 sm:gap-2">
           <Identicon address={address} />
           <GroupedAddress address={address} />
-          <CopyButton look="bare" text={address} what={say("theAddress")} />
+          <CopyButton
+            look="bare"
+            className="max-sm:-me-3"
+            text={address}
+            what={say("theAddress")}
+          />
         </p>
         <p>
           <PublicPage href={`/a/${address}`}>{say("payersPage")}</PublicPage>

@@ -23,7 +23,7 @@ for (const block of document.querySelectorAll("pre")) {
     );
   });
   block.replaceWith(frame);
-  frame.append(button, block);
+  frame.append(block, button);
 }
 
 const shownMax = 12;
