@@ -1,5 +1,5 @@
 // node scripts/run.js e2e/pictures/take.ts [FOLDER] [PART]: pictures every state of the payer's
-// page, of receipts and of the dashboard, for people to look at: three widths in both lights, the
+// page, of receipts, dashboard and docs, for people to look at: three widths in both lights, the
 // narrowest and the widest in Arabic, and paper. With PART only states that have it in their name.
 // FOLDER/index.html shows all of them side by side. It is no test: no program tells what is ugly.
 
@@ -118,6 +118,8 @@ async function payerStates(service: Running): Promise<State[]> {
     page("expired", expired),
     page("recovered", recovered),
     { name: "missing", path: `/a/${stranger}` },
+    { name: "docs", path: "/docs/index.html" },
+    { name: "docs, reference", path: "/docs/openapi.html" },
   ];
   await expire(service, 800, [recovered]);
   return [page("soon over", await order(900)), ...states];

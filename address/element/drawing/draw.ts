@@ -22,16 +22,8 @@ type Drawing = {
   wallets: readonly { name: string; pay: () => void }[];
 };
 
-const states: Record<Standing["state"], keyof ElementWords> = {
-  unknown: "stateUnknown",
-  unfunded: "stateUnfunded",
-  partly: "statePartly",
-  paid: "statePaid",
-  stuck: "stateStuck",
-  executed: "stateExecuted",
-  expired: "stateExpired",
-  recovered: "stateRecovered",
-};
+const stateWord = ({ state }: Standing) =>
+  `state${state[0]!.toUpperCase()}${state.slice(1)}` as `state${Capitalize<Standing["state"]>}`;
 const doubtWords: Partial<Record<Doubt, keyof ElementWords>> = {
   fails: "cannotRun",
   soon: "overSoon",
@@ -50,7 +42,7 @@ export function drawRecord(drawing: Drawing): Node[] {
   const [doubt] = standing.doubts;
   const hazards = hazardsOf(intent, token !== undefined);
   const isGrave = doubt !== undefined && standing.state !== "executed" && standing.state !== "paid";
-  const said = words[(doubt && doubtWords[doubt]) ?? states[standing.state]];
+  const said = words[(doubt && doubtWords[doubt]) ?? stateWord(standing)];
   const state = element("p", isGrave ? "status warning" : "status", said);
   state.setAttribute("role", "status");
 

@@ -81,7 +81,7 @@ function ByToken({ items, pace, chains }: ByTokenProps) {
         )}
         <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-4">
           {names.map((name) => (
-            <div key={name} className="flex min-w-0 flex-col justify-between">
+            <div key={name} className="flex min-w-0 flex-col-reverse justify-end">
               <dt className="flex items-baseline gap-2 text-sm text-soft">
                 <svg
                   viewBox="0 0 10 10"

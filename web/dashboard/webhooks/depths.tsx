@@ -34,7 +34,7 @@ function DepthEntry({ chain: { chainId, name, byDefault, chosen } }: { chain: De
     change.mutate({ chainId, confirmations }, { onSuccess: () => toast(said) });
   };
   return (
-    <form onSubmit={submit} className="flex flex-wrap items-end gap-3">
+    <form onSubmit={submit} className="flex flex-wrap items-start gap-3">
       <Field
         label={name}
         type="number"
@@ -45,7 +45,7 @@ function DepthEntry({ chain: { chainId, name, byDefault, chosen } }: { chain: De
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
-      <Button small type="submit" busy={change.isPending}>
+      <Button type="submit" busy={change.isPending} className="sm:mt-7">
         {say("save")}
       </Button>
     </form>
