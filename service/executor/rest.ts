@@ -2,9 +2,10 @@
 // expected, and while a chain without open addresses sleeps.
 //
 // A sleeping chain is looked at every five minutes, since late money comes to closed addresses too:
-// the endpoints are asked for the transfers since the cursor, one call each, and now and then a
-// whole pass moves the cursor and notices reorganisations. What the service itself learns wakes it
-// at the next poll: a create, a job that a status made due, an event that waits for a block.
+// the endpoints are asked for the transfers since the cursor, one call each, and one of them whether
+// the cursor's block stands; now and then a whole pass moves the cursor. What the service itself
+// learns wakes it at the next poll: a create, a job that a status made due, an event that waits for
+// a block.
 
 import { transfersSince } from "../follow/logs.ts";
 import { noteRecipients } from "../follow/recipients.ts";
@@ -50,7 +51,8 @@ export async function turnFor(parts: Parts, memory: Memory, nowSeconds: number):
     rest.checkedMs = nowMs;
     const isOpen = !(await isClosed(parts, rest, nowSeconds));
     if (isOpen) rest.awakeUntilMs = Math.max(rest.awakeUntilMs, nowMs + closedMs);
-    rest.isAsleep = nowMs >= rest.awakeUntilMs;
+    // Records that a gap hid are looked at first, within a minute (payments/look.ts).
+    rest.isAsleep = nowMs >= rest.awakeUntilMs && !looks.isOutdated;
   }
   if (!rest.isAsleep) {
     const isLooked = looks.again.size === 0 && (await ledger.findNewestSeq()) === looks.seq;
@@ -81,7 +83,7 @@ async function isPaidSince(parts: Parts, memory: Memory): Promise<boolean> {
   // A record that was over when it was made does not wake the chain, and is paid all the same.
   await noteRecipients({ store: ledger, memory: follow, tuning });
   const asked = { view, chain, memory: follow, tuning };
-  const transfers = await transfersSince(asked, anchor.number + 1, rest.looks);
+  const transfers = await transfersSince(asked, anchor, rest.looks);
   rest.lookedMs = clock();
   if (!transfers) return true;
   const paid = new Set(transfers.map(({ address }) => address));

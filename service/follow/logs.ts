@@ -72,23 +72,26 @@ function askIn(form: Form, asker: Asker, turn: Turn, range: Range): Promise<Told
 }
 
 /**
- * The transfers from a block to the newest that each of several endpoints has, one call each.
- * @returns undefined where one of them does not answer, or refuses so many
+ * Gives the transfers since `anchor` that each of several endpoints shows, by one call each, and
+ * asks the first whether the anchor stands.
+ * @returns undefined where it does not, or one of them does not answer, or refuses so many
  */
 export async function transfersSince(
   { view, chain: { tokens }, ...of }: Pick<Turn, "view" | "chain" | "memory" | "tuning">,
-  from: number,
+  anchor: Anchor,
   turn: number,
 ): Promise<Payment[] | undefined> {
-  const range = { from, to: Number.POSITIVE_INFINITY };
-  const some = view.askers(turn).slice(0, view.quorum);
-  const answers = await Promise.all(
-    some.map((asker) => asker.ask([logsCall(range, tokens, formsFor(of, asker.name, range)[0])])),
-  );
+  const range = { from: anchor.number + 1, to: Number.POSITIVE_INFINITY };
+  const [first, ...others] = view.askers(turn).slice(0, view.quorum);
+  const callOf = ({ name }: Asker) => logsCall(range, tokens, formsFor(of, name, range)[0]);
+  const answers = await Promise.all([
+    first!.ask([callOf(first!), blockCall(anchor.number)]),
+    ...others.map((asker) => asker.ask([callOf(asker)])),
+  ]);
   try {
-    return answers.flatMap((answer) =>
-      transfersIn(resultOf(Array.isArray(answer) ? answer[0] : undefined), tokens, range),
-    );
+    const all = answers.map((answer) => (Array.isArray(answer) ? answer.map(resultOf) : []));
+    if (blockOf(all[0]![1]).hash !== anchor.hash) return undefined;
+    return all.flatMap(([logs]) => transfersIn(logs, tokens, range));
   } catch {
     return undefined;
   }

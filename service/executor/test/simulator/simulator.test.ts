@@ -96,6 +96,11 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
 const lateBlocksMax = 40;
 
 describe("a chain without open addresses sleeps, in storms too, and all its money is late", () => {
+  test("seed 138, once: a deep reorg was not noticed asleep, its money took 45 blocks", async () => {
+    const [told] = await histories([138], { isOver: true });
+    assert.ok(told!.waitBlocksMax <= lateBlocksMax, `${told!.waitBlocksMax} blocks`);
+  });
+
   for (const some of partsOf(seeds)) {
     test(`${nameOf(some)}: returned within five minutes once storms end`, async (t) => {
       const told = await histories(some, { isOver: true });
