@@ -88,6 +88,7 @@ describe("npm start", () => {
       kind: "right",
       lacks: [],
       differsOn: [],
+      refuses: [],
     });
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
 

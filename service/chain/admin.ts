@@ -16,7 +16,7 @@ export const chainCommands = [
       const { checkChain, missingPeriphery } = await import("./check.ts");
       const factory = { address: factoryAddress, codeHash: factoryCodeHash };
       const asked = readChains(chainsFile).map(async (chain) => {
-        const told = await compareEndpoints(chain.rpcUrls);
+        const told = await compareEndpoints(chain, factoryAddress);
         return Promise.all(
           chain.rpcUrls.map(async (url, index) => {
             const rpc = openChainRpc([url]);
@@ -36,7 +36,9 @@ export const chainCommands = [
         );
       });
       const verdicts = (await Promise.all(asked)).flat();
-      const isBad = verdicts.some(({ kind, differsOn }) => kind !== "right" || differsOn?.length);
+      const isBad = verdicts.some(
+        ({ kind, differsOn, refuses }) => kind !== "right" || differsOn?.length || refuses?.length,
+      );
       if (isBad) process.exitCode = 1;
       return verdicts;
     },

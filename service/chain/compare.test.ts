@@ -19,7 +19,7 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
     const answers = (JSON.parse(text) as { id: number; method: string; params: string[] }[]).map(
       ({ id, method, params }) => ({
         id,
-        ...(method === "eth_chainId" ? { result: "0x1" } : block(params[0]!)),
+        ...(method === "eth_getBlockByNumber" ? block(params[0]!) : { result: "0x1" }),
       }),
     );
     response.end(JSON.stringify(answers));
@@ -29,10 +29,12 @@ async function nodeAt(head: number, byte: string, hasFinalized = true): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+const factory = `0x${"fa".repeat(20)}` as const;
+
 describe("compareEndpoints", () => {
   test("the one of three with another block is named; one that lags is not", async () => {
     const urls = await Promise.all([nodeAt(100, "ab"), nodeAt(98, "cd"), nodeAt(98, "ab", false)]);
-    const told = await compareEndpoints(urls);
+    const told = await compareEndpoints({ rpcUrls: urls, tokens: [] }, factory);
     assert.deepEqual(
       told.map(({ headBlock, finalizedBlock, differsOn }) => [
         headBlock,
@@ -48,7 +50,8 @@ describe("compareEndpoints", () => {
   });
 
   test("of two that contradict each other both are named", async () => {
-    const told = await compareEndpoints(await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]));
+    const rpcUrls = await Promise.all([nodeAt(9, "ab"), nodeAt(9, "cd")]);
+    const told = await compareEndpoints({ rpcUrls, tokens: [] }, factory);
     assert.deepEqual(
       told.map(({ differsOn }) => differsOn),
       [["eth_getBlockByNumber"], ["eth_getBlockByNumber"]],
@@ -56,12 +59,14 @@ describe("compareEndpoints", () => {
   });
 
   test("one that does not answer: nothing is said of it", async () => {
-    const [, gone] = await compareEndpoints([await nodeAt(9, "ab"), "http://127.0.0.1:1"]);
+    const rpcUrls = [await nodeAt(9, "ab"), "http://127.0.0.1:1"];
+    const [, gone] = await compareEndpoints({ rpcUrls, tokens: [] }, factory);
     assert.deepEqual(gone, {
       headBlock: null,
       finalizedBlock: null,
       answeredMs: null,
       differsOn: [],
+      refuses: [],
     });
   });
 });

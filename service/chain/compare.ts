@@ -1,24 +1,43 @@
-// Compares a chain's endpoints with each other for an operator: how far each is, and on
-// what it says something else than enough others do.
+// Compares a chain's endpoints with each other for an operator: how far each is, on what it says
+// something else than enough others do, and what it refuses. They are asked for what the executor
+// acts on, of a block that all have.
 
+import type { Hex } from "executable-address";
 import { agreed, saidBy, textOf } from "./rpc/alike.ts";
 import { httpEndpoint } from "./rpc/endpoint.ts";
-import { type Answer, type Block, blockCall, blockOf, type Call } from "./rpc/json-rpc.ts";
+import {
+  type Answer,
+  type Block,
+  blockCall,
+  blockOf,
+  type Call,
+  toQuantity,
+} from "./rpc/json-rpc.ts";
+import { logOf } from "./rpc/log.ts";
 
-/** `finalizedBlock` null: it does not serve the tag. `differsOn` names methods. */
+/**
+ * `finalizedBlock` null: it does not serve the tag. `differsOn` names methods, `refuses` the words
+ * of its error too.
+ */
 type Told = {
   headBlock: number | null;
   finalizedBlock: number | null;
   answeredMs: number | null;
   differsOn: string[];
+  refuses: string[];
 };
+
+type Compared = { rpcUrls: readonly string[]; tokens: readonly { address: Hex }[] };
 
 const timeoutMs = 10_000;
 /** The common block lies so far below the lowest head that each endpoint has it. */
 const depth = 5;
 
-/** One for each URL, in order. */
-export async function compareEndpoints(urls: readonly string[]): Promise<Told[]> {
+/** One for each URL, in order. @param factory what is read of it has to be alike */
+export async function compareEndpoints(
+  { rpcUrls: urls, tokens }: Compared,
+  factory: Hex,
+): Promise<Told[]> {
   const endpoints = urls.map((url, index) => httpEndpoint(`${index}`, url, { timeoutMs }));
   const ask = (calls: Call[]) =>
     Promise.all(endpoints.map((each) => each.ask(calls).catch(() => undefined)));
@@ -32,12 +51,13 @@ export async function compareEndpoints(urls: readonly string[]): Promise<Told[]>
   );
   const blocks = heads.map(({ answers }) => blockIn(answers, 0));
   const numbers = blocks.flatMap((block) => block?.number ?? []);
-  const common = blockCall(Math.max(0, Math.min(...numbers) - depth));
-  const calls = [{ method: "eth_chainId", params: [] }, ...(numbers.length > 0 ? [common] : [])];
+  const common = Math.max(0, Math.min(...numbers) - depth);
+  const ofBlock = numbers.length > 0 ? callsAt(common, factory, tokens) : [];
+  const calls = [{ method: "eth_chainId", params: [] }, ...ofBlock];
   const lists = await ask(calls);
   const quorum = Math.min(2, urls.length);
   const agreements = calls.map(({ method }, place) => {
-    const texts = lists.map((list) => list?.[place] && textOf(method, list[place]));
+    const texts = lists.map((list) => list?.[place] && comparable(method, list[place]));
     return { method, texts, places: agreed(texts, quorum) };
   });
   return heads.map(({ answers, answeredMs }, index) => ({
@@ -48,7 +68,43 @@ export async function compareEndpoints(urls: readonly string[]): Promise<Told[]>
     differsOn: agreements.flatMap(({ method, texts, places }) =>
       texts[index] !== undefined && !places?.includes(index) ? [method] : [],
     ),
+    refuses: calls.flatMap(({ method }, place) => {
+      const answer = lists[index]?.[place];
+      const error = answer && "error" in answer ? answer.error : undefined;
+      return error && !ofState.has(method) ? [`${method}: ${error.message}`] : [];
+    }),
   }));
+}
+
+/** A node may have no state but the newest one, as after a restart: that is no refusal. */
+const ofFactory = ["eth_getCode", "eth_getBalance", "eth_getTransactionCount"];
+const ofState = new Set([...ofFactory, "eth_call"]);
+/** `totalSupply()` */
+const supply = "0x18160ddd";
+
+function callsAt(number: number, factory: Hex, tokens: Compared["tokens"]): Call[] {
+  const at = toQuantity(number);
+  const addresses = tokens.map(({ address }) => address);
+  const range = { fromBlock: at, toBlock: at, address: addresses };
+  const ofTokens = [
+    { method: "eth_getLogs", params: [range] },
+    { method: "eth_call", params: [{ to: addresses[0], data: supply }, at] },
+  ];
+  return [
+    blockCall(number),
+    ...ofFactory.map((method) => ({ method, params: [factory, at] })),
+    ...(addresses.length > 0 ? ofTokens : []),
+  ];
+}
+
+/** Logs are compared by what is read of them, as blocks are. */
+function comparable(method: string, answer: Answer): string | undefined {
+  if (method !== "eth_getLogs" || !("result" in answer)) return textOf(method, answer);
+  try {
+    return JSON.stringify((answer.result as Record<string, unknown>[]).map(logOf)).toLowerCase();
+  } catch {
+    return textOf(method, answer);
+  }
 }
 
 const blockIn = (answers: Answer[] | undefined, place: number): Block | undefined =>
