@@ -96,7 +96,7 @@ describe(`with hostile intents, ${blocksMax} blocks after faults end no money wa
 const lateBlocksMax = 40;
 
 describe("a chain without open addresses sleeps, in storms too, and all its money is late", () => {
-  test("seed 138, once: a deep reorg was not noticed asleep, its money took 45 blocks", async () => {
+  test("seed 138, once: asleep a deep reorg went unnoticed, and its money waited", async () => {
     const [told] = await histories([138], { isOver: true });
     assert.ok(told!.waitBlocksMax <= lateBlocksMax, `${told!.waitBlocksMax} blocks`);
   });
