@@ -2,10 +2,9 @@
 // expected, and while a chain without open addresses sleeps.
 //
 // A sleeping chain is looked at every five minutes, since late money comes to closed addresses too:
-// the endpoints are asked for the transfers since the cursor, one call each, and one of them whether
-// the cursor's block stands; now and then a whole pass moves the cursor. What the service itself
-// learns wakes it at the next poll: a create, a job that a status made due, an event that waits for
-// a block.
+// each endpoint is asked for the transfers since the cursor, and one whether the cursor's block
+// still stands. Now and then a whole pass moves the cursor. What the service itself learns wakes it
+// at the next poll: a create, a job that a status made due, an event that waits for a block.
 
 import { transfersSince } from "../follow/logs.ts";
 import { noteRecipients } from "../follow/recipients.ts";
