@@ -310,23 +310,37 @@ const columnsOf = (update: JobUpdate) => ({
  * For an operator: makes the job due at once and forgets its failures.
  * @returns false where no record is held for `address`
  */
-export async function retryJob(
+export function retryJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
+  return putJob(db, chainId, address, { state: "waiting", due_at: 0, reason: null });
+}
+
+/**
+ * For an operator: nothing more is sent for the address, whatever it receives, until `retryJob`.
+ * A transaction that is in flight for it stays in flight.
+ * @returns false where no record is held for `address`
+ */
+export function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
+  const dropped = { state: "dropped", due_at: null, reason: "dropped_by_operator" } as const;
+  return putJob(db, chainId, address, dropped);
+}
+
+/** One statement, so that no pass sees the job before it is as the operator wants it. */
+async function putJob(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,
+  wanted: Pick<Row, "state" | "due_at" | "reason">,
 ): Promise<boolean> {
+  const creator = (await findCreators(db, [address])).get(address);
+  if (!creator) return false;
   const fresh = {
-    due_at: 0,
+    ...wanted,
     not_before: 0,
     failures: 0,
     paid_failures: 0,
     recovery_failures: 0,
     recoveries: 0,
-    state: "waiting" as const,
-    reason: null,
   };
-  const creator = (await findCreators(db, [address])).get(address);
-  if (!creator) return false;
   await db
     .insertInto("executor_jobs")
     .values({
@@ -340,22 +354,6 @@ export async function retryJob(
       detected_block: 0,
     })
     .onConflict((conflict) => conflict.columns(["chain_id", "address"]).doUpdateSet(fresh))
-    .execute();
-  return true;
-}
-
-/**
- * For an operator: nothing more is sent for the address, whatever it receives, until `retryJob`.
- * A transaction that is in flight for it stays in flight.
- * @returns false where no record is held for `address`
- */
-export async function dropJob(db: Kysely<Tables>, chainId: number, address: Hex): Promise<boolean> {
-  if (!(await retryJob(db, chainId, address))) return false;
-  await db
-    .updateTable("executor_jobs")
-    .set({ state: "dropped", due_at: null, reason: "dropped_by_operator" })
-    .where("chain_id", "=", chainId)
-    .where("address", "=", fromHex(address))
     .execute();
   return true;
 }

@@ -9,7 +9,7 @@ import { openStore } from "../../store/open.ts";
 import type { Store } from "../../store/store.ts";
 import { paymentTo } from "../../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
-import { dropJob } from "./jobs.ts";
+import { dropJob, retryJob } from "./jobs.ts";
 import { type Fence, LeaseLost } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { PurposeConflict } from "./purposes.ts";
@@ -191,6 +191,43 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await ledger.findPending(chainId, sender)).length, 1);
       const due = await ledger.findDueJobs(chainId, 1000, 10);
       assert.ok(!due.some((job) => job.address === address(1)));
+    });
+
+    test("a reorganisation does not undo a drop", async () => {
+      const isDue = async () => {
+        const due = await ledger.findDueJobs(chainId, 10 ** 6, 10);
+        return due.some((job) => job.address === address(1));
+      };
+      const id = await ledger.openPurpose(fence, purpose(0, address(1)), signed(1));
+      await ledger.loseNonce(fence, id, []);
+      await dropJob(store.db, chainId, address(1));
+      await ledger.reopenPurpose(fence, id, [address(1)]);
+      await ledger.loseNonce(fence, id, []);
+      await ledger.savePayments(fence, found(8, [paymentTo(address(1), 8)]), 60);
+      assert.equal(await isDue(), false, "it is dropped still");
+      await ledger.reopenPurpose(fence, id, [address(1)]);
+      await retryJob(store.db, chainId, address(1));
+      assert.equal(await isDue(), false, "its transaction is in flight again");
+      await ledger.loseNonce(fence, id, []);
+      assert.equal(await isDue(), true);
+    });
+
+    test("a job that is dropped is due at no moment, also one that rested", async () => {
+      const rests = { state: "idle" as const, dueAtSeconds: null, reason: null };
+      await ledger.updateJobs(fence, [{ ...rests, address: address(1) }]);
+      const seen: boolean[] = [];
+      const watched = store.db.withPlugin({
+        transformQuery: ({ node }) => node,
+        async transformResult({ result }) {
+          const due = await ledger.findDueJobs(chainId, 1000, 10);
+          seen.push(due.some((job) => job.address === address(1)));
+          return result;
+        },
+      });
+      assert.equal(await dropJob(watched, chainId, address(1)), true);
+      assert.deepEqual(new Set(seen), new Set([false]));
+      await retryJob(watched, chainId, address(1));
+      assert.equal(seen.at(-1), true, "what a retry makes due is seen");
     });
 
     test("money wakes an idle job, but not before its backoff has ended", async () => {

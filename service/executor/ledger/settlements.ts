@@ -1,7 +1,7 @@
 // Ends purposes. All that a final receipt changes is written in one commit.
 
 import { fromHex, type Hex } from "executable-address";
-import type { Kysely, Transaction } from "kysely";
+import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -107,7 +107,7 @@ export function reopenPurpose(
     const keys = addresses.map((address) => fromHex(address));
     await transaction
       .updateTable("executor_jobs")
-      .set({ purpose_id: purposeId, state: "sent" })
+      .set((row) => ({ purpose_id: purposeId, state: unlessDropped(row, "sent") }))
       .where("chain_id", "=", fence.chainId)
       .where("address", "in", keys)
       .where("purpose_id", "is", null)
@@ -118,18 +118,22 @@ export function reopenPurpose(
 async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Promise<void> {
   await transaction
     .updateTable("executor_jobs")
-    .set((row) => ({
-      purpose_id: null,
-      state: row
-        .case()
-        .when("state", "=", "dropped")
-        .then("dropped" as const)
-        .else("waiting" as const)
-        .end(),
-    }))
+    .set((row) => ({ purpose_id: null, state: unlessDropped(row, "waiting") }))
     .where("purpose_id", "=", purposeId)
     .execute();
 }
+
+/** What an operator dropped stays so, whatever becomes of its transactions. */
+const unlessDropped = <State extends "sent" | "waiting">(
+  row: ExpressionBuilder<Tables, "executor_jobs">,
+  state: State,
+) =>
+  row
+    .case()
+    .when("state", "=", "dropped")
+    .then("dropped" as const)
+    .else(state)
+    .end();
 
 async function insertOutcomes(
   transaction: Transaction<Tables>,
