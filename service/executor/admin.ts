@@ -2,7 +2,7 @@
 // drop one. All but the key's work on the store, whether an executor runs or not.
 
 import { writeFileSync } from "node:fs";
-import { decodeTerms, formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
+import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
@@ -10,6 +10,7 @@ import { readChains } from "../chain/chains.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Command, CommandContext } from "../store/command.ts";
 import { findNewestSeq } from "../store/created.ts";
+import { decodeRecord } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { csvOf, dateOf, readReport } from "./desk/spending.ts";
 import { dropJob, retryJob } from "./ledger/jobs.ts";
@@ -109,7 +110,7 @@ async function jobOf(
   const address = addressOf(options.address);
   const terms = await store.findTerms(fromHex(address));
   if (!terms) throw new Error(`no intent is held for ${address}`);
-  const own = decodeTerms(terms).chainId;
+  const own = decodeRecord(fromHex(address), terms, { factory: factoryAddress }).chainId;
   const chainId = options.chain === undefined ? own : Number(options.chain);
   const known = readChains(chainsFile).map((chain) => chain.chainId);
   if (!known.includes(chainId)) {

@@ -1,8 +1,9 @@
 // GET /dashboard/api/addresses: the list as the API has it, newest first, with each intent.
 
-import { decodeTerms, InvalidError } from "executable-address";
+import { InvalidError } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { decodeRecord } from "../../store/record.ts";
 import { CorruptError } from "../../store/store.ts";
 import { parseInput } from "../input/schema.ts";
 import { findPage, itemJson, listInput } from "../lists/addresses.ts";
@@ -30,7 +31,7 @@ export function mountAddresses(app: FastifyInstance, parts: Parts): void {
   async function intentOf(address: Buffer) {
     const terms = await parts.store.findTerms(address);
     if (!terms) throw new CorruptError("an address of the account has no record");
-    return decodeTerms(terms, { keccak: parts.keccak });
+    return decodeRecord(address, terms, parts);
   }
 }
 
