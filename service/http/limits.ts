@@ -61,7 +61,10 @@ export type EventLimits = {
  * Streams get half of all connections at most, since none of them is ever closed to make room; and
  * a client an eighth of that.
  */
-export function within(connectionsMax: number, limits: Partial<EventLimits> = {}): EventLimits {
+export function eventLimitsWithin(
+  connectionsMax: number,
+  limits: Partial<EventLimits> = {},
+): EventLimits {
   const asked = { ...defaultEventLimits, ...limits };
   const streamsMax = Math.min(asked.streamsMax, Math.ceil(connectionsMax / 2));
   const ofClient = Math.max(1, Math.floor(connectionsMax / 16));

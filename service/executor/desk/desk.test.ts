@@ -13,7 +13,7 @@ import { startWorld, testConfig, until } from "../../testing/executor/anvil-worl
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { startExecutor } from "../start.ts";
-import { openJobs } from "./progress.ts";
+import { jobFinder } from "./progress.ts";
 import { openWake } from "./wake.ts";
 
 const log = pino({ level: "silent" });
@@ -44,7 +44,7 @@ describe("what a look at a status tells the executor", () => {
 
   /** The service as one of two servers has it, and an address nobody knows. */
   const openOne = (store = stores[0]!) => {
-    const [find, wake] = [openJobs(store.db), openWake(store.db, log)];
+    const [find, wake] = [jobFinder(store.db), openWake(store.db, log)];
     return {
       look: async (status: AddressStatus) => wake(status, await find(status)),
     };

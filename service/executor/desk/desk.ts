@@ -5,13 +5,13 @@
 import type { AddressStatus, ExecutorProgress } from "executable-address/status";
 import type { Logger } from "pino";
 import type { Store } from "../../store/store.ts";
-import { openJobs } from "./progress.ts";
+import { jobFinder } from "./progress.ts";
 import { findAccountGas } from "./spending.ts";
 import { openWake } from "./wake.ts";
 
 /** The ExecutorDesk of http/parts.ts. */
 export function openDesk({ db }: Pick<Store, "db">, log: Pick<Logger, "warn">) {
-  const findJob = openJobs(db);
+  const findJob = jobFinder(db);
   const wake = openWake(db, log);
   return {
     async progressOf(status: AddressStatus): Promise<ExecutorProgress | null> {

@@ -27,7 +27,7 @@ type FindJob = (asked: Asked) => Promise<JobNews | undefined>;
 /** One statement reads at most so many, since other statements wait for it. */
 const addressesMax = 100;
 
-export function openJobs(db: Kysely<Tables>): FindJob {
+export function jobFinder(db: Kysely<Tables>): FindJob {
   return together<Asked, JobNews | undefined>(
     async (asked) => {
       const found = new Map<string, JobNews>();

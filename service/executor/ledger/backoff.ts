@@ -7,9 +7,12 @@ const longestSeconds = 21_600;
 /** An obstacle that ends by itself, such as a spent budget, is checked at least so often. */
 const patienceSeconds = 3600;
 
-/** Seconds until the next check of such an obstacle: as long as the money has waited already. */
-export function patience(firstSeconds: number, waitedSeconds: number): number {
-  return Math.min(Math.max(firstSeconds, waitedSeconds), patienceSeconds);
+/**
+ * Seconds until the next check of such an obstacle: as long as the money has waited, within
+ * `leastSeconds` and an hour.
+ */
+export function patience(leastSeconds: number, waitedSeconds: number): number {
+  return Math.min(Math.max(leastSeconds, waitedSeconds), patienceSeconds);
 }
 
 /**

@@ -181,7 +181,7 @@ function jobOf(row: Row, record: Held): Job {
  * How often a job failed, when money was last seen to come, and when its intent expires. Zero and
  * never where it is not known.
  */
-export async function readFailures(
+export async function readHistory(
   db: Kysely<Tables>,
   chainId: number,
   address: Hex,

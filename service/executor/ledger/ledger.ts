@@ -41,7 +41,7 @@ export function openLedger(db: Kysely<Tables>, dialect: Dialect) {
     findDueJobs: jobs.findDueJobs.bind(null, db),
     pullLate: pullLate.bind(null, db),
     readWaitedSeconds: readWaitedSeconds.bind(null, db),
-    readFailures: jobs.readFailures.bind(null, db),
+    readHistory: jobs.readHistory.bind(null, db),
     updateJobs: jobs.updateJobs.bind(null, db),
     openPurpose: purposes.openPurpose.bind(null, db),
     addTransaction: purposes.addTransaction.bind(null, db),

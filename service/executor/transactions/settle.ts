@@ -225,7 +225,7 @@ function timeOf(
 
 /** Its transaction was replaced by one of nothing: it did not fail, and waits as for a budget. */
 async function setFree({ parts, nowSeconds }: Pass, address: Hex): Promise<JobUpdate> {
-  const { detectedAtSeconds } = await parts.ledger.readFailures(parts.chain.chainId, address);
+  const { detectedAtSeconds } = await parts.ledger.readHistory(parts.chain.chainId, address);
   const waitedSeconds = patience(freedSeconds, nowSeconds - detectedAtSeconds);
   const dueAtSeconds = Math.min(nowSeconds + waitedSeconds, midnightAfter(nowSeconds));
   return { address, state: "waiting", dueAtSeconds, reason: "replaced_by_nothing" };
@@ -253,7 +253,7 @@ async function updateOf(
   if (mine.some((outcome) => outcome.kind === "recovered") && !failure) {
     return { ...base, failures: 0, recoveryFailures: 0 };
   }
-  const before = await parts.ledger.readFailures(parts.chain.chainId, address);
+  const before = await parts.ledger.readHistory(parts.chain.chainId, address);
   const isExecution = purpose.kind === "execute";
   const count = before.failures + 1;
   const expirationSeconds = isExecution ? before.expirationSeconds : undefined;

@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 import { Gauge } from "prom-client";
 import { networkOf, wideNetworkOf } from "../../accounts/attempts.ts";
 import { Refusal } from "../errors.ts";
-import { within } from "../limits.ts";
+import { eventLimitsWithin } from "../limits.ts";
 import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -17,7 +17,10 @@ const reconnectMs = 2_000;
 
 export function events(parts: Parts, statuses: Statuses): Route {
   const { metrics, draining, log } = parts;
-  const hub = openEventHub(statuses, within(parts.limits.connectionsMax, parts.eventLimits));
+  const hub = openEventHub(
+    statuses,
+    eventLimitsWithin(parts.limits.connectionsMax, parts.eventLimits),
+  );
   draining.addEventListener("abort", () => hub.close(), { once: true });
   new Gauge({
     name: "event_streams",

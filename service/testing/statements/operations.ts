@@ -462,7 +462,7 @@ async function executor({ store, size, crowd }: World): Promise<Operations> {
       await ledger.savePayments(fence, found(200, sightings.slice(0, 1)), 1);
     },
     "executor: 250 looked at": () => ledger.updateJobs(fence, updates),
-    "executor: how often a job failed": () => ledger.readFailures(chainId, many[0]!),
+    "executor: how often a job failed": () => ledger.readHistory(chainId, many[0]!),
     "executor: a purpose, from first to last": settle,
     "executor: an operator drops a job, and has it again": async () => {
       await dropJob(db, chainId, many[2]!);
