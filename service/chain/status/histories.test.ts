@@ -8,6 +8,7 @@ import { type AddressRecord, encodeExecution, type Hex, toHex } from "executable
 import { type AddressState, type AddressStatus, readStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { parseAbiItem, zeroAddress } from "viem";
+import { randomFrom } from "../../../address/test/random.ts";
 import { expectedStatus } from "../../testing/chain/oracle.ts";
 import { recoverData, startWorld, type World } from "../../testing/chain/world.ts";
 import { openChainRpc } from "../rpc/chain-rpc.ts";
@@ -23,17 +24,6 @@ beforeEach(async () => {
   world = await startWorld();
 });
 afterEach(() => world.stop());
-
-/** mulberry32: numbers from 0 up to 1, the same for the same seed. */
-function randomFrom(seed: number) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Dice = { below(n: number): number; pick<T>(items: readonly T[]): T };
 
@@ -104,8 +94,7 @@ describe("random histories", () => {
 
   for (let seed = firstSeed; seed < firstSeed + histories; seed++) {
     test(`both readings and the contract agree at every step, seed ${seed}`, async () => {
-      const random = randomFrom(seed);
-      const below = (n: number) => Math.floor(random() * n);
+      const { below } = randomFrom(seed);
       const dice: Dice = { below, pick: (items) => items[below(items.length)]! };
       const records = [await world.newRecord(), await world.newRecord({ amount: "40" })];
       // As much as all steps could take back: below stand the contracts.
