@@ -19,7 +19,7 @@ export type Fate =
   | { kind: "reverted"; block: number }
   | { kind: "cancelled" | "replaced" };
 
-const isFinal = ({ kind }: Fate) =>
+export const isFinal = ({ kind }: Fate) =>
   kind === "mined" || kind === "reverted" || kind === "cancelled" || kind === "replaced";
 
 const pollMs = 2_000;

@@ -4,7 +4,7 @@ import type { AddressRecord } from "../../intent/intent.ts";
 import { formatUnits, shortAddress } from "../payment.ts";
 import { type ElementWords, fill } from "../words.ts";
 import { coinDecimals } from "./coins.ts";
-import { type Fate, watchPayment } from "./fate.ts";
+import { type Fate, isFinal, watchPayment } from "./fate.ts";
 import { findKept, keep, onKept } from "./kept.ts";
 import { PaymentRefused, type Refusal } from "./provider.ts";
 import { type Step, sendPayment } from "./send.ts";
@@ -103,7 +103,7 @@ function watchKept(recordNow: () => AddressRecord | undefined, change: () => voi
       const { address, intent } = record;
       const tell = (next: Fate) => {
         fate = next;
-        if (isSettled(next)) keep(address, undefined);
+        if (isFinal(next)) keep(address, undefined);
         change();
       };
       const target = { token: intent.token, address, kept };
@@ -111,9 +111,6 @@ function watchKept(recordNow: () => AddressRecord | undefined, change: () => voi
     },
   };
 }
-
-const isSettled = ({ kind }: Fate) =>
-  kind === "mined" || kind === "reverted" || kind === "cancelled" || kind === "replaced";
 
 type Progress = { step: Step | undefined; refusal: Refusal | undefined; fate: Fate | undefined };
 
