@@ -3,7 +3,7 @@
 import { listConfirmations, setConfirmations } from "../events/list.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import { type Replayed, replay, sendTest } from "./deliveries/enqueue.ts";
-import { listDeliveries } from "./deliveries/list.ts";
+import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
   findEndpoint,
@@ -18,7 +18,6 @@ import { readSigningKeys, rotateSigningKey, shownKey } from "./sign.ts";
 const operator = () => ({ atMs: Date.now() });
 const account = { account: "ID" };
 const endpoint = { account: "ID", endpoint: "ID" };
-const deliveriesShown = 50;
 
 export const webhookCommands = (targets: Targets): Command[] => [
   {

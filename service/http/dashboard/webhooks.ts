@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Policy } from "../../accounts/limits.ts";
 import { listConfirmations, setConfirmations } from "../../events/list.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
-import { listDeliveries } from "../../webhooks/deliveries/list.ts";
+import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {
   addEndpoint,
   type Endpoint,
@@ -28,7 +28,6 @@ import type { Parts } from "../parts.ts";
 import type { Replayed, Webhooks } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";
 
-const deliveriesShown = 50;
 const addInput = z.strictObject({
   url: z.string().max(500),
   types: z.array(z.string().max(100)).max(20).default([]),

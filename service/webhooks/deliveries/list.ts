@@ -5,6 +5,9 @@ import { eventsKeptMs } from "../../events/list.ts";
 import { prune } from "../../events/prune.ts";
 import type { Tables } from "../../store/tables.ts";
 
+/** An account or an operator is shown so many. */
+export const deliveriesShown = 50;
+
 /** Newest first, each with its attempts. */
 export async function listDeliveries(db: Kysely<Tables>, endpointId: string, limit: number) {
   const rows = await db
