@@ -20,7 +20,8 @@ const portPattern = /^[1-9][0-9]{0,4}$/;
 const label = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?";
 const hostPattern = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const ipv4Pattern = /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/;
-const localHosts = ["localhost", "127.0.0.1"];
+/** The reader's own machine. */
+export const localHosts = ["localhost", "127.0.0.1"];
 const defaultPorts: Record<string, string> = { http: "80", https: "443" };
 
 /**

@@ -4,12 +4,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/account.ts";
 import type { Actor } from "../../accounts/audit.ts";
 import type { Policy } from "../../accounts/limits.ts";
+import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
-import { localHosts } from "./reach/local-node.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
