@@ -269,7 +269,7 @@ const ownerOf = (table: string): string | undefined => {
   if (/^(records|owners|later_owners|migrations)$/.test(table)) return "service/store";
   if (table === "anchors") return "service/follow";
   if (/^executor_/.test(table)) return "service/executor";
-  if (/^(address_references|watches|events|event_\w+|money_\w+)$/.test(table)) {
+  if (/^(address_references|payments|watches|events|event_\w+|money_\w+)$/.test(table)) {
     return "service/events";
   }
   if (/^webhook_/.test(table)) return "service/webhooks";
@@ -280,10 +280,10 @@ const ownerOf = (table: string): string | undefined => {
 
 /** Files that read another room's tables, since one statement has to: each says why. */
 const mayRead: Record<string, RegExp> = {
-  // In the ledger's own transaction, where each statement more keeps payers' executor waiting: a
-  // row for each account that has one of up to 500 addresses, none of which is fetched.
   // A record is open or closed by both tables: the walk stops at the first that is open.
   "service/events/closed.ts": /^records$/,
+  // In the ledger's own transaction, where each statement more keeps payers' executor waiting: a
+  // row for each account that has one of up to 500 addresses, none of which is fetched.
   "service/events/mark.ts": /^(records|later_owners)$/,
   // A page walks the index that fits its question and joins up to 250 rows to find those that fit,
   // where each would be another query.
