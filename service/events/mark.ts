@@ -6,9 +6,8 @@ import { fromHex, type Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { groupsOf } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
+import { confirmationsOf } from "./confirmations.ts";
 
-/** Confirmations before an event, where neither the account nor the chain sets them. */
-const confirmationsDefault = 12;
 /**
  * Others who created the same address and hear of it too, oldest first. Anybody may create it
  * again, and each costs the payer's executor a row.
@@ -120,10 +119,3 @@ async function insert(
       due_block = case when watches.due_block < excluded.due_block
         then watches.due_block else excluded.due_block end`.execute(db);
 }
-
-/** Says in SQL how many blocks deep an account wants what it is told of a chain. */
-export const confirmationsOf = (account: Sql, chainId: number) => sql<number>`coalesce(
-  (select confirmations from event_confirmations
-    where account_id = ${account} and chain_id = ${chainId}),
-  (select confirmations from event_chains where chain_id = ${chainId}),
-  ${sql.raw(String(confirmationsDefault))})`;

@@ -13,7 +13,7 @@ import type { Anchor } from "../follow/parts.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
-import { confirmationsOf } from "./mark.ts";
+import { confirmationsOf } from "./confirmations.ts";
 import { addSums, movedSum } from "./money.ts";
 import type { Paid } from "./paid.ts";
 import { byClientId, type CreatedBy, createdByOf } from "./references.ts";

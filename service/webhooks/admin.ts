@@ -1,6 +1,6 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
-import { listConfirmations, setConfirmations } from "../events/list.ts";
+import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import { type Replayed, replay, sendTest } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";

@@ -4,7 +4,8 @@
 import { formatAddress } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { countAsked, listMoney, readPace } from "../../events/money.ts";
+import { countAsked, listMoney } from "../../events/money.ts";
+import { readPace } from "../../events/pace.ts";
 import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Money } from "./answers.ts";

@@ -6,7 +6,7 @@ import { eventTypes } from "executable-address/webhook";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Policy } from "../../accounts/limits.ts";
-import { listConfirmations, setConfirmations } from "../../events/list.ts";
+import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {

@@ -22,16 +22,12 @@ import { endSession, listSessions } from "../../accounts/sessions.ts";
 import { listUsage } from "../../accounts/usage.ts";
 import { openHeads } from "../../chain/rpc/heads.ts";
 import { nothingKnown } from "../../events/changes.ts";
-import {
-  eventsKeptMs,
-  findEvent,
-  listConfirmations,
-  listEvents,
-  setConfirmations,
-} from "../../events/list.ts";
+import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
+import { eventsKeptMs, findEvent, listEvents } from "../../events/list.ts";
 import { type AddressQuery, findListed, listAddresses } from "../../events/list-addresses.ts";
 import { markObservedAbove, markWatches } from "../../events/mark.ts";
-import { countAsked, listMoney, readPace } from "../../events/money.ts";
+import { countAsked, listMoney } from "../../events/money.ts";
+import { readPace } from "../../events/pace.ts";
 import { readPayments } from "../../events/payments.ts";
 import { prune } from "../../events/prune.ts";
 import { findHolder, findReferences, isOwned, referenceWriter } from "../../events/references.ts";
