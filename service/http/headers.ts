@@ -45,6 +45,18 @@ export function refuseIdempotencyKey(request: FastifyRequest, cure: string): voi
   throw new Refusal("invalid_request", `Idempotency-Key is not taken; ${cure}`);
 }
 
+/**
+ * Names what is answered by `etag`, which has no comma. True, and the status 304, where the caller
+ * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with `*` alone.
+ */
+export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
+  reply.header("etag", etag);
+  const tags = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (!tags?.includes(etag) && ifNoneMatch?.trim() !== "*") return false;
+  reply.code(304);
+  return true;
+}
+
 /** onSend: without it, a request that began before the drain would leave its connection open. */
 export function closeWhenDraining(draining: AbortSignal) {
   return (

@@ -13,8 +13,8 @@ import {
   listAddresses,
 } from "../../events/list-addresses.ts";
 import { Refusal } from "../errors.ts";
+import { addressDigits, addressOf } from "../input/address.ts";
 import { integerInput, parseQuery, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
-import { addressDigits, addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";

@@ -1,8 +1,10 @@
 // GET and HEAD /address/{address}: spec/service.md §4.2. Public, and cacheable for good.
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
+import { isKnown } from "../headers.ts";
+import { addressDigits, addressOf } from "../input/address.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -43,35 +45,10 @@ const recentTexts = (bytesMax: number) =>
 const memoryBytes = (text: string) =>
   Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 
-/** The text of the path at `:address`. */
-export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
-
-/** The 40 digits in lower case: any letter case names the same address. */
-export function addressDigits(text: string | undefined): string {
-  if (text !== undefined && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.slice(2).toLowerCase();
-  const path = ["address"];
-  const message = "expected an address: 0x and 40 hex digits";
-  throw new Refusal("invalid_request", message, {
-    issues: [{ path, code: "malformed_address", message }],
-  });
-}
-
 /** The body of an address never changes, so the address itself is a strong validator. */
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   reply.header("cache-control", "public, max-age=31536000, immutable");
   if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
   reply.header("content-type", "application/json; charset=utf-8");
   return body;
-}
-
-/**
- * Names what is answered by `etag`, which has no comma. True, and the status 304, where the caller
- * has it: RFC 9110 §13.1.2, a weak comparison with a list, or with `*` alone.
- */
-export function isKnown(etag: string, ifNoneMatch: string | undefined, reply: FastifyReply) {
-  reply.header("etag", etag);
-  const tags = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  if (!tags?.includes(etag) && ifNoneMatch?.trim() !== "*") return false;
-  reply.code(304);
-  return true;
 }

@@ -9,7 +9,7 @@ import { openStatusReader } from "../../chain/status/reader.ts";
 import { openStrayReader } from "../../chain/status/strays.ts";
 import { decodeRecord } from "../../store/record.ts";
 import { Refusal } from "../errors.ts";
-import { addressDigits } from "../lookup/lookup.ts";
+import { addressDigits } from "../input/address.ts";
 import type { Parts } from "../parts.ts";
 import { openBlockTimes } from "./block-times.ts";
 

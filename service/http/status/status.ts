@@ -1,7 +1,7 @@
 // GET /address/{address}/status: spec/service.md, "Status". Public, and true of one block only.
 
+import { addressOf } from "../input/address.ts";
 import { budget } from "../load/budget.ts";
-import { addressOf } from "../lookup/lookup.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import type { Statuses } from "./source.ts";
