@@ -129,12 +129,15 @@ describe("executable-address", () => {
     const made = await run(["create", "--url", url], JSON.stringify(sample), env);
     const found = await run(["lookup", record.address, "--url", url]);
     const missed = await run(["lookup", factoryAddress, "--url", url]);
+    const noStatus = await run(["status", factoryAddress, "--url", url, "--rpc", url]);
     await server.close();
     assert.deepEqual(JSON.parse(made.out), record);
     assert.deepEqual(JSON.parse(found.out), record);
-    assert.equal(missed.status, 1);
-    assert.match(missed.err, /no intent/);
-    assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, undefined, undefined]);
+    for (const { status, err } of [missed, noStatus]) {
+      assert.equal(status, 1);
+      assert.match(err, /the service has no intent for this address/);
+    }
+    assert.deepEqual(keys, [`Bearer ${credentials.apiKey}`, ...Array(3).fill(undefined)]);
   });
 
   test("what one command gives another takes", async () => {

@@ -152,13 +152,16 @@ describe("without the service, one node of three lying", () => {
         assert.equal(state, wanted),
       );
   });
-  task("the status of one item of a batch, by its transaction", () =>
-    everywhere(
+  task("the status of one item of a batch, by its transaction", async () => {
+    await everywhere(
       ["status", batch!, "--address", records.three!.address],
       ({ state, recoverable }: { state: string; recoverable: object[] }) =>
         assert.deepEqual([state, recoverable.length], ["executed", 1]),
-    ),
-  );
+    );
+    const { status, err } = await run(["status", batch!, ...nodes(0)]);
+    assert.equal(status, 1);
+    assert.match(err, /expected one address in this transaction, or --address; found 0x\w+, 0x/);
+  });
   task("a proof, as a receipt", async () => {
     await everywhere(["prove", text("done")], (receipt: { proof: { outcome: string } }) => {
       assert.equal(receipt.proof.outcome, "executed");

@@ -128,6 +128,10 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       ]) {
         assert.equal((await create(server, query)).statusCode, 400, query);
       }
+      for (const query of ["reference=%zz", "reference=%ff"]) {
+        const [{ path, code }] = (await create(server, query)).json().error.issues;
+        assert.deepEqual([path, code], [["query"], "bad_escape"], query);
+      }
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.equal(keyed.statusCode, 400);
       assert.match(keyed.json().error.message, /Idempotency-Key is not taken/);

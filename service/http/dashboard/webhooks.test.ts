@@ -70,15 +70,16 @@ for (const dialect of ["sqlite", "postgres"] as const)
 
       test("400 for a URL that leads inside, an unknown type, the eleventh endpoint", async () => {
         const caller = await newCaller();
-        for (const [input, field] of [
-          [{ url: "http://shop.example.com/" }, "url"],
-          [{ url: "https://169.254.169.254/latest" }, "url"],
-          [{ url: "https://localhost/" }, "url"],
-          [{ url, types: ["address.paid"] }, "types"],
+        for (const [input, field, expected] of [
+          [{ url: "http://shop.example.com/" }, "url", "target_refused"],
+          [{ url: "https://169.254.169.254/latest" }, "url", "target_refused"],
+          [{ url: "https://localhost/" }, "url", "target_refused"],
+          [{ url, types: ["address.paid"] }, "types", "unknown_type"],
         ] as const) {
           const response = await caller.post(api, input);
           assert.equal(response.statusCode, 400);
-          assert.equal(response.json().error.issues[0].path[0], field);
+          const [{ path, code }] = response.json().error.issues;
+          assert.deepEqual([path[0], code], [field, expected]);
         }
         const add = (i: number) => caller.post(api, { url: `${url}/${i}` });
         for (let i = 0; i < 10; i++) assert.equal((await add(i)).statusCode, 200);

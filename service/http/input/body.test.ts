@@ -19,11 +19,15 @@ describe("a body has one reading, or is refused", () => {
     ["what is not JSON", "{", "not_json"],
     ["a field that stands there twice", '{"a":1,"a":1}', "repeated_field"],
     ["one that is spelled otherwise the second time", '{"a":1,"\\u0061":1}', "repeated_field"],
-    ["more fields than any intent has", `{${"a".repeat(201).replace(/a/g, '"a":0,')}`, "too_many"],
+    [
+      "more fields than any intent has",
+      `{${"a".repeat(201).replace(/a/g, '"a":0,')}`,
+      "too_many_fields",
+    ],
     ["more values than any intent has", `[${"1,".repeat(2_000)}1]`, "too_many_values"],
   ];
   for (const [title, text, code] of refused) {
-    test(title, () => assert.match(issuesOf(text)[0]?.code ?? "", new RegExp(code)));
+    test(title, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
   test("a number that is no integer in digits, at its place, whatever integer it equals", () => {

@@ -23,7 +23,8 @@ describe("GET /v1/address/{address}/proof", () => {
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
       const answer = await get(address, `?block=${block}`);
-      assert.deepEqual([answer.statusCode, answer.json().error.issues[0].path], [400, ["block"]]);
+      const [{ path, code }] = answer.json().error.issues;
+      assert.deepEqual([answer.statusCode, path, code], [400, ["block"], "wrong_block"], block);
     }
   });
 
