@@ -12,8 +12,8 @@ const rateWords = 34;
 
 /**
  * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
- * asks for no memory but the digest's. noble's own adds 1.1 kB to each bundle for a page (gzip),
- * and a record takes it 51 to 54 us where this one takes 49 to 50 (medians, two calls).
+ * asks for no memory but the digest's. noble's own adds 1.1 kB to each bundle for a page (gzip)
+ * and is a little slower (test/derive.bench.ts).
  *
  * @throws {TypeError} for anything but a Uint8Array
  */

@@ -59,22 +59,26 @@ report("PostgreSQL, by hand on SQLite", onPostgres);
 async function measureOnSqlite(bare: Server, byHand: Server): Promise<Shown> {
   const ours = await start("server-ours.ts", records, expiry, cacheBytes);
   const uncached = await start("server-ours.ts", records, expiry, 0);
+  const inJavaScript = await start("server-ours.ts", 0, expiry, cacheBytes, "", "wasm");
+  const oneThread = await start("server-ours.ts", records, expiry, 0, "", "reader");
   const addresses = uncached.addresses.toSorted(() => Math.random() - 0.5);
   const hot = addresses.slice(0, hotRecords);
   const shown = await compare(
     [
       variant(bareName, bare, create),
       variant("this service", ours, create),
+      variant("its keccak in JS", inJavaScript, create),
       variant(byHandName, byHand, create),
     ],
     [
       variant(bareName, bare, lookup(addresses)),
       variant("this service, random", uncached, lookup(addresses)),
+      variant("no reading thread", oneThread, lookup(addresses)),
       variant("this service, hot", ours, lookup(hot)),
       variant(byHandName, byHand, lookup(addresses)),
     ],
   );
-  await Promise.all([ours, uncached].map(end));
+  await Promise.all([ours, uncached, inJavaScript, oneThread].map(end));
   return shown;
 }
 

@@ -37,8 +37,8 @@ export const bodyBytesMax = 192 * 1024;
 
 // By its first calls V8 settles for good how process.nextTick, which each request calls several
 // times, writes its object. In a process that had started three threads before, it settled for the
-// slow way, through the runtime: 19 us of processor time for a look-up from memory and not 16. With
-// these calls as the module loads, ahead of any thread, it is the fast one.
+// slow way, through the runtime. With these calls as the module loads, ahead of any thread, it is
+// the fast one.
 const settlingCalls = 2_000;
 for (let call = 0; call < settlingCalls; call++) process.nextTick(() => {});
 

@@ -1,5 +1,5 @@
-// The keccak-256 that the service hands to the library. In WebAssembly a create takes 134 us of
-// processor time and not 165, as with the library's own in JavaScript (bench/http.ts).
+// The keccak-256 that the service hands to the library. In WebAssembly a create takes less
+// processor time than with the library's own in JavaScript (bench/http.ts tells both).
 
 import type { Keccak } from "executable-address";
 import { createKeccak } from "hash-wasm";

@@ -27,8 +27,8 @@ import type { Tables } from "./tables.ts";
 /** Rows of one insert. */
 const insertSizeMax = 512;
 /**
- * Keys of one read, and reads of a kind under way. This server works while PostgreSQL does: some
- * 20 % more look-ups a second than with all keys of a turn in one read at a time.
+ * Keys of one read, and reads of a kind under way. This server works while PostgreSQL does, which
+ * it could not with all keys of a turn in one read at a time.
  */
 const readSizeMax = 32;
 const readsRunningMax = 2;

@@ -16,7 +16,7 @@ export function recordJson(
   const { buffer, byteOffset, byteLength } = terms;
   const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
   const json = JSON.stringify({ address: formatAddress(address, keccak), factory, intent });
-  // Hex digits need no look for what JSON escapes: 16 % more look-ups a second.
+  // Hex digits need no look for what JSON escapes, and terms are most of the text.
   return `${json.slice(0, -1)},"terms":"0x${hex}"}`;
 }
 

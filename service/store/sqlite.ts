@@ -29,7 +29,7 @@ import type { Tables } from "./tables.ts";
 /**
  * A group of this size is read at once, so that the first creates of a turn reach the writing
  * thread while the others are still worked on: with all of a turn together, each of the two
- * threads waited for the other, and a quarter fewer creates were made a second.
+ * threads would wait for the other.
  */
 const groupSizeMax = 16;
 

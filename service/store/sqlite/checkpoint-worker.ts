@@ -1,5 +1,5 @@
 // Copies SQLite's write-ahead log into its file, in a thread of its own: in the thread that writes
-// or the one that answers, each checkpoint delayed every create by 100 ms and more.
+// or the one that answers, each checkpoint would delay every create until the disk has it.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -30,11 +30,11 @@ const timer = setInterval(() => {
 function checkpoint(): void {
   const [done] = database.pragma("wal_checkpoint(passive)") as { log: number }[];
   if (!done || done.log <= logPagesMax) return;
-  // Starting over syncs the file first, with writers kept out: synced here, they do not wait 30 ms.
+  // Starting over syncs the file first, with writers kept out: synced here, they need not wait.
   fdatasyncSync(descriptor);
   database.pragma("wal_checkpoint(passive)");
-  // Not `truncate`: to free the file's blocks took 50 ms with the lock held, and to allocate them
-  // again makes each later commit wait for the file system's journal as well.
+  // Not `truncate`: it would free the file's blocks with the lock held, and to allocate them again
+  // makes each later commit wait for the file system's journal as well.
   database.pragma("wal_checkpoint(restart)");
 }
 

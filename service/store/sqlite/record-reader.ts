@@ -1,7 +1,6 @@
 // The reading thread of SQLite, as the answering thread sees it: addresses go over in groups, and
-// records come back as JSON, proved (read-worker.ts). That is a third of a look-up's work: on two
-// cores, one of which makes the load, a thread for it answers 18 to 22 % more look-ups a second,
-// for the same processor time. A disk that is slow to read delays look-ups alone.
+// records come back as JSON, proved (read-worker.ts). With a thread for it more look-ups are
+// answered a second (bench/http.ts), and a disk that is slow to read delays look-ups alone.
 
 import { together } from "../../flow/together.ts";
 import { notServed } from "../record.ts";
@@ -22,7 +21,7 @@ export type RecordReader = {
 
 /** A group of this size leaves at once: the reading thread starts while requests are still read. */
 const groupSizeMax = 20;
-/** One is worked on while the next waits before the thread; without a bound 5 % fewer a second. */
+/** One is worked on while the next waits before the thread. */
 const groupsRunningMax = 2;
 
 export function startRecordReader(file: string): RecordReader {

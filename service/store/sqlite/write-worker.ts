@@ -1,5 +1,5 @@
-// Commits new records to SQLite in a thread of its own: a commit is half the processor time of a
-// create, and while it runs the thread that answers reads the next requests.
+// Commits new records to SQLite in a thread of its own: while a commit runs, the thread that
+// answers reads the next requests.
 
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
