@@ -37,6 +37,21 @@ describe("executable-address", () => {
     }
   });
 
+  test("2 and what is missing, before a node is asked", async () => {
+    const intent = JSON.stringify(sample);
+    const misuses: [string[], RegExp][] = [
+      [["lookup", shop], /--url is needed: the service's base address/],
+      [["status", intent], /--rpc is needed: a node of the chain, or several/],
+      [["try-receiver", "no url"], /expected the URL of a receiver/],
+      [["try-receiver", "http://127.0.0.1:9", "--port", "0"], /--port: expected a port from 1 to/],
+    ];
+    for (const [args, sentence] of misuses) {
+      const { status, err } = await run(args);
+      assert.equal(status, 2, err);
+      assert.match(err, sentence);
+    }
+  });
+
   test("2 and how to use it, without arguments", async () => {
     const { status, out, err } = await run([]);
     assert.deepEqual([status, out], [2, ""]);

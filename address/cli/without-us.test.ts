@@ -189,6 +189,15 @@ describe("without the service, one node of three lying", () => {
     const dry = await run(["execute", text("paid"), "--dry-run", ...nodes(0)]);
     assert.equal(JSON.parse(dry.out).sent, false);
     assert.match(dry.err, /^execute 0x\w+ on chain 31337: funded, holds 130 of /);
+    const misuses: [string[], RegExp][] = [
+      [["execute", text("paid")], /--keystore or --from \(of a node that has the key\) is needed/],
+      [["rescue", text("done"), ...from], /rescue needs --target, and wei as --value/],
+    ];
+    for (const [args, sentence] of misuses) {
+      const { status, err } = await run([...args, ...nodes(0)]);
+      assert.equal(status, 2, err);
+      assert.match(err, sentence);
+    }
     assert.equal((await run(["execute", text("open"), ...from, ...nodes(0)])).status, 1);
     const { state } = await good(["execute", text("paid"), ...from, ...nodes(2)]);
     assert.equal(state, "executed");
