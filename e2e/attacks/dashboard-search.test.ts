@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { encodeTerms, type Intent } from "executable-address";
+import { encodeTerms, fromHex, type Hex, type Intent, makeRecord } from "executable-address";
 import { sql } from "kysely";
 import { listen, newIntent, type TestApp } from "../../service/testing/app.ts";
 import { openBrowser } from "../../service/testing/browser.ts";
@@ -15,7 +15,7 @@ import { type Deployment, deployments, startDeployment } from "./deployments.ts"
 const rows = 12_000;
 const began = 1_700_000_000_000;
 /** The oldest, one in the middle and the newest have a token, a chain and a reference like it. */
-const rare = `0x${"11".repeat(20)}`;
+const rare: Hex = `0x${"11".repeat(20)}`;
 
 for (const kind of deployments) {
   describe(`${rows} addresses of one account, on ${kind}`, () => {
@@ -58,19 +58,22 @@ for (const kind of deployments) {
           by_client_id, is_again)
         select account_id, address, 'order-7', 'order-7', created_at, 0, 1
         from records`.execute(db);
-      const few = [1, rows / 2, rows].map((number) => began + number);
-      const token = Buffer.from(rare.slice(2), "hex");
-      await db
-        .updateTable("records")
-        .set({ token, chain_id: 10 })
-        .where("created_at", "in", few)
-        .execute();
-      const named = { reference: "Order_7", folded: "order_7" };
-      await db
-        .updateTable("address_references")
-        .set(named)
-        .where("created_at", "in", few)
-        .execute();
+      // Those that are shown have a record that proves itself.
+      for (const number of [1, rows / 2, rows]) {
+        const salt: Hex = `0x${number.toString(16).padStart(64, "0")}`;
+        const intent = { ...(newIntent() as Intent), token: rare, chainId: 10, salt };
+        const record = makeRecord(intent, service.parts);
+        const [address, terms] = [fromHex(record.address), fromHex(record.terms)];
+        const row = { address, terms, token: fromHex(rare), chain_id: 10 };
+        const named = { address, reference: "Order_7", folded: "order_7" };
+        const at = began + number;
+        await db.updateTable("records").set(row).where("created_at", "=", at).execute();
+        await db
+          .updateTable("address_references")
+          .set(named)
+          .where("created_at", "=", at)
+          .execute();
+      }
     });
     after(() => deployed.close());
 
