@@ -314,7 +314,8 @@ describe("the rail of four steps", () => {
     await page.goto(urlOf(record));
     const rail = page.locator(".rail");
     const steps = rail.locator("li");
-    await rail.waitFor();
+    // The first state begins the first step.
+    await page.getByText("Waiting for payment").first().waitFor();
     assert.deepEqual(await steps.allInnerTexts(), ["Asked for", "Seen", "Confirmed", "Done"]);
     await page.clock.setFixedTime(startMs + 7_000);
     await mint(service, record.address, 10_000_000n);
