@@ -26,7 +26,7 @@ const proofCharactersMax = 64_000;
 /** Blocks, where a node refuses to search all. */
 const rangeBlocks = 9_000;
 
-/** What was paid up to `block`. `omitted`: more transactions, of which nodes told and no more. */
+/** These were paid up to `block`. Nodes told of `omitted` more transactions, and no more. */
 export type PaymentsUpTo = {
   readonly payments: readonly PaymentProof[];
   readonly omitted: number;

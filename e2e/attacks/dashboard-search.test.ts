@@ -77,7 +77,7 @@ for (const kind of deployments) {
     });
     after(() => deployed.close());
 
-    /** Of the one server, by its statements: how many rows each of a search walked. */
+    /** Tells how many rows each statement of a search walked, on the one server. */
     async function walkedBy(search: () => Promise<void>, meanwhile = async (_count: number) => {}) {
       const executor = service.parts.store.db.getExecutor();
       const { executeQuery } = executor;

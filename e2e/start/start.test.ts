@@ -2,16 +2,15 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { createClient } from "executable-address/client";
+import { startOtherChain } from "../../contracts/testing/other-chain.ts";
 import { end } from "../../scripts/child-process.ts";
 import { environment, executedAt, start } from "./npm-start.ts";
 
@@ -140,17 +139,7 @@ describe("npm start", () => {
     while ((await stateOf()) === "unfunded") await sleep(50);
     assert.equal(await stateOf(), "expired");
 
-    const methods: string[] = [];
-    const other = createServer(async (request, response) => {
-      let asked = "";
-      for await (const chunk of request) asked += chunk;
-      const { id, method } = JSON.parse(asked);
-      methods.push(method);
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
-    }).listen(0, "127.0.0.1");
-    t.after(() => other.close());
-    await once(other, "listening");
-    const rpcUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { methods, rpcUrl } = await startOtherChain(t);
     await writeFile(join(env.DATA_DIR, "demo.json"), JSON.stringify({ baseUrl, apiKey, rpcUrl }));
     const { stderr } = await pay(env, "--advance", "3600");
     assert.match(stderr, /is chain 1; only the local chain's clock is moved/);

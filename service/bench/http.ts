@@ -27,7 +27,7 @@ type Server = { port: number; keys: string[]; addresses: string[]; process: Chil
 type Measured = Outcome & { processorMicros: number };
 type Variant = { name: string; server: Server; job: (server: Server) => Job; rounds: Measured[] };
 type Figures = Pick<Measured, "perSecond" | "processorMicros" | "p50Ms" | "p99Ms" | "maxMs">;
-/** What a set of processes showed, by what was asked and of whom. */
+/** A set of processes showed these figures, by what was asked and of whom. */
 type Shown = Map<string, Map<string, Figures>>;
 
 const creating = "POST /v1/address/create";

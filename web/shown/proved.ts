@@ -15,7 +15,7 @@ export async function fetchProof(address: Hex): Promise<ServedProof | undefined>
   return answer.ok ? ((await answer.json()) as ServedProof) : undefined;
 }
 
-/** What is proved, and how many payments more there are by the server's word. */
+/** `paymentsOmitted` counts further payments by the server's word; the rest is proved. */
 type ProvedMoney = ProvedReceipt & { readonly paymentsOmitted: number };
 
 /** `awaited`: it is on its way; undefined: there is none. */

@@ -48,7 +48,7 @@ export async function estimateExecutions(
   return estimateAll(pass, calls);
 }
 
-/** What the transfer of a token takes by itself. */
+/** The transfer of a token takes so much gas by itself. */
 export type Transfer = { token: Hex; gas: number };
 
 /** `reason`: why some, or all, are not among `transfers`. */

@@ -205,7 +205,7 @@ async function readyToRecover(
 const isRecoverable = (pass: Pass, gas: number): boolean =>
   gas <= pass.parts.tuning.recoveryGasMax && gasOf([{ gas }]) <= gasMax(pass);
 
-/** As many tokens as one transaction may return, at least one; the next returns the others. */
+/** Gives as many tokens as one transaction may return, at least one; the next returns the rest. */
 function partOf(pass: Pass, item: Examined, transfers: readonly Transfer[]) {
   let part = transfers;
   while (part.length > 1 && !isRecoverable(pass, recoverGas(item, part))) part = part.slice(0, -1);

@@ -123,7 +123,7 @@ async function freeJobs(transaction: Transaction<Tables>, purposeId: string): Pr
     .execute();
 }
 
-/** What an operator dropped stays so, whatever becomes of its transactions. */
+/** A job that an operator dropped stays dropped, whatever becomes of its transactions. */
 const unlessDropped = <State extends "sent" | "waiting">(
   row: ExpressionBuilder<Tables, "executor_jobs">,
   state: State,

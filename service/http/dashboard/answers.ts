@@ -85,7 +85,7 @@ export type EntryVerdict = {
   message: string;
 };
 export type OriginVerdict = { ok: boolean; allowedBy: string | null; message: string };
-/** Of what was asked. */
+/** The check gives a verdict on each part that was asked. */
 export type Verdicts = { entry?: EntryVerdict; origin?: OriginVerdict };
 
 export type MoneyName = "asked" | "paid" | "executed" | "returned";

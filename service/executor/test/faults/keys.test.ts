@@ -196,7 +196,7 @@ describe("two keys", () => {
     await until("it is executed", () => allExecuted(records));
   });
 
-  /** What the first key sends is taken and lost, while `isStuck`. */
+  /** While `isStuck`, the node takes what the first key sends and loses it. */
   function startStuck(signers: Parts["signers"]) {
     const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({

@@ -29,7 +29,7 @@ async function endpoint(lies: Record<string, Lie> = {}) {
   return { url, host: new URL(url).host };
 }
 
-/** What log and metrics say, once some payments are executed through `urls`. */
+/** Executes some payments through `urls`, and gives what log and metrics say then. */
 async function whatIsSeen(context: TestContext, urls: string[]) {
   const lines: { msg: string; rpc?: string; method?: string }[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(JSON.parse(line)) });
