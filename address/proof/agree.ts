@@ -1,8 +1,9 @@
 // Which block of a chain to trust: one that enough endpoints name by the same hash. A caller that
 // has a better source, such as a light client or an L1 oracle, brings the hash from there.
 
+import { toQuantity } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
-import { countOf, findBlock, httpRpc, type Rpc, toQuantity } from "../status/rpc.ts";
+import { countOf, findBlock, httpRpc, type Rpc } from "../status/rpc.ts";
 import { ProofError } from "./error.ts";
 
 /** Nodes of one chain, kept by operators apart: URLs, or how to call them. */

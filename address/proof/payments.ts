@@ -1,8 +1,9 @@
 // Payments to an address, proved: a node says where they are, and the receipts of those blocks
 // whether that is so. Native coin leaves no log, so of it there is no payment to prove.
 
+import { toQuantity } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
-import { type Rpc, RpcError, toQuantity } from "../status/rpc.ts";
+import { type Rpc, RpcError } from "../status/rpc.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { topicOf, transferOf, transferTopic } from "../status/transfer.ts";
 import { type AgreedBlock, agree, parseAgreement } from "./agree.ts";

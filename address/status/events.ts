@@ -2,8 +2,9 @@
 // at once (all of it, 10,000 blocks, 500) and in whether they remember old code, so the search asks
 // for everything first and narrows itself only where a node refuses.
 
+import { toQuantity } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
-import { hexOf, type Rpc, RpcError, StatusError, toQuantity } from "./rpc.ts";
+import { hexOf, type Rpc, RpcError, StatusError } from "./rpc.ts";
 import { parseVaultEvents, type VaultEvent, vaultEventFilter } from "./vault-events.ts";
 
 /** Whose events, and between which blocks, both inclusive. */

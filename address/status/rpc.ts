@@ -124,9 +124,6 @@ export async function findBlock(
   };
 }
 
-/** A block number as JSON-RPC spells it. */
-export const toQuantity = (value: number): Hex => `0x${value.toString(16)}`;
-
 export const inconsistent = (message: string) => new StatusError("rpc_inconsistent", message);
 
 const show = (value: unknown) => String(JSON.stringify(value)).slice(0, 80);

@@ -3,6 +3,7 @@
 
 import { hexBytes } from "../abi/hex.ts";
 import { encodeBalanceOf } from "../abi/token.ts";
+import { toQuantity } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { readEvents } from "./events.ts";
 import { isNativeToken, withoutCoinParams } from "./native-token.ts";
@@ -15,11 +16,11 @@ import {
   type Rpc,
   RpcError,
   StatusError,
-  toQuantity,
 } from "./rpc.ts";
 import { addEvents, type Holding, noPast, type Past, statusOf } from "./rule.ts";
 import type { AddressStatus, BlockReference } from "./shape.ts";
 
+export { toQuantity } from "../hex.ts";
 export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
 export { isNativeToken, withoutCoinParams } from "./native-token.ts";
 export {

@@ -1,9 +1,10 @@
 // The factory's events of vaults: which to ask a node for, and how to read what it answers. A log
 // that was not asked for, or has another form, is an error: a node may be wrong, or lie.
 
+import { toQuantity } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { decodeFactoryEvent, executedTopic, recoveredTopic } from "./factory-event.ts";
-import { countOf, hexOf, inconsistent, toQuantity } from "./rpc.ts";
+import { countOf, hexOf, inconsistent } from "./rpc.ts";
 import type { EventReference } from "./shape.ts";
 import { topicOf } from "./transfer.ts";
 

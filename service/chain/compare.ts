@@ -3,16 +3,10 @@
 // acts on, of a block that all have.
 
 import type { Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
 import { agreed, saidBy, textOf } from "./rpc/alike.ts";
 import { httpEndpoint } from "./rpc/endpoint.ts";
-import {
-  type Answer,
-  type Block,
-  blockCall,
-  blockOf,
-  type Call,
-  toQuantity,
-} from "./rpc/json-rpc.ts";
+import { type Answer, type Block, blockCall, blockOf, type Call } from "./rpc/json-rpc.ts";
 import { logOf } from "./rpc/log.ts";
 
 /**

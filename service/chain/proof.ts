@@ -12,11 +12,17 @@ import {
   proveAt,
   type SavedReceipt,
 } from "executable-address/proof";
-import { findBlock, type Rpc, RpcError, type StatusSubject } from "executable-address/status";
+import {
+  findBlock,
+  type Rpc,
+  RpcError,
+  type StatusSubject,
+  toQuantity,
+} from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { openGate } from "../flow/gate.ts";
 import type { ChainRpc } from "./rpc/chain-rpc.ts";
-import { CallRefused, ChainUnavailable, toQuantity } from "./rpc/json-rpc.ts";
+import { CallRefused, ChainUnavailable } from "./rpc/json-rpc.ts";
 
 /** A block of the chain, by a name of JSON-RPC or by its number. */
 export type ProofBlock = "latest" | "finalized" | number;

@@ -2,7 +2,7 @@
 // bytes, in the other where it refuses that, and for one block in yet other ways.
 
 import type { Hex } from "executable-address";
-import { topicOf, transferOf, transferTopic } from "executable-address/status";
+import { topicOf, toQuantity, transferOf, transferTopic } from "executable-address/status";
 import {
   type Answer,
   blockCall,
@@ -12,7 +12,6 @@ import {
   hexData,
   quantity,
   resultOf,
-  toQuantity,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf } from "../chain/rpc/log.ts";
 import type { Asker } from "../chain/rpc/view.ts";

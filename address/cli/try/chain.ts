@@ -6,6 +6,7 @@ import { fromHex, toHex } from "../../abi/hex.ts";
 import { zeroAddress } from "../../abi/token.ts";
 import { executeCalldata } from "../../calldata/calldata.ts";
 import type { Payment } from "../../client/lists.ts";
+import { toQuantity } from "../../hex.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { keccak256 } from "../../keccak/keccak.ts";
 import {
@@ -18,7 +19,7 @@ import { encodeCount, encodeRlp } from "../../proof/rlp.ts";
 import { buildProof, type TrieEntry } from "../../proof/trie.ts";
 import { vaultCodes } from "../../proof/vault-code.ts";
 import { executedTopic } from "../../status/factory-event.ts";
-import { type Rpc, RpcError, toQuantity } from "../../status/rpc.ts";
+import { type Rpc, RpcError } from "../../status/rpc.ts";
 import { transferTopic } from "../../status/transfer.ts";
 
 type Account = { readonly code: Uint8Array; readonly balance: bigint };

@@ -3,9 +3,10 @@
 // sent meanwhile, and to tell replaced and dropped from slow.
 
 import { encodeTransfer } from "../../abi/token.ts";
+import { toQuantity } from "../../hex.ts";
 import type { Hex } from "../../intent/intent.ts";
 import type { Kept } from "./kept.ts";
-import { ask, askQuantity, toQuantity, type WalletProvider } from "./provider.ts";
+import { ask, askQuantity, type WalletProvider } from "./provider.ts";
 
 export type Fate =
   /** The wallet has not said that it sent anything, and no block shows it. */

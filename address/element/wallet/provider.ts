@@ -1,7 +1,5 @@
 // A wallet of the browser as EIP-1193 has it, asked without a library: a page needs ten methods.
 
-import type { Hex } from "../../intent/intent.ts";
-
 export type WalletProvider = {
   request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 };
@@ -84,5 +82,3 @@ export const reasonOf = (error: unknown): string => {
   const { message, data } = (error ?? {}) as { message?: unknown; data?: { message?: unknown } };
   return `${data?.message ?? message ?? error}`.slice(0, reasonMax);
 };
-
-export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;

@@ -2,6 +2,7 @@
 // asks first whether it can succeed.
 
 import { encodeBalanceOf, encodeTransfer } from "../../abi/token.ts";
+import { toQuantity } from "../../hex.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { findKept, type Kept, keep } from "./kept.ts";
 import {
@@ -11,7 +12,6 @@ import {
   PaymentRefused,
   reasonOf,
   refusalOf,
-  toQuantity,
   type WalletProvider,
 } from "./provider.ts";
 

@@ -2,9 +2,10 @@
 // one and cannot forge one.
 
 import { fromHex, toHex } from "../../abi/hex.ts";
+import { toQuantity } from "../../hex.ts";
 import type { AddressRecord, Hex } from "../../intent/intent.ts";
 import { type Keccak, keccakOf } from "../../keccak/keccak.ts";
-import { hexOf, type Rpc, toQuantity } from "../../status/rpc.ts";
+import { hexOf, type Rpc } from "../../status/rpc.ts";
 import { ProofError } from "../error.ts";
 import type { TransactionProof } from "../execution.ts";
 import {

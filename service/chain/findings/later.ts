@@ -4,9 +4,10 @@
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
+import { toQuantity } from "executable-address/status";
 import { isHex } from "viem";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
-import { CallRefused, isRefusal, isRevert, toQuantity } from "../rpc/json-rpc.ts";
+import { CallRefused, isRefusal, isRevert } from "../rpc/json-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
 import { failureOf } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";

@@ -3,9 +3,10 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { toQuantity } from "executable-address/status";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { CallRefused, hexData, isRefusal, isRevert, toQuantity } from "../rpc/json-rpc.ts";
+import { CallRefused, hexData, isRefusal, isRevert } from "../rpc/json-rpc.ts";
 
 /** `value` wei; `gas` {@link questionGas} where it is left out. */
 export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };

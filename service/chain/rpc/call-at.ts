@@ -2,6 +2,7 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
+import { toQuantity } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
 import {
   type Answer,
@@ -10,7 +11,6 @@ import {
   hexData,
   invalidParams,
   isRefusal,
-  toQuantity,
 } from "./json-rpc.ts";
 import type { Usable } from "./view.ts";
 

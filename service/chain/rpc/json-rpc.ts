@@ -2,6 +2,7 @@
 // answer must have before it is believed.
 
 import type { Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
 
 export type Call = { method: string; params: unknown[] };
 
@@ -139,10 +140,6 @@ export function blockOf(value: unknown): Block {
     baseFee: block.baseFeePerGas == null ? 0n : quantity(block.baseFeePerGas),
     gasLimit: block.gasLimit == null ? 30_000_000n : quantity(block.gasLimit),
   };
-}
-
-export function toQuantity(value: number | bigint): Hex {
-  return `0x${value.toString(16)}`;
 }
 
 /** Parameters of a block by number. */

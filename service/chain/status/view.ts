@@ -3,10 +3,11 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference, VaultEvent } from "executable-address/status";
+import { toQuantity } from "executable-address/status";
 import { groupsOf } from "../../flow/groups.ts";
 import { togetherBy } from "../../flow/together.ts";
 import { findBlockAt } from "../rpc/heads.ts";
-import { hexData, isRefusal, toQuantity } from "../rpc/json-rpc.ts";
+import { hexData, isRefusal } from "../rpc/json-rpc.ts";
 import { type ChainAccess, type Range, type Refused, readLogs } from "./logs.ts";
 
 export type ChainView = {

@@ -3,6 +3,7 @@
 // with, slow ones delay no others (lanes.ts), and a pass spends a bounded time on all of them.
 
 import { encodeTransfer, executeCalldata, type Hex, toHex, zeroAddress } from "executable-address";
+import { toQuantity } from "executable-address/status";
 import { saidBy } from "../../chain/rpc/alike.ts";
 import {
   type Answer,
@@ -10,7 +11,6 @@ import {
   ChainUnavailable,
   isRevert,
   quantity,
-  toQuantity,
 } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
 import { explainRevert, printable } from "../../chain/simulation/revert.ts";

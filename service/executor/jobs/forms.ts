@@ -4,7 +4,8 @@
 // its origin, which is the vault here.
 
 import type { Hex } from "executable-address";
-import { type Answer, type Call, isRevert, toQuantity } from "../../chain/rpc/json-rpc.ts";
+import { toQuantity } from "executable-address/status";
+import { type Answer, type Call, isRevert } from "../../chain/rpc/json-rpc.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
 

@@ -1,8 +1,9 @@
 // Which transaction of our sender spent a nonce, found in the block that holds it.
 
 import type { Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
 import { agreed } from "../../chain/rpc/alike.ts";
-import { hexData, quantity, resultOf, toQuantity } from "../../chain/rpc/json-rpc.ts";
+import { hexData, quantity, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
-import {
-  type Answer,
-  type Block,
-  blockOf as readBlock,
-  toQuantity,
-} from "../../chain/rpc/json-rpc.ts";
+import { toQuantity } from "executable-address/status";
+import { type Answer, type Block, blockOf as readBlock } from "../../chain/rpc/json-rpc.ts";
 import { agreeOnReceipt, readFinalBlock } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({

@@ -4,9 +4,10 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
+import { toQuantity } from "executable-address/status";
 import { keccak256, recoverTransactionAddress, type TransactionSerializedEIP1559 } from "viem";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import { type Call, toQuantity } from "../../../chain/rpc/json-rpc.ts";
+import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { fatesOf, saveRecords, until } from "../../../testing/executor/anvil-world.ts";
 import {
   isAtRest,

@@ -1,12 +1,8 @@
 // One endpoint of three that lies in one way for a history, about any method and any field.
 
+import { toQuantity } from "executable-address/status";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
-import {
-  type Answer,
-  type Call,
-  ChainUnavailable,
-  toQuantity,
-} from "../../../chain/rpc/json-rpc.ts";
+import { type Answer, type Call, ChainUnavailable } from "../../../chain/rpc/json-rpc.ts";
 import { answer, dataFeeOracle, simulationMs } from "./node-model.ts";
 import { type Random, type Scheduler, seededRandom } from "./scheduler.ts";
 import { drawWidth, type Needs, type Width } from "./width.ts";
