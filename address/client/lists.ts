@@ -53,6 +53,7 @@ export type ListedAddress = {
   chainId: number;
   token: Hex;
   amount: string;
+  expirationTimestamp: number;
   /** The state last seen, at `block`; `unfunded` and null where no money was ever seen. */
   state: AddressState;
   block: BlockReference | null;
@@ -162,6 +163,7 @@ const listedAddress = object({
   chainId: integer(1),
   token: address,
   amount,
+  expirationTimestamp: count,
   state,
   block: orNull(block),
   transactionHash: orNull(hash),

@@ -84,6 +84,7 @@ export const addressPageOf = (address: Hex): AddressPage => ({
       chainId: sample.chainId,
       token: usdc,
       amount: sample.amount,
+      expirationTimestamp: sample.expirationTimestamp,
       state: "executed",
       block,
       transactionHash: hash,

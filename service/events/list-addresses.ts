@@ -49,6 +49,8 @@ export type ListedAddress = {
   token: Buffer;
   /** In base units, decimal. */
   amount: string;
+  /** Unix seconds. */
+  expiresAt: number;
   reference: string | null;
   createdBy: CreatedBy;
   state: AddressState;
@@ -136,6 +138,7 @@ type Row = {
   chain_id: number;
   token: Uint8Array;
   amount: string;
+  expires_at: number;
   reference: string | null;
   by_client_id: number | null;
   state: AddressState;
@@ -178,8 +181,9 @@ async function readWindow(
     with page as (select a.address, ${at} as walk_at from ${walk.from}
       and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
       order by ${at} ${way}, a.address ${way} limit ${size}),
-    judged as (select page.address, page.walk_at, r.chain_id, r.token, r.amount, n.reference,
-        ${byClientId(sql`${accountId}`)} as by_client_id, ${createdAt(accountId)} as created_at,
+    judged as (select page.address, page.walk_at, r.chain_id, r.token, r.amount,
+        r.expires_at, n.reference, ${byClientId(sql`${accountId}`)} as by_client_id,
+        ${createdAt(accountId)} as created_at,
         ${state(nowMs)} as state, w.block_number, w.block_hash, w.block_time, w.transaction_hash,
         w.settled_at, (${sql.join(conditionsOf(query), sql` and `)}) as fits
       from page join records r on r.address = page.address
@@ -231,6 +235,7 @@ function itemOf(row: Row): ListedAddress {
     chainId: Number(row.chain_id),
     token: Buffer.from(row.token),
     amount: row.amount,
+    expiresAt: Number(row.expires_at),
     reference: row.reference,
     createdBy: createdByOf(row.by_client_id),
     state: row.state,

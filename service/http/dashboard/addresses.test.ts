@@ -117,12 +117,29 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await db.deleteFrom("records").where("expires_at", "=", 1).execute();
     });
 
+    test("a record that does not prove itself is listed, and alone is not answered", async () => {
+      const { db } = service.parts.store;
+      const [first, second, third] = created;
+      const change = (address: string) => {
+        const digits = Buffer.from(address.slice(2), "hex");
+        return db.updateTable("records").where("address", "=", digits);
+      };
+      const held = await service.parts.store.findTerms(Buffer.from(second!.slice(2), "hex"));
+      await change(second!)
+        .set({ terms: Buffer.alloc(256) })
+        .execute();
+      assert.deepEqual(await list(""), [third, second, first]);
+      assert.equal((await browser.get(`/v1/address/${second}`)).statusCode, 500);
+      assert.equal((await browser.get(`/v1/address/${first}`)).statusCode, 200);
+      await change(second!).set({ terms: held! }).execute();
+    });
+
     test("an address that never held money is expired from its expiry, not unfunded", async () => {
       const [, second, third] = created;
       const before = nowMs;
       const held = (await browser.get(`${api}/addresses`)).json().items;
       const expiries: number[] = held.map(
-        ({ intent }: { intent: { expirationTimestamp: number } }) => intent.expirationTimestamp,
+        ({ expirationTimestamp: at }: { expirationTimestamp: number }) => at,
       );
       nowMs = Math.min(...expiries) * 1000;
       assert.deepEqual(await list("state=unfunded"), [third, second]);

@@ -1,14 +1,12 @@
-// GET /dashboard/api/addresses: the list as the API has it, newest first, with each intent.
+// GET /dashboard/api/addresses: the list as the API has it, by how addresses begin too.
 
 import { InvalidError } from "executable-address";
+import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { decodeRecord } from "../../store/record.ts";
-import { CorruptError } from "../../store/store.ts";
 import { parseInput } from "../input/schema.ts";
-import { findPage, itemJson, listInput } from "../lists/addresses.ts";
+import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
-import type { OwnedAddress, Page } from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
 /** `address` is one, or how some begin, in any letter case. */
@@ -17,22 +15,10 @@ const pageInput = listInput.extend({
 });
 
 export function mountAddresses(app: FastifyInstance, parts: Parts): void {
-  app.get("/addresses", async (request): Promise<Page<OwnedAddress>> => {
+  app.get("/addresses", async (request): Promise<AddressPage> => {
     const { address: addresses, ...asked } = parseInput(pageInput, request.query);
-    const accountId = accountIdOf(request);
-    const { items, next } = await findPage(parts, accountId, { ...asked, addresses }, request);
-    const withIntents = items.map(async (item) => ({
-      ...itemJson(item, parts),
-      intent: await intentOf(item.address),
-    }));
-    return { items: await Promise.all(withIntents), next };
+    return showPage(parts, accountIdOf(request), { ...asked, addresses }, request);
   });
-
-  async function intentOf(address: Buffer) {
-    const terms = await parts.store.findTerms(address);
-    if (!terms) throw new CorruptError("an address of the account has no record");
-    return decodeRecord(address, terms, parts);
-  }
 }
 
 /** The lowest and the highest address that begin with `text`. */

@@ -1,8 +1,8 @@
 // What the dashboard's API answers: its routes are held to these types and its pages import them,
 // no value and nothing else of the service. Times are ISO 8601; null where there was none yet.
 
-import type { Hex, Intent } from "executable-address";
-import type { ChainList, Endpoint, ListedAddress } from "executable-address/client";
+import type { Hex } from "executable-address";
+import type { ChainList, Endpoint } from "executable-address/client";
 import type { ServiceStatus } from "executable-address/status";
 
 type When = string | null;
@@ -97,7 +97,6 @@ export type Pace = { toPaidMs: number | null; toExecutedMs: number | null };
 /** `isMore`: some of what was asked for is not counted yet, so ask again. */
 export type Money = { items: MoneyDay[]; pace: Pace; isMore: boolean };
 
-export type OwnedAddress = ListedAddress & { intent: Intent };
 /** The status of one address now; its chain may be away. */
 export type FoundStatus = { address: string } & ({ status: ServiceStatus } | { error: string });
 

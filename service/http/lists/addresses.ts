@@ -2,7 +2,7 @@
 // addresses, with what was last seen. The dashboard shows the same list.
 
 import { formatAddress, InvalidError, parseAddress } from "executable-address";
-import type { ListedAddress as Shown } from "executable-address/client";
+import type { AddressPage, ListedAddress as Shown } from "executable-address/client";
 import { addressStates } from "executable-address/status";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -47,16 +47,16 @@ type PageQuery = z.output<typeof listInput> & {
 };
 
 /** One page of the addresses of `accountId`, searched in its turn. */
-export async function findPage(
-  { store, now }: Pick<Parts, "store" | "now">,
+export async function showPage(
+  parts: Parts,
   accountId: string,
   asked: PageQuery,
   request: FastifyRequest,
-) {
-  const turn = turnOf(request, accountId);
-  const query = { ...asked, accountId, nowMs: now(), turn };
-  const { items, next } = await listAddresses(store.db, query);
-  return { items, next: next ? formatCursor(next) : null };
+): Promise<AddressPage> {
+  const query = { ...asked, accountId, nowMs: parts.now(), turn: turnOf(request, accountId) };
+  const { items, next } = await listAddresses(parts.store.db, query);
+  const shown = items.map((item) => itemJson(item, parts));
+  return { items: shown, next: next ? formatCursor(next) : null };
 }
 
 export function addresses(parts: Parts): Route {
@@ -64,8 +64,7 @@ export function addresses(parts: Parts): Route {
     before: [apiKeyOnly(parts)],
     async handler(request) {
       const asked = parseQuery(listInput, request);
-      const { items, next } = await findPage(parts, request.caller!.accountId, asked, request);
-      return { items: items.map((item) => itemJson(item, parts)), next };
+      return showPage(parts, request.caller!.accountId, asked, request);
     },
   };
 }
@@ -85,7 +84,7 @@ export function mine(parts: Parts): Route {
   };
 }
 
-export function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
+function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Shown {
   const address = formatAddress(item.address, keccak);
   return {
     address,
@@ -96,6 +95,7 @@ export function itemJson(item: ListedAddress, { keccak, publicUrl }: Parts): Sho
     chainId: item.chainId,
     token: formatAddress(item.token, keccak),
     amount: item.amount,
+    expirationTimestamp: item.expiresAt,
     state: item.state,
     block: item.block,
     transactionHash: item.transactionHash,

@@ -1,7 +1,8 @@
 // Asks service/http/dashboard/addresses.ts and statuses.ts. Rows are those of GET /v1/addresses.
 
 import type { AddressRecord, Hex } from "executable-address";
-import { type FoundStatus, type OwnedAddress, type Page, search } from "../api.ts";
+import type { AddressPage } from "executable-address/client";
+import { type FoundStatus, search } from "../api.ts";
 import { request } from "../request.ts";
 
 /** An empty field is not asked for; `address`, or how it begins, goes with `token` alone. */
@@ -24,12 +25,13 @@ const exportRows = 100;
 
 export const addresses = {
   list: (filter: AddressFilter, cursor: string | null, limit = pageRows, signal?: AbortSignal) =>
-    request<Page<OwnedAddress>>(
+    request<AddressPage>(
       "GET",
       `/dashboard/api/addresses?${search({ ...filter, cursor, limit: `${limit}` })}`,
       undefined,
       signal,
     ),
+  record: (address: string) => request<AddressRecord>("GET", `/v1/address/${address}`),
   create: (intent: object, reference = "") => {
     const query = reference && `?reference=${encodeURIComponent(reference)}`;
     return request<AddressRecord>("POST", `/dashboard/api/addresses${query}`, intent);

@@ -1,28 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { OwnedAddress } from "../api.ts";
+import type { ListedAddress } from "executable-address/client";
 import { csvOf } from "./csv.ts";
 
 const token = `0x${"aa".repeat(20)}` as const;
 const chains = [
   { chainId: 8453, name: "Base", tokens: [{ symbol: "USDC", address: token, decimals: 6 }] },
 ];
-const row = (reference: string | null, chainId = 8453): OwnedAddress => ({
+const row = (reference: string | null, chainId = 8453): ListedAddress => ({
   address: `0x${"12".repeat(20)}`,
   recordUrl: `https://pay.example/v1/address/0x${"12".repeat(20)}`,
   reference,
   createdBy: "api_key",
   createdAt: "2026-11-22T06:00:00.000Z",
-  ...{ chainId, token, amount: "1234567890" },
-  intent: {
-    token,
-    amount: "1234567890",
-    calls: [],
-    expirationTimestamp: 1_795_255_786,
-    recovery: token,
-    salt: `0x${"00".repeat(32)}`,
-    chainId,
-  },
+  ...{ chainId, token, amount: "1234567890", expirationTimestamp: 1_795_255_786 },
   state: "executed",
   block: { number: 1, hash: `0x${"34".repeat(32)}`, timestamp: 1_795_255_700 },
   settledAt: "2026-11-22T07:00:00.000Z",

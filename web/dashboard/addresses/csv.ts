@@ -1,7 +1,8 @@
 // The list as a file for a spreadsheet, made in the browser from the pages of the list.
 
+import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address/page";
-import type { Chain, OwnedAddress } from "../api.ts";
+import type { Chain } from "../api.ts";
 import { chainOf, tokenOf } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
@@ -18,13 +19,10 @@ export async function exportCsv(
   filter: AddressFilter,
   chains: readonly Chain[],
 ): Promise<{ text: string; isCut: boolean }> {
-  const rows: OwnedAddress[] = [];
+  const rows: ListedAddress[] = [];
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<typeof addresses.export>> = await addresses.export(
-      filter,
-      cursor,
-    );
+    const page: AddressPage = await addresses.export(filter, cursor);
     rows.push(...page.items);
     cursor = page.next;
   } while (cursor !== null && rows.length < csvRowsMax);
@@ -32,20 +30,20 @@ export async function exportCsv(
 }
 
 /** RFC 4180, with a head line. */
-export function csvOf(rows: readonly OwnedAddress[], chains: readonly Chain[]): string {
-  const lines = rows.map(({ intent, ...row }) => {
-    const token = tokenOf(intent, chains);
+export function csvOf(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
+  const lines = rows.map((row) => {
+    const token = tokenOf(row, chains);
     return [
       row.address,
       row.reference ?? "",
       row.createdAt,
-      new Date(intent.expirationTimestamp * 1000).toISOString(),
-      `${intent.chainId}`,
-      chainOf(intent, chains)?.name ?? "",
-      intent.token,
+      new Date(row.expirationTimestamp * 1000).toISOString(),
+      `${row.chainId}`,
+      chainOf(row, chains)?.name ?? "",
+      row.token,
       token?.symbol ?? "",
-      token ? formatUnits(intent.amount, token.decimals).replaceAll(/[^\d.]/g, "") : "",
-      intent.amount,
+      token ? formatUnits(row.amount, token.decimals).replaceAll(/[^\d.]/g, "") : "",
+      row.amount,
       row.state,
       row.settledAt ?? "",
       row.transactionHash ?? "",

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { type AddressRecord, type Hex, makeRecord } from "executable-address";
+import { type AddressRecord, type Hex, type Intent, makeRecord } from "executable-address";
+import type { ListedAddress } from "executable-address/client";
 import { isSame } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { type ReactNode, useMemo } from "react";
@@ -17,7 +18,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { Definitions } from "../../ui/definition.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { Badge, Notice } from "../../ui/notice.tsx";
-import type { Chain, OwnedAddress } from "../api.ts";
+import type { Chain } from "../api.ts";
 import { Heading } from "../heading.tsx";
 import { sayAmount, sayChain } from "../money.ts";
 import { Time } from "../parts/time.tsx";
@@ -37,10 +38,10 @@ export function AddressPage({ params: { address } }: { params: { address: string
   const chains = useConfig().data?.chains;
   const found = useQuery({
     queryKey: ["addresses", "one", address],
-    queryFn: () => addresses.list(toFilter({ ...untyped, text: address }), null, 1),
+    queryFn: () => findOne(address),
     enabled: isWhole(address),
   });
-  const row = found.data?.items[0];
+  const owned = found.data;
   return (
     <>
       <p className="mb-3">
@@ -49,21 +50,28 @@ export function AddressPage({ params: { address } }: { params: { address: string
         </Link>
       </p>
       {isWhole(address) && <QueryState query={found} lines={8} inCard />}
-      {row && chains && <Address key={row.address} row={row} chains={chains} />}
-      {(!isWhole(address) || (found.isSuccess && !row)) && (
+      {owned && chains && <Address key={owned.row.address} {...owned} chains={chains} />}
+      {(!isWhole(address) || owned === null) && (
         <Heading title={say("notFound")}>{say("noSuchAddress")}</Heading>
       )}
     </>
   );
 }
 
-type AddressProps = { row: OwnedAddress; chains: readonly Chain[] };
+/** @returns null where the account has not created it */
+async function findOne(address: string): Promise<{ row: ListedAddress; intent: Intent } | null> {
+  const { items } = await addresses.list(toFilter({ ...untyped, text: address }), null, 1);
+  const [row] = items;
+  return row ? { row, intent: (await addresses.record(row.address)).intent } : null;
+}
+
+type AddressProps = { row: ListedAddress; chains: readonly Chain[] };
 const facts = readFacts(undefined);
 
 /** The intent is shown once it was hashed here to the address that the row is of. */
-function Address({ row, chains }: AddressProps) {
+function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   const { say } = useSpeech();
-  const { address, reference, intent } = row;
+  const { address, reference } = row;
   const record = useMemo(() => makeRecord(intent), [intent]);
   if (!isSame(record.address, address)) {
     return (
@@ -91,7 +99,8 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
   const speech = useSpeech();
   const { say } = speech;
   const { say: sayShown } = useShownSpeech();
-  const { address, createdAt, intent } = row;
+  const { address, createdAt } = row;
+  const { intent } = record;
   const news = useNews(address);
   const { status, isSilent } = news;
   const localNode = chains.find(({ chainId }) => chainId === intent.chainId)?.localNode;
@@ -149,7 +158,7 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
             ],
             [say("token"), <WholeAddress key="token" address={intent.token} />],
             [say("chainId"), intent.chainId],
-            [sayShown("salt"), <Whole key="salt" text={record.intent.salt} />],
+            [sayShown("salt"), <Whole key="salt" text={intent.salt} />],
           ]}
         />
       </section>

@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import type { Hex } from "executable-address";
-import type { FoundStatus, OwnedAddress, Page } from "../api.ts";
+import type { AddressPage } from "executable-address/client";
+import type { FoundStatus } from "../api.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
 /** States change without anybody pressing anything. */
@@ -17,7 +18,7 @@ export const useAddresses = (filter: AddressFilter) =>
   });
 
 /** A whole reference is found at once by its index, however old the address is. */
-export function useWhole(filter: AddressFilter): Page<OwnedAddress>[] {
+export function useWhole(filter: AddressFilter): AddressPage[] {
   const { referenceContains: reference } = filter;
   const { data } = useQuery({
     queryKey: ["addresses", "whole", filter],
@@ -31,7 +32,7 @@ export function useWhole(filter: AddressFilter): Page<OwnedAddress>[] {
 export type StatusOf = (address: Hex) => FoundStatus | undefined;
 
 /** One request for each page of rows; undefined until it is answered. */
-export function useStatuses(pages: readonly Page<OwnedAddress>[]): StatusOf {
+export function useStatuses(pages: readonly AddressPage[]): StatusOf {
   const found = useQueries({
     queries: pages
       .map(({ items }) => items.map(({ address }) => address))

@@ -1,6 +1,7 @@
+import type { ListedAddress } from "executable-address/client";
 import type { AddressState } from "executable-address/status";
 import { Badge } from "../../ui/notice.tsx";
-import type { FoundStatus, OwnedAddress } from "../api.ts";
+import type { FoundStatus } from "../api.ts";
 import { useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
 
@@ -13,7 +14,7 @@ export const states: Readonly<Record<AddressState, readonly ["plain" | "good" | 
   recovered: ["plain", "isRecovered"],
 };
 
-type StateProps = { of: OwnedAddress; now: FoundStatus | undefined };
+type StateProps = { of: ListedAddress; now: FoundStatus | undefined };
 
 /** Shows the state that its chain has now, or, where that cannot be read, the last one seen. */
 export function State({ of: seen, now }: StateProps) {

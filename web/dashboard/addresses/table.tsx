@@ -1,9 +1,9 @@
-import type { Intent } from "executable-address";
+import type { ListedAddress } from "executable-address/client";
 import { Link } from "wouter";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Identicon } from "../../ui/drawn/identicon.tsx";
 import { ShortHex } from "../../ui/hex.tsx";
-import type { Chain, OwnedAddress } from "../api.ts";
+import type { Chain } from "../api.ts";
 import { sayAmount, sayChain } from "../money.ts";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -12,7 +12,7 @@ import type { StatusOf } from "./queries.ts";
 import { State } from "./state.tsx";
 
 type AddressTableProps = {
-  rows: readonly OwnedAddress[];
+  rows: readonly ListedAddress[];
   statusOf: StatusOf;
   chains: readonly Chain[];
 };
@@ -44,7 +44,7 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
             </span>
           ),
         },
-        { head: say("amount"), cell: ({ intent }) => <Amount intent={intent} chains={chains} /> },
+        { head: say("amount"), cell: (row) => <Amount of={row} chains={chains} /> },
         {
           head: say("state"),
           cell: (row) => (
@@ -59,7 +59,7 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
         {
           head: say("expires"),
           isWide: true,
-          cell: ({ intent }) => <Time at={intent.expirationTimestamp * 1000} />,
+          cell: ({ expirationTimestamp }) => <Time at={expirationTimestamp * 1000} />,
         },
         { head: say("created"), cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
@@ -67,14 +67,12 @@ export function AddressTable({ rows, statusOf, chains }: AddressTableProps) {
   );
 }
 
-function Amount({ intent, chains }: { intent: Intent; chains: readonly Chain[] }) {
+function Amount({ of: row, chains }: { of: ListedAddress; chains: readonly Chain[] }) {
   const { say } = useSpeech();
   return (
     <span className="inline-block sm:min-w-24">
-      <bdi className="tabular-nums">{sayAmount(intent.amount, intent, chains, say)}</bdi>
-      <span className="text-sm text-soft max-sm:ms-1.5 sm:block">
-        {sayChain(intent, chains, say)}
-      </span>
+      <bdi className="tabular-nums">{sayAmount(row.amount, row, chains, say)}</bdi>
+      <span className="text-sm text-soft max-sm:ms-1.5 sm:block">{sayChain(row, chains, say)}</span>
     </span>
   );
 }
