@@ -18,8 +18,8 @@ import type { Browser, Page } from "playwright-core";
 import { createTestClient, getAddress, http } from "viem";
 import { end } from "../scripts/child-process.ts";
 import { executorKey, localWallet, payerAccount } from "../scripts/local-chain.ts";
-import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
-import { mint, openFresh, readCodeIn, token } from "./pay-page.ts";
+import { assertSound, launchBrowser, listenForFaults } from "./browser/browser.ts";
+import { mint, openFresh, readCodeIn, token } from "./browser/pay-page.ts";
 import { admin, type Running, startService } from "./service.ts";
 import { announceWallet } from "./wallets/test-wallet.ts";
 

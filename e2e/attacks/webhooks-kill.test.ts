@@ -13,7 +13,7 @@ import { createClient, type ServiceEvent } from "executable-address/client";
 import { executorKey } from "../../scripts/local-chain.ts";
 import { startPostgres, type TestPostgres } from "../../service/testing/postgres.ts";
 import { startReceiver } from "../../service/testing/webhooks/world.ts";
-import { createOrder, mint } from "../pay-page.ts";
+import { createOrder, mint } from "../browser/pay-page.ts";
 import { admin, type Running, startService } from "../service.ts";
 
 const isLong = process.env.ATTACKS === "long";

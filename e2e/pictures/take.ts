@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { executorAccount, payerAccount } from "../../scripts/local-chain.ts";
-import { launchBrowser } from "../browser.ts";
+import { launchBrowser } from "../browser/browser.ts";
 import {
   approve,
   create,
@@ -18,7 +18,7 @@ import {
   payFrom,
   stranger,
   transferTo,
-} from "../pay-page.ts";
+} from "../browser/pay-page.ts";
 import { type Running, startService } from "../service.ts";
 
 type Session = NonNullable<BrowserContextOptions["storageState"]>;

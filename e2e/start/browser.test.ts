@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { end } from "../../scripts/child-process.ts";
-import { assertSound, launchBrowser, listenForFaults } from "../browser.ts";
+import { assertSound, launchBrowser, listenForFaults } from "../browser/browser.ts";
 import { environment, start } from "./npm-start.ts";
 
 let browser: Browser;

@@ -2,8 +2,8 @@
 // browser profile of its own, on a real chain, from the start of the navigation to the code. It
 // names the requests of the slowest, so that what it waited for is seen.
 
-import { launchBrowser } from "../../e2e/browser.ts";
-import { createOrder } from "../../e2e/pay-page.ts";
+import { launchBrowser } from "../../e2e/browser/browser.ts";
+import { createOrder } from "../../e2e/browser/pay-page.ts";
 import { startService } from "../../e2e/service.ts";
 
 const opens = Number(process.env.BENCH_OPENS ?? 20);

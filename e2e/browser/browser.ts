@@ -9,9 +9,9 @@ import { dirname, join, resolve } from "node:path";
 import chromiumBinary from "@sparticuz/chromium";
 import type { AxeResults } from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { findNewerThanPages } from "../scripts/pages.ts";
+import { findNewerThanPages } from "../../scripts/pages.ts";
 
-const cache = resolve(import.meta.dirname, "../node_modules/.cache");
+const cache = resolve(import.meta.dirname, "../../node_modules/.cache");
 const axeSource = readFileSync(
   createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
   "utf8",

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { localChainId } from "../scripts/local-chain.ts";
+import { localChainId } from "../../scripts/local-chain.ts";
+import { admin, type Running, startService } from "../service.ts";
 import { assertSound, assertSoundInAll, launchBrowser, listenForFaults } from "./browser.ts";
 import { openFresh } from "./pay-page.ts";
-import { admin, type Running, startService } from "./service.ts";
 
 let service: Running;
 let browser: Browser;
@@ -143,7 +143,7 @@ describe("the documentation", () => {
 
   test("reads the same from a folder, without a server", async () => {
     const page = await openFresh(browser);
-    const folder = new URL("../web/dist/docs/index.html", import.meta.url);
+    const folder = new URL("../../web/dist/docs/index.html", import.meta.url);
     await page.goto(pathToFileURL(folder.pathname).href);
     await page.getByRole("link", { name: "Write an intent", exact: true }).click();
     await page.getByRole("heading", { name: "Writing an intent", level: 1 }).waitFor();

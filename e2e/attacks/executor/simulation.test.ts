@@ -5,10 +5,10 @@ import assert from "node:assert/strict";
 import { afterEach, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { parseEther } from "viem";
-import { isHardhat } from "../../contracts/testing/local-node.ts";
-import { startCore } from "../../service/testing/executor/executor.ts";
-import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
-import { attacker, fatesOf, prepareAttack, until } from "./executor-world.ts";
+import { isHardhat } from "../../../contracts/testing/local-node.ts";
+import { startCore } from "../../../service/testing/executor/executor.ts";
+import { startProxy } from "../../../service/testing/executor/rpc-proxy.ts";
+import { attacker, fatesOf, prepareAttack, until } from "./world.ts";
 
 const attack = await prepareAttack();
 const { world, store, fundedInBlock, jobOf } = attack;

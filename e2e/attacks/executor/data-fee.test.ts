@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
-import { demoTokens } from "../../scripts/local-chain.ts";
-import type { Endpoint } from "../../service/chain/rpc/endpoint.ts";
-import type { Answer } from "../../service/chain/rpc/json-rpc.ts";
-import { hintJobs } from "../../service/executor/desk/hints.ts";
-import { startCore } from "../../service/testing/executor/executor.ts";
-import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
-import { attacker, prepareAttack, until, victim } from "./executor-world.ts";
+import { demoTokens } from "../../../scripts/local-chain.ts";
+import type { Endpoint } from "../../../service/chain/rpc/endpoint.ts";
+import type { Answer } from "../../../service/chain/rpc/json-rpc.ts";
+import { hintJobs } from "../../../service/executor/desk/hints.ts";
+import { startCore } from "../../../service/testing/executor/executor.ts";
+import { startProxy } from "../../../service/testing/executor/rpc-proxy.ts";
+import { attacker, prepareAttack, until, victim } from "./world.ts";
 
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } =
   await prepareAttack({ tickMs: 200 });

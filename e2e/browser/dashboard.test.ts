@@ -7,7 +7,8 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import type { AddressRecord } from "executable-address";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";
+import { type Running, startService } from "../service.ts";
 import {
   assertSound,
   assertSoundInAll,
@@ -17,7 +18,6 @@ import {
   serveBlankPage,
 } from "./browser.ts";
 import { mint } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const customer = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";

@@ -5,11 +5,11 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { verifyWebhook } from "executable-address/webhook";
 import type { Browser, Page } from "playwright-core";
-import { executorKey } from "../scripts/local-chain.ts";
-import { startReceiver } from "../service/testing/webhooks/world.ts";
+import { executorKey } from "../../scripts/local-chain.ts";
+import { startReceiver } from "../../service/testing/webhooks/world.ts";
+import { admin, type Running, startService } from "../service.ts";
 import { assertSound, findEnglish, launchBrowser, listenForFaults, openPage } from "./browser.ts";
 import { createOrder, mint, openFresh } from "./pay-page.ts";
-import { admin, type Running, startService } from "./service.ts";
 
 const email = "ada@example.com";
 const password = "correct horse battery";

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { decodeFunctionData, toHex } from "viem";
-import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
+import { isAtRest, startCore } from "../../../service/testing/executor/executor.ts";
 import {
   assertAccounted,
   attacker,
@@ -15,7 +15,7 @@ import {
   prepareAttack,
   until,
   victim,
-} from "./executor-world.ts";
+} from "./world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, contract, jobOf, chargedTo } = attack;

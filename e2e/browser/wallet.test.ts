@@ -5,11 +5,16 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
-import { demoTokens, executorAccount, localChainId, payerAccount } from "../scripts/local-chain.ts";
+import {
+  demoTokens,
+  executorAccount,
+  localChainId,
+  payerAccount,
+} from "../../scripts/local-chain.ts";
+import { type Running, startService } from "../service.ts";
+import { announceWallet, ask, type TestWallet } from "../wallets/test-wallet.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
-import { announceWallet, ask, type TestWallet } from "./wallets/test-wallet.ts";
 
 /** Two accounts of the demo chain: one has demo dollars, and one has none. */
 const rich = payerAccount.address as Hex;

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { demoTokens, localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { demoTokens, localChainId, shopAddress } from "../../scripts/local-chain.ts";
+import { admin, type Running, startService } from "../service.ts";
 import {
   assertSound,
   assertSoundInAll,
@@ -13,7 +14,6 @@ import {
   listenForFaults,
   openPage,
 } from "./browser.ts";
-import { admin, type Running, startService } from "./service.ts";
 
 const email = "ada@example.com";
 const docsUrl = "https://docs.example.com/pay";

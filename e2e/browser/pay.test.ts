@@ -13,7 +13,9 @@ import { type AddressRecord, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import { signShopLink } from "executable-address/shop";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { localChainId, shopAddress } from "../scripts/local-chain.ts";
+import { localChainId, shopAddress } from "../../scripts/local-chain.ts";
+import { admin, type Running, startService } from "../service.ts";
+import { announceWallet } from "../wallets/test-wallet.ts";
 import { assertSound, assertSoundInAll, launchBrowser, listenForFaults } from "./browser.ts";
 import {
   approve,
@@ -29,8 +31,6 @@ import {
   token,
   transferTo,
 } from "./pay-page.ts";
-import { admin, type Running, startService } from "./service.ts";
-import { announceWallet } from "./wallets/test-wallet.ts";
 
 const unlimited = (2n ** 256n - 1n).toString();
 

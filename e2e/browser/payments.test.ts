@@ -6,10 +6,10 @@ import { after, before, describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import type { Browser, Page } from "playwright-core";
-import { demoTokens, localChainId } from "../scripts/local-chain.ts";
+import { demoTokens, localChainId } from "../../scripts/local-chain.ts";
+import { type Running, startService } from "../service.ts";
 import { assertSoundInAll, launchBrowser, listenForFaults, openPage } from "./browser.ts";
 import { execute, mint, stranger, transferTo } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const token = demoTokens[0]!;

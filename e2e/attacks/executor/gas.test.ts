@@ -4,30 +4,22 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { type AddressRecord, fromHex, type Hex } from "executable-address";
 import { toHex } from "viem";
-import type { Endpoint } from "../../service/chain/rpc/endpoint.ts";
-import type { Answer } from "../../service/chain/rpc/json-rpc.ts";
-import type { Parts } from "../../service/executor/parts.ts";
+import type { Endpoint } from "../../../service/chain/rpc/endpoint.ts";
+import type { Answer } from "../../../service/chain/rpc/json-rpc.ts";
+import type { Parts } from "../../../service/executor/parts.ts";
 import {
   tipCalls,
   tipPrices,
   unit,
   weiOfUnit,
-} from "../../service/testing/executor/anvil-world.ts";
+} from "../../../service/testing/executor/anvil-world.ts";
 import {
   assertReportIsExact,
   isAtRest,
   startCore,
   sumOfReport,
-} from "../../service/testing/executor/executor.ts";
-import {
-  attacker,
-  burnsAll,
-  count,
-  fatesOf,
-  prepareAttack,
-  until,
-  victim,
-} from "./executor-world.ts";
+} from "../../../service/testing/executor/executor.ts";
+import { attacker, burnsAll, count, fatesOf, prepareAttack, until, victim } from "./world.ts";
 
 const attack = await prepareAttack({ tickMs: 200 });
 const { world, store, recordOf, save, pay, funded, jobOf, goodPayments, chargedTo } = attack;

@@ -6,7 +6,10 @@ import type { AddressRecord, Hex } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import type { Browser, Page, Route } from "playwright-core";
 import { getAddress } from "viem";
-import { executorAccount, payerAccount, shopAddress } from "../scripts/local-chain.ts";
+import { executorAccount, payerAccount, shopAddress } from "../../scripts/local-chain.ts";
+import { readPrint, squeeze } from "../pictures/pdf-text.ts";
+import { type Running, startService } from "../service.ts";
+import { announceWallet } from "../wallets/test-wallet.ts";
 import { assertSound, launchBrowser, untilDrawn } from "./browser.ts";
 import {
   approve,
@@ -21,9 +24,6 @@ import {
   token,
   transferTo,
 } from "./pay-page.ts";
-import { readPrint, squeeze } from "./pictures/pdf-text.ts";
-import { type Running, startService } from "./service.ts";
-import { announceWallet } from "./wallets/test-wallet.ts";
 
 const payer: Hex = "0x1234567812345678123456781234567812345678";
 const languages = ["en", "es", "fr", "de", "ar", "zh"];

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, type TestContext, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
-import { startCore } from "../../service/testing/executor/executor.ts";
-import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
-import { attacker, count, fatesOf, prepareAttack, until } from "./executor-world.ts";
+import { startCore } from "../../../service/testing/executor/executor.ts";
+import { startProxy } from "../../../service/testing/executor/rpc-proxy.ts";
+import { attacker, count, fatesOf, prepareAttack, until } from "./world.ts";
 
 const { world, store, fundedInBlock, jobOf } = await prepareAttack();
 /** It is the address of executorKey. */

@@ -20,8 +20,8 @@ import {
   localWallet,
   payerAccount,
   shopAddress,
-} from "../scripts/local-chain.ts";
-import type { Running } from "./service.ts";
+} from "../../scripts/local-chain.ts";
+import type { Running } from "../service.ts";
 
 export const token = demoTokens[0]!;
 export const stranger: Hex = "0x5555555555555555555555555555555555555555";

@@ -6,12 +6,12 @@ import { after, before, describe, test } from "node:test";
 import { SignClient } from "@walletconnect/sign-client";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
-import { localChainId, payerAccount } from "../scripts/local-chain.ts";
+import { localChainId, payerAccount } from "../../scripts/local-chain.ts";
+import { type Running, startService } from "../service.ts";
+import { ask } from "../wallets/test-wallet.ts";
+import { startRelay } from "../wallets/walletconnect-relay.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, mint, openFresh, readCode } from "./pay-page.ts";
-import { type Running, startService } from "./service.ts";
-import { ask } from "./wallets/test-wallet.ts";
-import { startRelay } from "./wallets/walletconnect-relay.ts";
 
 const projectId = "0123456789abcdef0123456789abcdef";
 const payer = payerAccount.address as Hex;

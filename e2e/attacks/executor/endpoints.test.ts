@@ -6,19 +6,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isHardhat } from "../../contracts/testing/local-node.ts";
-import { type Answer, ChainUnavailable } from "../../service/chain/rpc/json-rpc.ts";
-import type { Parts } from "../../service/executor/parts.ts";
-import { startCore } from "../../service/testing/executor/executor.ts";
-import {
-  count,
-  fatesOf,
-  inNoTime,
-  paceBlocks,
-  prepareAttack,
-  until,
-  victim,
-} from "./executor-world.ts";
+import { isHardhat } from "../../../contracts/testing/local-node.ts";
+import { type Answer, ChainUnavailable } from "../../../service/chain/rpc/json-rpc.ts";
+import type { Parts } from "../../../service/executor/parts.ts";
+import { startCore } from "../../../service/testing/executor/executor.ts";
+import { count, fatesOf, inNoTime, paceBlocks, prepareAttack, until, victim } from "./world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attack;

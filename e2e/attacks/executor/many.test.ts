@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { type AddressRecord, batchCalldata, recoverCalldata, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
-import { isAtRest, startCore } from "../../service/testing/executor/executor.ts";
-import { attacker, count, inNoTime, prepareAttack, until } from "./executor-world.ts";
+import { isAtRest, startCore } from "../../../service/testing/executor/executor.ts";
+import { attacker, count, inNoTime, prepareAttack, until } from "./world.ts";
 
 const daySeconds = 86_400;
 /** A noon: what takes an hour by the chain's clock stays within a day of budgets. */

@@ -10,7 +10,9 @@ import { gzipSync } from "node:zlib";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
 import { rolldown } from "rolldown";
-import { localChainId, payerAccount, shopAddress } from "../scripts/local-chain.ts";
+import { localChainId, payerAccount, shopAddress } from "../../scripts/local-chain.ts";
+import { admin, type Running, startService } from "../service.ts";
+import { announceWallet } from "../wallets/test-wallet.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import {
   approve,
@@ -24,10 +26,8 @@ import {
   stranger,
   token,
 } from "./pay-page.ts";
-import { admin, type Running, startService } from "./service.ts";
-import { announceWallet } from "./wallets/test-wallet.ts";
 
-const example = resolve(import.meta.dirname, "../docs/shop");
+const example = resolve(import.meta.dirname, "../../docs/shop");
 
 let service: Running;
 let browser: Browser;

@@ -6,9 +6,9 @@ import type { AddressRecord, Hex } from "executable-address";
 import { encodeExecution, fromHex, toHex } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
 import { parseTransaction } from "viem";
-import { isHardhat } from "../../contracts/testing/local-node.ts";
-import type { Parts } from "../../service/executor/parts.ts";
-import { startCore } from "../../service/testing/executor/executor.ts";
+import { isHardhat } from "../../../contracts/testing/local-node.ts";
+import type { Parts } from "../../../service/executor/parts.ts";
+import { startCore } from "../../../service/testing/executor/executor.ts";
 import {
   assertAccounted,
   attacker,
@@ -21,7 +21,7 @@ import {
   prepareAttack,
   until,
   victim,
-} from "./executor-world.ts";
+} from "./world.ts";
 
 const attack = await prepareAttack();
 /** For the last test: what others leave to be tried again would share the transaction. */

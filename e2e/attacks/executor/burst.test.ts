@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { burst, callsIn, openAddresses } from "../../service/testing/executor/burst.ts";
-import { count, fatesOf, prepareAttack } from "./executor-world.ts";
+import { burst, callsIn, openAddresses } from "../../../service/testing/executor/burst.ts";
+import { count, fatesOf, prepareAttack } from "./world.ts";
 
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
