@@ -1,12 +1,14 @@
 // Everything an operator sets, read from the environment once, at start.
 //
-// A new setting is one line of `readConfig`: a schema below says what is right, and what a refusal
-// says when it is not. Defaults are for development; secrets have none.
+// A new setting is one line: its schema says what is right, and what a refusal says when it is
+// not. Defaults are for development; secrets have none.
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { defaultTuning } from "./executor/parts.ts";
+import { defaultLimits, type Limits } from "./http/limits.ts";
 
 export type Config = ReturnType<typeof readConfig>;
 
@@ -17,12 +19,24 @@ export class ConfigError extends Error {
 
 /** @throws {ConfigError} naming every variable at fault */
 export function readConfig(environment: NodeJS.ProcessEnv) {
-  const { read, optional, secret, faults, known } = readersOf(environment);
-  const host = read("HOST", hostName, "127.0.0.1");
-  const port = read("PORT", portNumber, "8080");
-  const mirrors = optional("EXECUTOR_MIRRORS", mirrorList);
-  const listensAt = faults.length === 0 ? new URL(`http://${hostInUrl(host)}:${port}`).origin : "";
+  const readers = readersOf(environment);
+  const { faults, known } = readers;
   const config = {
+    ...serverSettings(readers),
+    limits: limitSettings(readers),
+    ...executorSettings(readers),
+  };
+  faults.push(...contradictions(config, environment));
+  faults.push(...unknownNames(Object.keys(environment), known));
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  return config;
+}
+
+function serverSettings({ read, optional, secret, faults }: Readers) {
+  const host = read("HOST", hostName, "127.0.0.1");
+  const port = read("PORT", portNumber, 8080);
+  const listensAt = faults.length === 0 ? new URL(`http://${hostInUrl(host)}:${port}`).origin : "";
+  return {
     host,
     port,
     dataDirectory: read("DATA_DIR", text("a directory for the database"), ".data"),
@@ -36,26 +50,43 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     walletConnectRelay: optional("WALLETCONNECT_RELAY", webSocketUrl),
     trustedProxies: optional("TRUSTED_PROXIES", addressList),
     role: read("ROLE", oneOf(["api", "executor", "all"]), "api"),
-    workers: read("WORKERS", wholeNumber(1, 128), "1"),
+    workers: read("WORKERS", wholeNumber(1, 128), 1),
     signup: read("SIGNUP", oneOf(["open", "closed"]), "closed"),
     sessionSecret: secret("SESSION_SECRET", text32),
     metricsHost: read("METRICS_HOST", hostName, "127.0.0.1"),
     metricsPort: optional("METRICS_PORT", portNumber),
     logLevel: read("LOG_LEVEL", oneOf(["debug", "info", "warn", "error", "silent"]), "info"),
-    drainSeconds: read("DRAIN_SECONDS", wholeNumber(0, 3600), "10"),
-    expirySecondsMin: read("EXPIRY_SECONDS_MIN", wholeNumber(1, 31_622_400), "300"),
-    expirySecondsMax: read("EXPIRY_SECONDS_MAX", wholeNumber(1, 31_622_400), "31622400"),
-    createsInFlightMax: read("CREATES_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "1024"),
-    lookupsInFlightMax: read("LOOKUPS_IN_FLIGHT_MAX", wholeNumber(1, 1_000_000), "4096"),
-    addressesPerAccountDay: read("ADDRESSES_PER_ACCOUNT_DAY", wholeNumber(0, 10_000_000), "0"),
-    accountsPerNetworkDay: read("ACCOUNTS_PER_NETWORK_DAY", wholeNumber(0, 1_000_000), "0"),
-    simulationCallsPerMinute: read(
-      "SIMULATION_CALLS_PER_MINUTE",
-      wholeNumber(0, 1_000_000),
-      "3000",
-    ),
-    connectionsMax: optional("CONNECTIONS_MAX", wholeNumber(16, 1_000_000)),
-    lookupCacheBytesMax: read("LOOKUP_CACHE_BYTES", wholeNumber(0, 2 ** 40), String(32 * 2 ** 20)),
+    drainSeconds: read("DRAIN_SECONDS", wholeNumber(0, 3600), 10),
+    accountsPerNetworkDay: read("ACCOUNTS_PER_NETWORK_DAY", wholeNumber(0, 1_000_000), 0),
+    webhookTargets: read("WEBHOOK_TARGETS", oneOf(["public", "any"]), "public"),
+  };
+}
+
+function limitSettings({ read }: Readers): Limits {
+  const within = (min: number, max: number) => (name: string, byDefault: number) =>
+    read(name, wholeNumber(min, max), byDefault);
+  const seconds = within(1, 31_622_400);
+  const atOnce = within(1, 1_000_000);
+  const orNone = within(0, 10_000_000);
+  const usual = defaultLimits;
+  return {
+    headersMsMax: usual.headersMsMax,
+    expirySecondsMin: seconds("EXPIRY_SECONDS_MIN", usual.expirySecondsMin),
+    expirySecondsMax: seconds("EXPIRY_SECONDS_MAX", usual.expirySecondsMax),
+    createsInFlightMax: atOnce("CREATES_IN_FLIGHT_MAX", usual.createsInFlightMax),
+    lookupsInFlightMax: atOnce("LOOKUPS_IN_FLIGHT_MAX", usual.lookupsInFlightMax),
+    addressesPerAccountDay: orNone("ADDRESSES_PER_ACCOUNT_DAY", usual.addressesPerAccountDay),
+    simulationCallsPerMinute: orNone("SIMULATION_CALLS_PER_MINUTE", usual.simulationCallsPerMinute),
+    connectionsMax: within(16, 1_000_000)("CONNECTIONS_MAX", usual.connectionsMax),
+    lookupCacheBytesMax: within(0, 2 ** 40)("LOOKUP_CACHE_BYTES", usual.lookupCacheBytesMax),
+  };
+}
+
+function executorSettings({ read, optional, secret }: Readers) {
+  const { pollMs, leaseMs, looksPerPass } = defaultTuning;
+  const executorMirrors = optional("EXECUTOR_MIRRORS", mirrorList);
+  const payers = oneOf(["sponsor", "tips", "both"]);
+  return {
     executorKeys: optional("EXECUTOR_KEYS", text("a JSON file of keys")),
     executorKey: secret("EXECUTOR_KEY", privateKey),
     executorKeystore: optional("EXECUTOR_KEYSTORE", text("a version 3 keystore file")),
@@ -63,26 +94,19 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     executorSignerUrl: secret("EXECUTOR_SIGNER_URL", signerUrl),
     executorKmsKey: optional("EXECUTOR_KMS_KEY", text("an id, ARN or alias of a key")),
     executorAddress: optional("EXECUTOR_ADDRESS", address20),
-    executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), "1000"),
-    executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), "15"),
-    executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), "450"),
-    executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, String(10n ** 18n)),
-    executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, String(5n * 10n ** 17n)),
-    executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, String(10n ** 17n)),
-    executorMirrors: mirrors,
-    executorPays: read(
-      "EXECUTOR_PAYS",
-      oneOf(["sponsor", "tips", "both"]),
-      mirrors ? "tips" : "both",
-    ),
-    webhookTargets: read("WEBHOOK_TARGETS", oneOf(["public", "any"]), "public"),
-    executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, String(5n * 10n ** 16n)),
+    executorPollMs: read("EXECUTOR_POLL_MS", wholeNumber(50, 600_000), pollMs),
+    executorLeaseSeconds: read("EXECUTOR_LEASE_SECONDS", wholeNumber(1, 3600), leaseMs / 1000),
+    executorLooksPerPass: read("EXECUTOR_LOOKS_PER_PASS", wholeNumber(0, 3000), looksPerPass),
+    executorGasPerDayMax: read("EXECUTOR_GAS_PER_DAY_MAX", wei, 10n ** 18n),
+    executorGasPerAccountMax: read("EXECUTOR_GAS_PER_ACCOUNT_MAX", wei, 5n * 10n ** 17n),
+    executorGasPerClientIdMax: read("EXECUTOR_GAS_PER_CLIENT_ID_MAX", wei, 10n ** 17n),
+    executorMirrors,
+    executorPays: read("EXECUTOR_PAYS", payers, executorMirrors ? "tips" : "both"),
+    executorBalanceWarn: read("EXECUTOR_BALANCE_WARN", wei, 5n * 10n ** 16n),
   };
-  faults.push(...contradictions(config, environment));
-  faults.push(...unknownNames(Object.keys(environment), known));
-  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return config;
 }
+
+type Readers = ReturnType<typeof readersOf>;
 
 /** Readers of settings. They collect faults, and the names that were read. */
 function readersOf(environment: NodeJS.ProcessEnv) {
@@ -94,9 +118,9 @@ function readersOf(environment: NodeJS.ProcessEnv) {
     faults.push(`${name} is ${shown}; expected ${parsed.error.issues[0]?.message}`);
     return undefined as Value;
   };
-  const read = <Value>(name: string, schema: z.ZodType<Value>, fallback: string): Value => {
+  const read = <Value>(name: string, schema: z.ZodType<Value>, fallback: unknown): Value => {
     known.add(name);
-    const text = environment[name] || fallback;
+    const text = environment[name] || String(fallback);
     return parse(name, text, schema, JSON.stringify(text));
   };
   const optional = <Value>(name: string, schema: z.ZodType<Value>): Value | undefined => {
@@ -111,12 +135,12 @@ function readersOf(environment: NodeJS.ProcessEnv) {
   return { read, optional, secret, faults, known };
 }
 
-type Combined = { workers: number; role: string } & Record<`expirySeconds${"Min" | "Max"}`, number>;
+type Combined = { workers: number; role: string; limits: Limits };
 
 /** The faults of settings that are right alone and wrong together. */
 function contradictions(config: Combined, { DATABASE_URL }: NodeJS.ProcessEnv): string[] {
   const faults: string[] = [];
-  if (config.expirySecondsMin > config.expirySecondsMax) {
+  if (config.limits.expirySecondsMin > config.limits.expirySecondsMax) {
     faults.push("EXPIRY_SECONDS_MIN is above EXPIRY_SECONDS_MAX; expected it below");
   }
   if (config.workers > 1 && !DATABASE_URL) {

@@ -32,7 +32,7 @@ import { startTelemetry } from "./trace/telemetry.ts";
 import { startDelivery } from "./webhooks/deliver.ts";
 import { enqueue } from "./webhooks/deliveries/enqueue.ts";
 import { sender } from "./webhooks/send.ts";
-import { eventLimitsOf, limitsOf } from "./workers/limits.ts";
+import { eventLimitsOf } from "./workers/limits.ts";
 import { onStopSignals } from "./workers/signals.ts";
 import { runWorkers } from "./workers/workers.ts";
 
@@ -114,7 +114,7 @@ async function serve(config: Config, opened: Opened, draining: AbortSignal): Pro
     docsUrl: config.docsUrl,
     securityContact: config.securityContact,
     trustedProxies: config.trustedProxies,
-    limits: limitsOf(config),
+    limits: config.limits,
     eventLimits: eventLimitsOf(config),
     metrics,
     log,

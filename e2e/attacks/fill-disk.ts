@@ -18,8 +18,8 @@ type Counted = Record<string, number>;
 
 /** The disk was full once. */
 type Cycle = {
-  /** Creates, up to and including the first that was refused; and from then on. */
-  creates: { before: Counted; full: Counted };
+  /** Creates up to and including the first that was refused, from then on, and with room again. */
+  creates: { before: Counted; full: Counted; back: Counted };
   /** Look-ups from then on. */
   lookups: Counted;
   /** Lines that each server wrote meanwhile. */
@@ -98,7 +98,7 @@ const count = (counted: Counted, answer: string) => {
 
 /** @param isLogFull PostgreSQL needs a new file of its write-ahead log: without one it ends */
 async function cycle(isLogFull: boolean): Promise<Cycle> {
-  const creates = { before: {}, full: {} };
+  const creates = { before: {}, full: {}, back: {} };
   const lookups = {};
   const written = servers.map(({ lines }) => lines.length);
   fillDisk();
@@ -117,8 +117,8 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   const roomAt = performance.now();
   let isPostgresRestarted = false;
   for (const server of servers) {
-    while ((await create(server)) !== "200") {
-      if (performance.now() - roomAt > backMsMax) throw new Error(JSON.stringify(creates));
+    while (count(creates.back, await create(server)) !== "200") {
+      if (performance.now() - roomAt > backMsMax) throw new Error(sayStuck(creates));
       if (postgres && !(await postgres.isRunning())) {
         await postgres.restart();
         isPostgresRestarted = true;
@@ -129,6 +129,10 @@ async function cycle(isLogFull: boolean): Promise<Cycle> {
   const backMs = Math.round(performance.now() - roomAt);
   return { creates, lookups, lines, backMs, isPostgresRestarted };
 }
+
+/** What was answered, and what the servers and PostgreSQL last wrote of it. */
+const sayStuck = (creates: Cycle["creates"]) =>
+  JSON.stringify({ creates, lines: servers.map(({ lines }) => lines.slice(-8)) }, null, 1);
 
 /** @throws where a create is not answered, or is not acknowledged again */
 async function run(): Promise<Told> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../config.ts";
 import { defaultEventLimits } from "../http/limits.ts";
-import { eventLimitsOf, limitsOf } from "./limits.ts";
+import { eventLimitsOf } from "./limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";
 
@@ -17,6 +17,6 @@ test("one worker has all the room for event streams, of three each has a third",
 });
 
 test("what protects a process is each worker's own", () => {
-  const three = limitsOf(readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" }));
-  assert.equal(three.createsInFlightMax, 300);
+  const { limits } = readConfig({ WORKERS: "3", DATABASE_URL, CREATES_IN_FLIGHT_MAX: "300" });
+  assert.equal(limits.createsInFlightMax, 300);
 });
