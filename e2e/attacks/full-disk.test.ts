@@ -28,12 +28,14 @@ for (const kind of deployments) {
     const told = await fillDiskOf(kind);
     const message = JSON.stringify(told);
     for (const { creates, lookups, lines } of told.cycles) {
-      const { before, full } = creates;
-      assert.ok(before["200"]! > 10 && full[refused]! > 0, message);
-      const answers = [before, full, lookups].flatMap((counted) => Object.keys(counted));
+      const { before, full, back } = creates;
+      assert.ok(full[refused]! > 0, message);
+      const answers = [before, full, back, lookups].flatMap((counted) => Object.keys(counted));
       for (const answer of answers) assert.ok(["200", refused].includes(answer), message);
       for (const written of lines) assert.ok(written <= 5, message);
     }
+    // How many fit before the disk is full is up to what a checkpoint wrote meanwhile.
+    assert.ok(told.kept > 10, message);
     assert.equal(told.lost, 0, message);
     assert.ok(told.ready.every((status) => status === 200));
   });
