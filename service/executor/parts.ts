@@ -208,32 +208,43 @@ export type Memory = {
   view: View | undefined;
   /** The last pass left nothing to do until the next block. */
   isQuiet: boolean;
+  /** How much of the chain's budget of a day since 1970 was taken when it was last read: 0 to 1. */
+  budget: { day: number; share: number } | undefined;
   follow: FollowMemory;
+  looks: Looks;
+  holdings: HoldingsMemory;
+  jobs: JobsMemory;
+  transactions: TransactionsMemory;
+};
+
+export type HoldingsMemory = {
   /** Whose turn it is to be asked first. */
-  examineTurn: number;
+  turn: number;
+  /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
+  perCallMax: number;
+  /** Whether a token is the native coin, as far as it was asked. */
+  nativeTokens: Map<Hex, boolean>;
+};
+
+export type JobsMemory = {
+  /** Whose turn it is to be asked first. */
   estimateTurn: number;
   paces: Paces;
   /** By endpoint: which form of an estimate it takes; absent: the truest. */
   forms: Map<string, number>;
-  /** Holdings asked for in one call: fewer while endpoints do not answer for more. */
-  probeMax: number;
+  isFactoryThere: boolean;
+  shortage: Shortage | undefined;
+  late: LateWalk;
+  /** The ledger showed it when it was last read. */
+  waited: { seconds: number; atMs: number };
+};
+
+export type TransactionsMemory = {
   /** By key: its nonce as it was read, at which head, and when. */
   nonces: Map<Hex, { value: number; head: Hex; sinceMs: number }>;
   /** By key that did not sign: until when it is not asked again. */
   restingMs: Map<Hex, number>;
-  isFactoryThere: boolean;
-  /** How much of the chain's budget of a day since 1970 was taken when it was last read: 0 to 1. */
-  budget: { day: number; share: number } | undefined;
   dataFee: DataFee;
-  /** When too few endpoints were last seen to trace transactions. */
-  untracedMs: number;
-  shortage: Shortage | undefined;
-  /** Whether a token is the native coin, as far as it was asked. */
-  nativeTokens: Map<Hex, boolean>;
-  looks: Looks;
-  late: LateWalk;
-  /** The ledger showed it when it was last read. */
-  waited: { seconds: number; atMs: number };
   sentMs: Map<Hex, number>;
   underpriced: Set<string>;
   /** Purposes whose transaction no block of the chain can hold. */
@@ -242,6 +253,8 @@ export type Memory = {
   mined: Map<string, number>;
   /** Passes in a row in which a used nonce had no receipt of ours. */
   absent: Map<string, number>;
+  /** When too few endpoints were last seen to trace transactions. */
+  untracedMs: number;
 };
 
 /** Milliseconds that a simulation for an account lately took, by endpoint and account. */

@@ -6,20 +6,19 @@ import { openBlockPace } from "../chain/rpc/block-pace.ts";
 import { openNetwork } from "../chain/rpc/network.ts";
 import { openRelays } from "../chain/rpc/relays.ts";
 import type { View } from "../chain/rpc/view.ts";
-import { holdersMax } from "../chain/status/probe.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
 import { holdLease } from "./hold-lease.ts";
-import { freshLateWalk, pullLateJobs, waitedSeconds } from "./jobs/late.ts";
-import { work } from "./jobs/work.ts";
+import { pullLateJobs, waitedSeconds } from "./jobs/late.ts";
+import { freshJobs, work } from "./jobs/work.ts";
 import { dayOf, type Purpose } from "./ledger/purposes.ts";
 import { type Budgets, openBudgets, reserveFor } from "./money/budgets.ts";
-import { unknownDataFee } from "./money/data-fee.ts";
 import type { Memory, Parts, Pass } from "./parts.ts";
+import { freshHoldings } from "./payments/holdings.ts";
 import { freshLooks, lookAtNew } from "./payments/look.ts";
 import { turnOf } from "./payments/turn.ts";
 import { budgetShareAt, freshRest, reportRest, turnFor } from "./rest.ts";
-import { type Hand, keepUp, openHand } from "./transactions/hand.ts";
+import { freshTransactions, type Hand, keepUp, openHand } from "./transactions/hand.ts";
 import { costMax, type Purse } from "./transactions/send.ts";
 
 export function freshMemory(parts: Parts): Memory {
@@ -34,28 +33,12 @@ export function freshMemory(parts: Parts): Memory {
     rest: freshRest(parts.clock()),
     view: undefined,
     isQuiet: false,
-    follow: freshFollowMemory(),
-    examineTurn: 0,
-    estimateTurn: 0,
-    paces: new Map(),
-    forms: new Map(),
-    probeMax: holdersMax,
-    nonces: new Map(),
-    restingMs: new Map(),
-    isFactoryThere: false,
-    dataFee: unknownDataFee,
-    untracedMs: Number.NEGATIVE_INFINITY,
-    shortage: undefined,
-    nativeTokens: new Map(),
-    looks: freshLooks(),
-    late: freshLateWalk(),
-    waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
-    sentMs: new Map(),
-    underpriced: new Set(),
-    hopeless: new Set(),
     budget: undefined,
-    mined: new Map(),
-    absent: new Map(),
+    follow: freshFollowMemory(),
+    looks: freshLooks(),
+    holdings: freshHoldings(),
+    jobs: freshJobs(),
+    transactions: freshTransactions(),
   };
 }
 

@@ -104,7 +104,7 @@ function sumOf(tokens: readonly Hex[], estimates: readonly Estimate[]): Recovery
 async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estimate | undefined)[]> {
   const { parts, view, memory } = pass;
   const untilMs = parts.clock() + parts.tuning.estimateMsMax;
-  const askers = calls.length === 0 ? [] : view.askers(memory.estimateTurn++);
+  const askers = calls.length === 0 ? [] : view.askers(memory.jobs.estimateTurn++);
   const votes = calls.map((): { asker: Asker; estimate: Estimate }[] => []);
   const told = (index: number) => votes[index]!.map(({ estimate }) => estimate);
   let heard = 0;
@@ -114,7 +114,7 @@ async function estimateAll(pass: Pass, calls: readonly Asked[]): Promise<(Estima
     const some = askers.splice(0, Math.max(1, view.quorum - heard));
     const asked = open.map((index) => calls[index]!);
     const lists = await Promise.all(
-      some.map((each) => askInLanes(parts, memory, each, asked, untilMs)),
+      some.map((each) => askInLanes(parts, memory.jobs, each, asked, untilMs)),
     );
     lists.forEach((list, at) => {
       if (list) heard++;

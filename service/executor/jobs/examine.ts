@@ -36,7 +36,7 @@ export async function examine(
     else verified.push(found);
     if (index % verifiedMax === verifiedMax - 1) await pass.parts.yieldTurn();
   }
-  const turn = pass.memory.examineTurn++;
+  const turn = pass.memory.holdings.turn++;
   const vaults = await readVaults(pass, verified, turn);
   const poor = verified.filter((each, index) => isPoor(each, vaults[index]!));
   if (poor.length > 0 && pass.view.quorum > 1) {
@@ -64,7 +64,12 @@ async function readVaults(pass: Pass, items: readonly Verified[], turn: number):
     tokens.map((token) => ({ vault: job.address, token })),
   );
   const shown = await readGroups(pass, asked, turn);
-  const holdings = await countOnce(inTurn(pass, turn), pass.memory.nativeTokens, asked, shown);
+  const holdings = await countOnce(
+    inTurn(pass, turn),
+    pass.memory.holdings.nativeTokens,
+    asked,
+    shown,
+  );
   let at = 0;
   return items.map(({ tokens }) => {
     const mine = holdings.slice(at, at + tokens.length);

@@ -5,7 +5,7 @@
 
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import type { Asker } from "../../chain/rpc/view.ts";
-import type { Memory, Paces } from "../parts.ts";
+import type { JobsMemory, Paces } from "../parts.ts";
 import { isFormRefused } from "./forms.ts";
 
 /** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
@@ -36,7 +36,7 @@ type Asking = {
   asker: Asker;
   asked: readonly Asked[];
   pace: Map<string, number>;
-  forms: Memory["forms"];
+  forms: JobsMemory["forms"];
   heard: Heard[];
   isGone: boolean;
 };
@@ -54,7 +54,7 @@ export function slownessOf(paces: Paces, accountId: string): number {
  */
 export async function askInLanes(
   { clock, tuning }: Limits,
-  { paces, forms }: Pick<Memory, "paces" | "forms">,
+  { paces, forms }: Pick<JobsMemory, "paces" | "forms">,
   asker: Asker,
   asked: readonly Asked[],
   untilMs: number,

@@ -1,20 +1,19 @@
 // A clock that was wrong for a moment may have put jobs off for weeks. They are looked for every
 // ten minutes, a hundred at a time, told of, and made due.
 
-import type { LateWalk, Pass } from "../parts.ts";
+import type { JobsMemory, Pass } from "../parts.ts";
 
 /** Recoveries of a spent day wait longest: until midnight. Backoffs end within six hours. */
 const waitSecondsMax = 86_400;
 const everyMs = 600_000;
 
-export const freshLateWalk = (): LateWalk => ({
-  place: undefined,
-  beganMs: Number.NEGATIVE_INFINITY,
-  found: 0,
+export const freshLate = (): Pick<JobsMemory, "late" | "waited"> => ({
+  late: { place: undefined, beganMs: Number.NEGATIVE_INFINITY, found: 0 },
+  waited: { seconds: 0, atMs: Number.NEGATIVE_INFINITY },
 });
 
 export async function pullLateJobs({ parts, memory, fence, view }: Pass): Promise<void> {
-  const walk = memory.late;
+  const walk = memory.jobs.late;
   const { timestamp } = view.head;
   if (!walk.place) {
     if (parts.clock() - walk.beganMs < everyMs) return;
@@ -33,9 +32,9 @@ const readEveryMs = 60_000;
 /** Tells how long the oldest payment waits for the executor itself; read once a minute. */
 export async function waitedSeconds({ parts, memory, nowSeconds }: Pass): Promise<number> {
   const nowMs = parts.clock();
-  if (nowMs - memory.waited.atMs >= readEveryMs) {
+  if (nowMs - memory.jobs.waited.atMs >= readEveryMs) {
     const seconds = await parts.ledger.readWaitedSeconds(parts.chain.chainId, nowSeconds);
-    memory.waited = { seconds, atMs: nowMs };
+    memory.jobs.waited = { seconds, atMs: nowMs };
   }
-  return memory.waited.seconds;
+  return memory.jobs.waited.seconds;
 }

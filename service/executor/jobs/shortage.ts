@@ -22,12 +22,12 @@ export async function withoutWaiting(
 ): Promise<readonly Job[]> {
   const { parts, memory } = pass;
   const waiting = jobs.filter(({ reason }) => reason === outOfGasMoney);
-  const known = memory.shortage;
+  const known = memory.jobs.shortage;
   if (!known || waiting.length === 0) return jobs;
   const nowMs = parts.clock();
   if (nowMs >= known.lookAtMs) {
     if (nowMs >= known.tryAtMs || (await canPayFor(known.least))) {
-      memory.shortage = undefined;
+      memory.jobs.shortage = undefined;
       return jobs;
     }
     known.lookAtMs = nowMs + lookMs;
@@ -42,13 +42,13 @@ export function noteShortage(pass: Pass, purse: Purse, refused: readonly Ready[]
   const { parts, memory } = pass;
   const costAt = (size: Size) => costOf(size, purse.suggested.maxFee, purse.perByte);
   const nowMs = parts.clock();
-  if (!memory.shortage) parts.report({ kind: "stopped_for_balance" });
+  if (!memory.jobs.shortage) parts.report({ kind: "stopped_for_balance" });
   for (const each of refused) {
     const least = sizeMax([each]);
-    memory.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
-    if (costAt(least) < costAt(memory.shortage.least)) memory.shortage.least = least;
+    memory.jobs.shortage ??= { least, lookAtMs: nowMs + lookMs, tryAtMs: nowMs + tryMs };
+    if (costAt(least) < costAt(memory.jobs.shortage.least)) memory.jobs.shortage.least = least;
   }
-  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.shortage!));
+  return refused.map(({ item: { job } }) => untilNextLook(pass, job, memory.jobs.shortage!));
 }
 
 /** All at once, so that one reading of the balance is for all of them. */

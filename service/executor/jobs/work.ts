@@ -8,7 +8,7 @@ import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { dayOf } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/data-fee.ts";
-import type { Pass } from "../parts.ts";
+import type { JobsMemory, Pass } from "../parts.ts";
 import type { Hand } from "../transactions/hand.ts";
 import { canAfford, gasMax, type Purse } from "../transactions/send.ts";
 import { admit } from "./admit.ts";
@@ -18,11 +18,21 @@ import { dispatch, isAble, roomOf, soonSeconds } from "./dispatch.ts";
 import { estimateExecutions, estimateRecoveries, type Transfer } from "./estimate.ts";
 import { type Corrupt, type Examined, examine } from "./examine.ts";
 import { slownessOf } from "./lanes.ts";
+import { freshLate } from "./late.ts";
 import { recoverGas, recoveryCost } from "./recovery-cost.ts";
 import { withoutWaiting } from "./shortage.ts";
 
 /** Where money was seen and no balance shows, an endpoint may lag: it is read once more. */
 const secondLookSeconds = 60;
+
+export const freshJobs = (): JobsMemory => ({
+  estimateTurn: 0,
+  paces: new Map(),
+  forms: new Map(),
+  isFactoryThere: false,
+  shortage: undefined,
+  ...freshLate(),
+});
 
 /** @returns how many jobs were due; 0 while no further transaction may be sent */
 export async function work(
@@ -32,7 +42,7 @@ export async function work(
   const able = hands.filter(isAble);
   if (able.length === 0) return 0;
   const { parts, memory, fence, nowSeconds } = able[0]!.pass;
-  const slowness = (accountId: string) => slownessOf(memory.paces, accountId);
+  const slowness = (accountId: string) => slownessOf(memory.jobs.paces, accountId);
   const { chainId } = parts.chain;
   const due = await parts.ledger.findDueJobs(chainId, nowSeconds, jobsMax(able), slowness);
   if (due.length === 0) return 0;
@@ -89,7 +99,7 @@ async function canAnyAfford(hands: readonly Hand[], size: Size): Promise<boolean
 
 /** Calls to an address without code succeed and do nothing, so the factory's code is read first. */
 async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
-  if (memory.isFactoryThere) return;
+  if (memory.jobs.isFactoryThere) return;
   const [answer] = await view.read([{ method: "eth_getCode", params: [parts.factory, view.at] }]);
   const found = keccak256(hexData(resultOf(answer)));
   if (found !== parts.factoryCodeHash) {
@@ -97,7 +107,7 @@ async function assertFactory({ parts, memory, view }: Pass): Promise<void> {
       `the code at ${parts.factory} hashes to ${found}; wanted ${parts.factoryCodeHash}`,
     );
   }
-  memory.isFactoryThere = true;
+  memory.jobs.isFactoryThere = true;
 }
 
 type Decided = { item: Examined; decision: Decision };

@@ -7,7 +7,7 @@ import { type Answer, type Call, ChainUnavailable } from "../../chain/rpc/json-r
 import type { Usable } from "../../chain/rpc/view.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
 import { groupsOf } from "../../flow/groups.ts";
-import type { Pass } from "../parts.ts";
+import type { HoldingsMemory, Pass } from "../parts.ts";
 
 /** Groups of one request: a node answers each in some 10 ms, and a provider is far away. */
 const groupsMax = 8;
@@ -25,6 +25,12 @@ const atHead = (
     ),
 });
 
+export const freshHoldings = (): HoldingsMemory => ({
+  turn: 0,
+  perCallMax: holdersMax,
+  nativeTokens: new Map(),
+});
+
 /** Asks enough endpoints, which must say the same; another one first at each turn. */
 export const inTurn = (pass: Pass, turn: number): AtBlock =>
   atHead(pass, async (calls, isUsable) => [await pass.view.readInTurn(calls, turn, isUsable)]);
@@ -39,27 +45,27 @@ export async function readGroups(
   holders: readonly Holder[],
   turn: number,
 ): Promise<Holding[]> {
-  const { memory } = pass;
-  const { probeMax } = memory;
+  const memory = pass.memory.holdings;
+  const { perCallMax } = memory;
   const holdings: Holding[] = [];
-  for (const some of groupsOf(holders, groupsMax * probeMax)) {
+  for (const some of groupsOf(holders, groupsMax * perCallMax)) {
     try {
-      const [shown] = await readHoldings(inTurn(pass, turn), some, probeMax);
+      const [shown] = await readHoldings(inTurn(pass, turn), some, perCallMax);
       holdings.push(...shown!);
     } catch (error) {
       if (error instanceof ChainUnavailable) {
-        memory.probeMax = Math.max(1, Math.floor(Math.min(probeMax, some.length) / 4));
+        memory.perCallMax = Math.max(1, Math.floor(Math.min(perCallMax, some.length) / 4));
       }
       throw error;
     }
   }
-  memory.probeMax = Math.min(holdersMax, memory.probeMax * 2);
+  memory.perCallMax = Math.min(holdersMax, memory.perCallMax * 2);
   return holdings;
 }
 
 /** Finds which of `vaults` have code. */
 export async function findCoded(pass: Pass, vaults: readonly Hex[]): Promise<Set<Hex>> {
   const asked = vaults.map((vault) => ({ vault, token: zeroAddress }));
-  const holdings = await readGroups(pass, asked, pass.memory.examineTurn++);
+  const holdings = await readGroups(pass, asked, pass.memory.holdings.turn++);
   return new Set(vaults.filter((_, index) => holdings[index]!.codeBytes > 0));
 }

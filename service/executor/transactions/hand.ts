@@ -3,7 +3,8 @@
 
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
-import type { Pass } from "../parts.ts";
+import { unknownDataFee } from "../money/data-fee.ts";
+import type { Pass, TransactionsMemory } from "../parts.ts";
 import { openPurse, type Purse, readNonce, SignerFailed } from "./send.ts";
 import { settle } from "./settle.ts";
 import { upkeep } from "./upkeep.ts";
@@ -17,6 +18,18 @@ export type Hand = {
   unmined: readonly Purpose[];
   purse: () => Promise<Purse>;
 };
+
+export const freshTransactions = (): TransactionsMemory => ({
+  nonces: new Map(),
+  restingMs: new Map(),
+  dataFee: unknownDataFee,
+  sentMs: new Map(),
+  underpriced: new Set(),
+  hopeless: new Set(),
+  mined: new Map(),
+  absent: new Map(),
+  untracedMs: Number.NEGATIVE_INFINITY,
+});
 
 /** Settles what the key has sent, as far as it is final. @param pass with the key as its signer */
 export async function openHand(pass: Pass): Promise<Hand> {
@@ -53,13 +66,13 @@ async function nonceOf(
   isPending: boolean,
 ): Promise<{ nonce: number; isFresh: boolean }> {
   const { memory, view, parts, signer } = pass;
-  const known = memory.nonces.get(signer.address);
+  const known = memory.transactions.nonces.get(signer.address);
   const isSame = known?.head === view.head.hash;
   const keptMs = memory.rest.isAsleep ? asleepNonceMs : idleNonceMs;
   const isRecent = known && parts.clock() - known.sinceMs < keptMs;
   if (known && (isSame || !isPending) && isRecent) return { nonce: known.value, isFresh: false };
   const nonce = await readNonce(pass);
   const read = { value: nonce, head: view.head.hash, sinceMs: parts.clock() };
-  memory.nonces.set(signer.address, read);
+  memory.transactions.nonces.set(signer.address, read);
   return { nonce, isFresh: true };
 }

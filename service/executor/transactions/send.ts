@@ -87,7 +87,7 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const lists = await view.readEach([
     { method: "eth_getBalance", params: [signer.address, view.at] },
     feeHistoryCall,
-    ...(isFree(memory.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
+    ...(isFree(memory.transactions.dataFee, nowMs) ? [] : [dataFeeCall(view.at)]),
   ]);
   const balances = saidBy(lists, 0, quantity);
   const [balance, balanceSure] = [upperMiddle(balances), middle(balances)];
@@ -97,11 +97,14 @@ async function readPurse(pass: Pass, unmined: readonly Purpose[]): Promise<Purse
   const asked = middle(saidBy(lists, 1, priorityAsked)) ?? 0n;
   const { fee, neededPerGas } = suggestFee(view.head.baseFee, asked, parts.chain.fees);
   const nextBaseFee = nextBaseFeeOf(view.head.baseFee, middle(saidBy(lists, 1, baseFeeAfter)));
-  if (!isFree(memory.dataFee, nowMs)) {
+  if (!isFree(memory.transactions.dataFee, nowMs)) {
     const bounds = saidBy(lists, 2, (result) => dataFeeOf(result) ?? 0n);
-    memory.dataFee = weighDataFee(memory.dataFee, bounds, { quorum: view.quorum, nowMs });
+    memory.transactions.dataFee = weighDataFee(memory.transactions.dataFee, bounds, {
+      quorum: view.quorum,
+      nowMs,
+    });
   }
-  const { perByte } = memory.dataFee;
+  const { perByte } = memory.transactions.dataFee;
   const isLow = balanceSure < parts.chain.balanceWarnBelow;
   parts.report({ kind: "balance", sender: signer.address, wei: balanceSure, isLow });
   return {
@@ -192,7 +195,7 @@ export async function replace(
   const { parts, memory, fence, view } = pass;
   const newest = purpose.transactions.at(-1)!;
   // A transaction that no node took into its pool need not be outbid.
-  const isNew = memory.hopeless.delete(purpose.id);
+  const isNew = memory.transactions.hopeless.delete(purpose.id);
   const { suggested } = purse;
   const fee = isNew
     ? noLess(newest.fee, suggested)
@@ -213,7 +216,7 @@ export async function replace(
   }
   const signed = await sign(pass, order, fee);
   await parts.ledger.addTransaction(fence, purpose.id, signed);
-  memory.underpriced.delete(purpose.id);
+  memory.transactions.underpriced.delete(purpose.id);
   await broadcast(pass, purpose, signed);
   parts.report({ kind: "replaced", nonce: purpose.nonce, hash: signed.hash });
   const more = max(raise, 0n);
@@ -236,7 +239,7 @@ export class SignerFailed extends Error {
 const signerRestMs = 15_000;
 
 export const isResting = ({ parts, memory, signer }: Pass): boolean =>
-  parts.clock() < (memory.restingMs.get(signer.address) ?? 0);
+  parts.clock() < (memory.transactions.restingMs.get(signer.address) ?? 0);
 
 async function sign(pass: Pass, order: Order, fee: Fee) {
   const { parts, memory, signer, view, nowSeconds } = pass;
@@ -251,7 +254,7 @@ async function sign(pass: Pass, order: Order, fee: Fee) {
     ...fee,
   };
   const raw = await signer.sign(transaction).catch((error: Error) => {
-    memory.restingMs.set(signer.address, parts.clock() + signerRestMs);
+    memory.transactions.restingMs.set(signer.address, parts.clock() + signerRestMs);
     const message = `${error.name}: ${error.message}`;
     parts.report({ kind: "signer_failed", sender: signer.address, message });
     throw new SignerFailed(message);
@@ -276,7 +279,7 @@ export async function broadcast(
 ): Promise<void> {
   const { parts, memory, view } = pass;
   const { id, nonce } = purpose;
-  memory.sentMs.set(hash, parts.clock());
+  memory.transactions.sentMs.set(hash, parts.clock());
   const told = await tell(pass, purpose, [{ method: "eth_sendRawTransaction", params: [raw] }]);
   const refusals = told.flatMap(({ rpc, answers }) => {
     const answer = answers?.[0];
@@ -291,10 +294,10 @@ export async function broadcast(
   const heard = told.filter(({ answers }) => answers !== undefined).length;
   const { count } = memory.relays;
   const underpriced = refusals.filter(isUnderpriced).length;
-  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.underpriced.add(id);
+  if (underpriced >= (count > 0 ? 2 : view.quorum)) memory.transactions.underpriced.add(id);
   const quorum = count > 0 ? Math.min(2, count) : view.quorum;
   const hopeless = refusals.filter(isOverBlockGas).length;
-  if (hopeless >= quorum && hopeless > heard / 2) memory.hopeless.add(id);
+  if (hopeless >= quorum && hopeless > heard / 2) memory.transactions.hopeless.add(id);
 }
 
 /** Relays hear of it first; the chain's endpoints never, unless the operator lets them. */

@@ -36,7 +36,9 @@ export async function settle(
   const below = used.filter((purpose) => !isAbove(anchor, purpose, view.head.number));
   if (below.length === 0) return;
   const finalBlock = Math.min(await readFinalBlock(view, parts.chain), anchor);
-  const asked = below.filter(({ id }) => (memory.mined.get(id) ?? finalBlock) <= finalBlock);
+  const asked = below.filter(
+    ({ id }) => (memory.transactions.mined.get(id) ?? finalBlock) <= finalBlock,
+  );
   if (asked.length === 0) return;
   const calls = asked.flatMap((purpose) =>
     purpose.transactions.map((transaction) => ({
@@ -54,7 +56,7 @@ export async function settle(
     const receipt = await findReceipt(pass, purpose, mine);
     if (!receipt) continue;
     if (receipt.blockNumber <= finalBlock) final.push({ purpose, receipt });
-    else memory.mined.set(purpose.id, Math.min(receipt.blockNumber, view.head.number));
+    else memory.transactions.mined.set(purpose.id, Math.min(receipt.blockNumber, view.head.number));
   }
   const seen = await readSeen(pass, final);
   for (const each of final) await record(pass, each, seen);
@@ -95,7 +97,7 @@ async function findReceipt(
   }
   if (found === "absent") await suspect(pass, purpose);
   if (typeof found === "string") return undefined;
-  memory.absent.delete(purpose.id);
+  memory.transactions.absent.delete(purpose.id);
   return found;
 }
 
@@ -187,8 +189,9 @@ async function record(pass: Pass, { purpose, receipt }: Final, seen: Seen): Prom
     updates,
   });
   if (!isNew) return;
-  pass.memory.mined.delete(purpose.id);
-  for (const transaction of purpose.transactions) pass.memory.sentMs.delete(transaction.hash);
+  pass.memory.transactions.mined.delete(purpose.id);
+  for (const transaction of purpose.transactions)
+    pass.memory.transactions.sentMs.delete(transaction.hash);
   const { kind, sender, nonce } = purpose;
   const earned = [...tips.values()].reduce((sum, wei) => sum + wei, 0n);
   parts.report({ kind: "settled", purpose: kind, sender, nonce, paid: receipt.paid, tips: earned });
@@ -300,8 +303,8 @@ function reportOutcome({ parts }: Pass, outcome: VaultOutcome, hash: Hex): void 
 async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
   const { parts, memory, fence, view, nowSeconds } = pass;
   if (!view.isWhole) return;
-  const passes = (memory.absent.get(purpose.id) ?? 0) + 1;
-  memory.absent.set(purpose.id, passes);
+  const passes = (memory.transactions.absent.get(purpose.id) ?? 0) + 1;
+  memory.transactions.absent.set(purpose.id, passes);
   if (passes < absentPassesMin) return;
   const hash = await findNonceUse(pass, purpose);
   if (!hash || purpose.transactions.some((transaction) => transaction.hash === hash)) return;
@@ -315,6 +318,6 @@ async function suspect(pass: Pass, purpose: Purpose): Promise<void> {
     };
   });
   await parts.ledger.loseNonce(fence, purpose.id, updates);
-  memory.absent.delete(purpose.id);
+  memory.transactions.absent.delete(purpose.id);
   parts.report({ kind: "nonce_foreign", nonce: purpose.nonce, hash });
 }

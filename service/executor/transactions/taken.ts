@@ -8,7 +8,7 @@ import { quantity } from "../../chain/rpc/json-rpc.ts";
 import type { View } from "../../chain/rpc/view.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
-import type { Memory, Parts } from "../parts.ts";
+import type { Parts, TransactionsMemory } from "../parts.ts";
 import type { Receipt } from "./receipt.ts";
 
 /** In wei, by address; a token's log is believed as far as the operator has a price for it. */
@@ -37,18 +37,18 @@ const untracedMs = 3_600_000;
  * a transaction otherwise pays by what was estimated.
  */
 export async function readGasTaken(
-  { parts, memory, view }: TracePass,
+  { parts, memory: { transactions }, view }: TracePass,
   { transactionHash, gasUsed }: Pick<Receipt, "transactionHash" | "gasUsed">,
   vaults: readonly Hex[],
 ): Promise<Map<Hex, number> | undefined> {
-  if (vaults.length < 2 || parts.clock() - memory.untracedMs < untracedMs) return undefined;
+  if (vaults.length < 2 || parts.clock() - transactions.untracedMs < untracedMs) return undefined;
   const params = [transactionHash, { tracer: "callTracer" }];
   const method = "debug_traceTransaction";
   const askers = view.askers(0);
   const lists = await Promise.all(askers.map(({ ask }) => ask([{ method, params }], traceMsMax)));
   const traces = lists.map((list) => saidBy([Array.isArray(list) ? list : undefined], 0, gasOf)[0]);
   const votes = traces.map((gas) => gas && `${gas}`);
-  if (votes.filter(Boolean).length < view.quorum) memory.untracedMs = parts.clock();
+  if (votes.filter(Boolean).length < view.quorum) transactions.untracedMs = parts.clock();
   const places = agreed(votes, view.quorum);
   if (!places || places.length < view.quorum) return undefined;
   votes.forEach((vote, place) => {
@@ -64,7 +64,7 @@ export async function readGasTaken(
 /** The parts of a pass that it uses. */
 type TracePass = {
   parts: Pick<Parts, "clock">;
-  memory: Pick<Memory, "untracedMs">;
+  memory: { transactions: Pick<TransactionsMemory, "untracedMs"> };
   view: View;
 };
 

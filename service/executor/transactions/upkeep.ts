@@ -37,7 +37,8 @@ export async function upkeep(
   await resend(pass, unmined);
   const stuck = unmined.filter((purpose) => isStuck(pass, purpose));
   for (const purpose of stuck.slice(0, replacedPerPassMax)) {
-    const isMoot = pass.memory.hopeless.has(purpose.id) || (await isOver(pass, purpose));
+    const isMoot =
+      pass.memory.transactions.hopeless.has(purpose.id) || (await isOver(pass, purpose));
     const day = await budgets();
     const isTooMuch = (wei: bigint) => refusalOf(day, purpose.shares, wei) !== undefined;
     const raise = await replace(pass, await openPurse(), purpose, isMoot, isTooMuch);
@@ -93,7 +94,7 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
   const { parts, memory } = pass;
   for (const purpose of unmined) {
     const newest = purpose.transactions.at(-1)!;
-    const sentMs = memory.sentMs.get(newest.hash);
+    const sentMs = memory.transactions.sentMs.get(newest.hash);
     if (sentMs !== undefined && parts.clock() - sentMs < parts.tuning.resendMs) continue;
     await broadcast(pass, purpose, newest);
   }
@@ -105,9 +106,9 @@ async function resend(pass: Pass, unmined: readonly Purpose[]): Promise<void> {
  */
 function isStuck({ parts, memory, view, nowSeconds }: Pass, purpose: Purpose): boolean {
   const newest = purpose.transactions.at(-1)!;
-  if (memory.hopeless.has(purpose.id)) return true;
+  if (memory.transactions.hopeless.has(purpose.id)) return true;
   if (newest.signedBlock >= view.head.number) return false;
-  if (memory.underpriced.has(purpose.id)) return true;
+  if (memory.transactions.underpriced.has(purpose.id)) return true;
   if (newest.fee.maxFee < view.head.baseFee) return true;
   return nowSeconds - newest.signedAtSeconds >= parts.tuning.stuckSeconds;
 }
