@@ -279,9 +279,28 @@ describe("lists and references", () => {
     assert.deepEqual(await client.event("e1"), event);
     assert.equal(seen[1]?.url, "/v1/events/e1");
     once({ body: event });
-    await assert.rejects(client.event("e2"), UnprovenError);
+    await assert.rejects(client.event("e2"), {
+      ...{ name: "UnprovenError", message: "the answer is another event" },
+    });
     once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
     assert.equal(await client.event("e3"), undefined);
+  });
+
+  test("UnprovenError for a create whose salt the service makes and does not tell", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    const { salt, ...rest } = sample;
+    const bodies = [null, {}, { ...record, intent: rest }, record.intent];
+    for (const told of [7, [salt], "0x12", salt.toUpperCase()])
+      bodies.push({ ...record, intent: { ...rest, salt: told } } as never);
+    for (const body of bodies) {
+      once({ body });
+      await assert.rejects(client.create(rest, { reference: "order-42" }), {
+        ...{ name: "UnprovenError", message: "the answer has no salt" },
+      });
+    }
+    once({ body: record });
+    assert.deepEqual(await client.create(rest, { reference: "order-42" }), record);
+    assert.deepEqual(JSON.parse(seen.at(-1)!.body), rest);
   });
 
   test("create sends its reference beside the intent, not in it", async () => {

@@ -280,6 +280,10 @@ describe("proveEvent", () => {
     elsewhere.data.status.chainId = 10;
     const lies = [null, {}, { ...real, data: null }, { ...real, type: "address.paid" }, elsewhere];
     for (const lie of lies) assert.equal(await resultOf(lie, record), "WebhookError");
+    const later = { ...real, type: "address.later" as Type };
+    await assert.rejects(proveEvent(later, record, options()), {
+      ...{ name: "WebhookError", message: "the answer is no event that is known here" },
+    });
   });
 
   test("an error for the record of another factory, and of another intent", async () => {

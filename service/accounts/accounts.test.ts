@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
-import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { startPostgres, type TestPostgres, waitForLocks } from "../testing/postgres.ts";
 import { createAccount } from "./account.ts";
 import { accountCommands } from "./admin.ts";
 import { addApiKey, rotateApiKey, wholeKey } from "./api-keys.ts";
@@ -200,6 +200,38 @@ for (const [name, database] of Object.entries(databases)) {
         const taken = newEmail();
         await run("account create", { email: taken });
         await assert.rejects(run("account create", { email: taken }), /already/);
+        const { accountId } = await run("account create", { email: newEmail() });
+        const brief = { name: "brief", scopes: wholeKey.scopes, expiresAtMs: 2 };
+        const { prefix } = (await addApiKey(store.db, accountId, brief, { atMs: 1 }))!;
+        const expired = run("key rotate", { account: accountId, key: prefix });
+        await assert.rejects(expired, /the key was rotated, was revoked or has expired/);
+      });
+
+      // On SQLite only one transaction is open at a time: the second reads what the first wrote.
+      const skip = name === "sqlite";
+      test("is refused where another did the same at the same moment", { skip }, async () => {
+        for (const [words, said] of [
+          ["key create", /another key was made at the same moment: try again/],
+          ["key rotate", /the key was rotated, was revoked or has expired/],
+          ["reference-key rotate", /the key was rotated by somebody else meanwhile/],
+          ["client-id rotate", /the client ID was rotated by somebody else meanwhile/],
+        ] as const) {
+          const { accountId: account } = await run("account create", { email: newEmail() });
+          let isOver = false;
+          const { both } = await store.db.transaction().execute(async (transaction) => {
+            // Each writes to it last, so none ends before both have read.
+            await sql`lock table audit in exclusive mode`.execute(transaction);
+            const both = Promise.allSettled([run(words, { account }), run(words, { account })]);
+            void both.then(() => {
+              isOver = true;
+            });
+            await waitForLocks(store.db, 2, () => isOver);
+            return { both };
+          });
+          const refused = (await both).filter((end) => end.status === "rejected");
+          assert.equal(refused.length, 1, words);
+          assert.match(refused[0]!.reason.message, said);
+        }
       });
 
       test("account create, list, show and reset", async () => {

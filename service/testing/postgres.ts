@@ -20,6 +20,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { freePort } from "executable-address-contracts/anvil";
+import { type Kysely, sql } from "kysely";
 import { Client, Pool } from "pg";
 
 /** `url` is of an empty database; `stop` ends the server and removes its files. */
@@ -99,6 +100,19 @@ export async function startPostgres(
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** Waits until so many statements of the database wait for a lock, or `isOver`. */
+export async function waitForLocks<Tables>(
+  db: Kysely<Tables>,
+  count: number,
+  isOver = () => false,
+): Promise<void> {
+  while (!isOver()) {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+    if (Number(rows[0]!.count) >= count) return;
   }
 }
 

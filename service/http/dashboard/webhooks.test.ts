@@ -59,7 +59,9 @@ for (const dialect of ["sqlite", "postgres"] as const)
         const [mine, other] = [await newCaller(), await newCaller()];
         const { id } = (await mine.post(api, { url })).json();
         for (const path of ["rotate", "test", "pause", "resume", "replay"]) {
-          assert.equal((await other.post(`${api}/${id}/${path}`, {})).statusCode, 404);
+          const response = await other.post(`${api}/${id}/${path}`, {});
+          assert.equal(response.statusCode, 404);
+          assert.equal(response.json().error.message, "the account has no such endpoint");
         }
         for (const path of ["", "/deliveries"])
           assert.equal((await other.get(`${api}/${id}${path}`)).statusCode, 404);

@@ -1,0 +1,102 @@
+// Operators' commands for webhooks. Their statements are those of the dashboard's routes, which
+// http/dashboard/webhooks.test.ts tries on both databases.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openStore } from "../store/open.ts";
+import type { Store } from "../store/store.ts";
+import { happen, newAccount } from "../testing/webhooks/world.ts";
+import { webhookCommands } from "./admin.ts";
+
+const url = "https://shop.example/hook";
+
+describe("an operator's command for webhooks", () => {
+  const directory = mkdtempSync(join(tmpdir(), "webhook-commands-"));
+  let store: Store;
+  before(async () => {
+    store = await openStore({ dataDirectory: directory });
+  });
+  after(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  // biome-ignore lint/suspicious/noExplicitAny: each prints its own JSON
+  const run = (words: string, options: object, rest: string[] = []): Promise<any> => {
+    const command = webhookCommands("public").find((each) => each.words === `webhook ${words}`)!;
+    const more = { publicUrl: "https://pay.example", dataDirectory: directory, chainsFile: "" };
+    return command.run({ store, ...more }, { options: { ...options }, rest });
+  };
+  const hooked = async () => {
+    const account = await newAccount(store);
+    const { id, secret } = await run("add", { account, url });
+    return { account, secret, options: { account, endpoint: id as string } };
+  };
+
+  test("is refused for an endpoint that the account has not, and nothing is changed", async () => {
+    const { options } = await hooked();
+    const shown = await run("list", options);
+    const event = await happen(store, options.account);
+    const stranger = { ...options, account: await newAccount(store), event };
+    const words = ["pause", "resume", "rotate", "test", "replay", "deliveries", "remove"];
+    for (const word of words) {
+      await assert.rejects(run(word, stranger), {
+        message: "the account has no such endpoint: see webhook list --account ID",
+      });
+    }
+    assert.deepEqual(await run("list", options), shown);
+    const sent: { eventId: string }[] = await run("deliveries", options);
+    assert.deepEqual(
+      sent.map(({ eventId }) => eventId),
+      [event],
+    );
+  });
+
+  test("replay is refused without an event or two times, and with both", async () => {
+    const { options } = await hooked();
+    const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
+    for (const which of [
+      {},
+      { from },
+      { until },
+      { from: until, until: from },
+      { from: until, until },
+      { from: "noon", until },
+      { event: "evt_1", from, until },
+      { event: "evt_1", until },
+    ]) {
+      await assert.rejects(run("replay", { ...options, ...which }), {
+        message: "expected --event ID, or --from and --until such as 2026-11-22T06:00:00Z",
+      });
+    }
+  });
+
+  test("confirmations is refused for what is no number of blocks", async () => {
+    const { account } = await hooked();
+    for (const confirmations of ["101", "-1", "1.5", "many", ""]) {
+      const given = { account, chain: "8453", confirmations };
+      await assert.rejects(run("confirmations", given), {
+        message: `${confirmations} is no whole number from 0 to 100`,
+      });
+    }
+  });
+
+  test("list, pause, rotate, replay and remove do what they say", async () => {
+    const { options, secret } = await hooked();
+    await run("pause", options);
+    assert.equal((await run("list", options)).endpoints[0].state, "paused");
+    const missed = await happen(store, options.account, {}, Date.parse("2026-11-22T06:30:00Z"));
+    await run("resume", options);
+    assert.notEqual((await run("rotate", options)).secret, secret);
+    const hour = { from: "2026-11-22T06:00:00Z", until: "2026-11-22T07:00:00Z" };
+    for (const which of [{ event: missed }, hour]) {
+      const answer = await run("replay", { ...options, ...which });
+      assert.deepEqual(answer, { replayed: 1, next: null });
+    }
+    await run("remove", options);
+    assert.deepEqual((await run("list", options)).endpoints, []);
+  });
+});
