@@ -61,11 +61,11 @@ export async function lookAtNew(pass: Pass): Promise<boolean> {
   memory.looks = begunAnew(memory.looks, parts.clock());
   const { looks } = memory;
   looks.seq ??= looks.kept.seq = await ledger.readLookedUntil(chain.chainId);
-  const max = Math.min(looks.stepMax, tuning.looksPerPass);
+  const stepMax = Math.min(looks.stepMax, tuning.looksPerPass);
   const read = await ledger.findCreated(looks.seq, rowsMax);
-  const fresh = read.filter(({ chainId }) => chainId === chain.chainId).slice(0, max);
-  const next = fresh.length === max ? fresh.at(-1) : read.at(-1);
-  const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, max);
+  const fresh = read.filter(({ chainId }) => chainId === chain.chainId).slice(0, stepMax);
+  const next = fresh.length === stepMax ? fresh.at(-1) : read.at(-1);
+  const step = fresh.length > 0 ? fresh : [...looks.again.values()].slice(0, stepMax);
   const swept = await ledger.findAnchor(chain.chainId);
   if (swept && swept.number > view.head.number) return false;
   const probed = await probe(pass, await holdersOf(pass, step));
@@ -79,7 +79,7 @@ export async function lookAtNew(pass: Pass): Promise<boolean> {
   remember(pass, step, probed);
   if (next) looks.seq = next.seq;
   await keep(pass);
-  looks.isAtEnd = fresh.length < max && read.length < rowsMax;
+  looks.isAtEnd = fresh.length < stepMax && read.length < rowsMax;
   return looks.isAtEnd;
 }
 
