@@ -4,6 +4,7 @@
 
 import type { AddressStatus } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { dayOf } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Cursor, listAddresses } from "./list-addresses.ts";
 
@@ -39,7 +40,6 @@ type Sum = Record<Amount | Count, bigint> & {
   token: Buffer;
 };
 
-const daySeconds = 86_400;
 const none = {
   ...{ asked: 0n, paid: 0n, executed: 0n, returned: 0n },
   ...{ askedCount: 0n, paidCount: 0n, executedCount: 0n, returnedCount: 0n },
@@ -48,7 +48,7 @@ const none = {
 /** Computes what an observation adds to its day; undefined where nothing moved. */
 export function movedSum(accountId: string, before: Moved, status: AddressStatus): Sum | undefined {
   const now = movedOf(status);
-  const day = Math.floor(status.block.timestamp / daySeconds);
+  const day = dayOf(status.block.timestamp);
   const token = Buffer.from(status.token.slice(2), "hex");
   const sum = { ...none, accountId, day, chainId: status.chainId, token };
   for (const name of ["paid", "executed", "returned"] as const) {
@@ -133,7 +133,7 @@ export async function countAsked(
       const last = items.at(-1);
       if (!last) return 0;
       const sums = items.map(({ createdAtMs, chainId, token, amount }): Sum => {
-        const day = Math.floor(createdAtMs / 1000 / daySeconds);
+        const day = dayOf(createdAtMs / 1000);
         return { ...none, accountId, day, chainId, token, askedCount: 1n, asked: BigInt(amount) };
       });
       await addSums(transaction, sums);

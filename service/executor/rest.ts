@@ -6,9 +6,9 @@
 // still stands. Now and then a whole pass moves the cursor. What the service itself learns wakes it
 // at the next poll: a create, a job that a status made due, an event that waits for a block.
 
+import { dayOf } from "../flow/days.ts";
 import { transfersSince } from "../follow/logs.ts";
 import { noteRecipients } from "../follow/recipients.ts";
-import { dayOf } from "./ledger/purposes.ts";
 import type { Memory, Parts, Rest } from "./parts.ts";
 
 /** With the pass that follows, late money is found within five minutes. */

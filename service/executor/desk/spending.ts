@@ -1,6 +1,7 @@
 // Reads what gas was paid: for an account's owner, and as the operator's report of all accounts.
 
 import type { Kysely } from "kysely";
+import { dateOf } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /** A month of one chain, or less of several. */
@@ -26,10 +27,6 @@ export async function findAccountGas(db: Kysely<Tables>, accountId: string) {
     failedTipsWei: row.tip_loss_wei,
   }));
 }
-
-/** @param day counted from the epoch */
-export const dateOf = (day: number): string =>
-  new Date(day * 86_400_000).toISOString().slice(0, 10);
 
 /** Profit and loss of every day, chain and account; an account of "" is the executor's own. */
 export async function readReport(db: Kysely<Tables>) {

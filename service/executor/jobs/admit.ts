@@ -1,9 +1,9 @@
 // Decides who pays for each transaction that is ready: a tip, or the operator's budgets. One that
 // nobody pays for waits and holds up no other.
 
+import { midnightAfter } from "../../flow/days.ts";
 import { patience } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { midnightAfter } from "../ledger/purposes.ts";
 import { type Budgets, shareOut } from "../money/budgets.ts";
 import { costOf, type Size } from "../money/data-fee.ts";
 import { valueOfTips } from "../money/tips.ts";

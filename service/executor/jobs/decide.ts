@@ -2,8 +2,8 @@
 // docs/executor.md lists all reasons that an operator may read, those of other steps too.
 
 import { type Hex, zeroAddress } from "executable-address";
+import { midnightAfter } from "../../flow/days.ts";
 import { notWorthItsGas } from "../desk/hints.ts";
-import { midnightAfter } from "../ledger/purposes.ts";
 import type { DecisionPolicy } from "../parts.ts";
 
 /** A decision needs this of an intent. `token` lower case, `expirationSeconds` inclusive. */

@@ -3,9 +3,9 @@
 
 import { keccak256 } from "viem";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
+import { dayOf } from "../../flow/days.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
-import { dayOf } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { Size } from "../money/data-fee.ts";
 import type { JobsMemory, Pass } from "../parts.ts";

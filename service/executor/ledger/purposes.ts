@@ -4,6 +4,7 @@
 
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { dayOf } from "../../flow/days.ts";
 import type { PurposeKind } from "../../store/tables/executor.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Payer } from "../money/budgets.ts";
@@ -123,18 +124,6 @@ async function engage(
   if (Number(numUpdatedRows) !== rows.length) {
     throw new PurposeConflict(`${numUpdatedRows} of ${rows.length} addresses of ${id} are free`);
   }
-}
-
-const daySeconds = 86_400;
-
-/** A day of the chain's clock, counted from the epoch. */
-export function dayOf(seconds: number): number {
-  return Math.floor(seconds / daySeconds);
-}
-
-/** When the next day of the chain's clock begins. */
-export function midnightAfter(seconds: number): number {
-  return (dayOf(seconds) + 1) * daySeconds;
 }
 
 /** Another transaction for the same nonce, stored before it is sent. */

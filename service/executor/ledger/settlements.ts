@@ -3,12 +3,13 @@
 import { fromHex, type Hex } from "executable-address";
 import type { ExpressionBuilder, Kysely, Transaction } from "kysely";
 import { markWatches } from "../../events/mark.ts";
+import { dayOf } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
 import { shareOut } from "../money/budgets.ts";
 import { type JobUpdate, rowsMax, writeUpdates } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
-import { dayOf, shareOf } from "./purposes.ts";
+import { shareOf } from "./purposes.ts";
 import { charge, noAccount } from "./spending.ts";
 
 /**

@@ -6,9 +6,10 @@ import { batchSelector, decodeExecutions, type Hex, makeRecord } from "executabl
 import { agreed, middle, saidBy } from "../../chain/rpc/alike.ts";
 import { type Answer, type Block, blockCall, blockOf, resultOf } from "../../chain/rpc/json-rpc.ts";
 import type { View } from "../../chain/rpc/view.ts";
+import { midnightAfter } from "../../flow/days.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";
 import type { JobUpdate } from "../ledger/jobs.ts";
-import { midnightAfter, type Purpose } from "../ledger/purposes.ts";
+import type { Purpose } from "../ledger/purposes.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
 import type { ChainSettings, Pass } from "../parts.ts";
 import { findCoded } from "../payments/holdings.ts";

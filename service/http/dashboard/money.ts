@@ -6,12 +6,12 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { countAsked, listMoney } from "../../events/money.ts";
 import { readPace } from "../../events/pace.ts";
-import { integerInput, parseInput, toIso } from "../input/schema.ts";
+import { dateOf, dayOf } from "../../flow/days.ts";
+import { integerInput, parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Money } from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
-const dayMs = 86_400_000;
 const moneyInput = z.strictObject({ days: integerInput(1, 92).default(30) });
 
 type MoneyParts = Pick<Parts, "store" | "keccak" | "now">;
@@ -21,14 +21,14 @@ export function mountMoney(app: FastifyInstance, { store: { db }, keccak, now }:
     const { days } = parseInput(moneyInput, request.query);
     const accountId = accountIdOf(request);
     const isMore = await countAsked(db, accountId, now());
-    const today = Math.floor(now() / dayMs);
+    const today = dayOf(now() / 1000);
     const [rows, pace] = await Promise.all([
       listMoney(db, accountId, today - days + 1),
       readPace(db, accountId),
     ]);
     return {
       items: rows.map(({ day, token, ...row }) => ({
-        day: toIso(day * dayMs).slice(0, 10),
+        day: dateOf(day),
         token: formatAddress(token, keccak),
         ...row,
       })),
