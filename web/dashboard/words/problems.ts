@@ -4,7 +4,9 @@
 import { Problem } from "../request.ts";
 import type { Key, Say } from "./words.ts";
 
+/** The service's bounds, which a page cannot import: problems.test.ts compares them. */
 export const passwordCharactersMin = 12;
+const passwordCharactersMax = 128;
 
 const keys: Readonly<Record<string, Key>> = {
   unreachable: "problemUnreachable",
@@ -19,6 +21,7 @@ const keys: Readonly<Record<string, Key>> = {
   invalid_email: "problemEmail",
   invalid_password: "problemPassword",
   password_too_short: "problemPasswordShort",
+  password_too_long: "problemPasswordLong",
   password_guessable: "problemPasswordGuessable",
   user_already_exists: "problemUserExists",
   invalid_token: "problemToken",
@@ -29,7 +32,7 @@ const keys: Readonly<Record<string, Key>> = {
 export function sayProblem(error: unknown, say: Say): string {
   if (!(error instanceof Problem)) return say("problemReload");
   const key = keys[error.code];
-  if (key) return say(key, { n: passwordCharactersMin });
+  if (key) return say(key, { n: passwordCharactersMin, max: passwordCharactersMax });
   const issue = error.issues[0];
   if (issue) return sentence(issue.message);
   if (error.status >= 500) return say("problemServer");
