@@ -16,26 +16,14 @@ import {
   toHex,
 } from "viem";
 import { privateKeyToAccount, sign } from "viem/accounts";
-import type { UnsignedTransaction } from "../parts.ts";
+import { curveOrder, refused, wanted } from "../../testing/executor/signing.ts";
 import { eip1559Of } from "./eip1559.ts";
-import { SignerRefused } from "./remote-signer.ts";
 import { openSigner } from "./signer.ts";
 
 const key = `0x${"4c".repeat(32)}` as const;
 const account = privateKeyToAccount(key);
 const executorAddress = account.address;
 const other = privateKeyToAccount(`0x${"5d".repeat(32)}`).address;
-const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-
-const wanted: UnsignedTransaction = {
-  chainId: 8453,
-  nonce: 7,
-  to: "0x00000000000000000000000000000000beef0001",
-  data: "0x1234",
-  gas: 90_000,
-  maxFee: 9_000_000_000n,
-  priorityFee: 2n,
-};
 
 /** A DER integer: as few bytes as there are, and a zero before one whose first bit is set. */
 const integer = (value: bigint): Buffer => {
@@ -62,7 +50,7 @@ async function answerAsKms({ target, body }: Asked): Promise<Answer> {
   }
   const hash = toHex(Buffer.from(body.Message!, "base64"));
   const { r, s } = await sign({ hash, privateKey: key });
-  const high = signs++ % 2 === 1 ? order - BigInt(s) : BigInt(s);
+  const high = signs++ % 2 === 1 ? curveOrder - BigInt(s) : BigInt(s);
   return signature(derOf(BigInt(r), high));
 }
 const signature = (der: Uint8Array): Answer => ({
@@ -88,11 +76,6 @@ const isHere = await import("@aws-sdk/client-kms" as string).then(
 );
 const skip = isHere ? false : "the optional @aws-sdk/client-kms was not installed";
 
-const refused = (message: RegExp) => (error: Error) => {
-  assert.ok(error instanceof SignerRefused, String(error));
-  assert.match(error.message, message);
-  return true;
-};
 const open = (address: string = executorAddress) =>
   openSigner({ executorKmsKey: "alias/gas", executorAddress: address });
 
@@ -142,8 +125,8 @@ describe("a key of AWS KMS", { skip }, () => {
     ["r and s of no bytes", Buffer.from("300402000200", "hex")],
     ["r of 0", derOf(0n, 6n)],
     ["s of 0", derOf(5n, 0n)],
-    ["r of the order", derOf(order, 6n)],
-    ["s above the order", derOf(5n, order + 1n)],
+    ["r of the order", derOf(curveOrder, 6n)],
+    ["s above the order", derOf(5n, curveOrder + 1n)],
   ];
   for (const [name, der] of malformed) {
     test(`SignerRefused: ${name} in place of a signature`, () =>
@@ -203,7 +186,7 @@ describe("a key of AWS KMS", { skip }, () => {
       const raw = await signer.sign(transaction);
       assert.equal(raw, await plain.sign(transaction));
       const { r, s } = parseTransaction(raw) as { r: Hex; s: Hex };
-      assert.ok(BigInt(s) <= order / 2n);
+      assert.ok(BigInt(s) <= curveOrder / 2n);
       sizes.add(size(numberToHex(BigInt(r))));
     }
     assert.ok(sizes.size > 1, "no r of fewer than 32 bytes was among them");

@@ -3,23 +3,12 @@ import { describe, test } from "node:test";
 import { hexToBigInt, numberToHex, parseTransaction, serializeTransaction } from "viem";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { NodeError, startNode } from "../../testing/chain/node.ts";
+import { curveOrder, refused, wanted } from "../../testing/executor/signing.ts";
 import type { Signer, UnsignedTransaction } from "../parts.ts";
-import { SignerRefused } from "./remote-signer.ts";
 import { openSigner } from "./signer.ts";
 
 const own = openSigner({ executorKey: `0x${"4c".repeat(32)}` });
 const other = openSigner({ executorKey: `0x${"5d".repeat(32)}` });
-const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-
-const wanted: UnsignedTransaction = {
-  chainId: 8453,
-  nonce: 7,
-  to: other.address,
-  data: "0x1234",
-  gas: 90_000,
-  maxFee: 9_000_000_000n,
-  priorityFee: 2n,
-};
 
 type Params = Record<string, `0x${string}`>;
 
@@ -51,12 +40,6 @@ async function withSigner(
     await server.stop();
   }
 }
-
-const refused = (message: RegExp) => (error: Error) => {
-  assert.ok(error instanceof SignerRefused, String(error));
-  assert.match(error.message, message);
-  return true;
-};
 
 describe("a remote signer", () => {
   test("refused at start: without its address, or beside a key", () => {
@@ -95,7 +78,7 @@ describe("a remote signer", () => {
     const parsed = parseTransaction(await own.sign(wanted));
     const { r, s, yParity, ...rest } = parsed as typeof parsed & { type: "eip1559" };
     const signature = { r: r!, s: s!, yParity: yParity! };
-    const high = { ...signature, s: numberToHex(order - BigInt(s!)), yParity: 1 - yParity! };
+    const high = { ...signature, s: numberToHex(curveOrder - BigInt(s!)), yParity: 1 - yParity! };
     const answers: [unknown, RegExp][] = [
       [serializeTransaction({ ...rest, value: 1n }, signature), /another transaction/],
       [serializeTransaction(rest, high), /high s/],
