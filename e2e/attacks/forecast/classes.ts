@@ -45,10 +45,9 @@ const abi = parseAbi([
 const transferText = "transfer(address to, uint256 amount)";
 const approveText = "approve(address spender, uint256 amount)";
 
-let codes = 0x71_0000n;
-
 export function openClasses(kit: Kit) {
   const { world, tokens, movers, send } = kit;
+  const { withCode } = world;
   const usual = tokens.plain!;
   const pay = (token: Hex, to: Hex, amount: bigint): Call => ({
     ...{ target: token, function: transferText },
@@ -72,11 +71,6 @@ export function openClasses(kit: Kit) {
       ...{ amount: String(amount), calls: await calls(amount) },
     });
     return { record };
-  }
-  async function withCode(code: Hex): Promise<Hex> {
-    const address = getAddress(toHex(codes++, { size: 20 }));
-    await world.client.setCode({ address, bytecode: code });
-    return address;
   }
   const plainTo =
     (to: Hex | (() => Promise<Hex>), token = usual) =>

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Call, Hex, Intent } from "executable-address";
 import { type Finding, type FindingCode, findingCodes } from "executable-address/client";
 import { deterministicDeployer } from "executable-address-contracts";
-import { concat, encodeFunctionData, getAddress, getContractAddress, parseAbi, toHex } from "viem";
+import { concat, encodeFunctionData, getContractAddress, parseAbi, toHex } from "viem";
 import { type Manner, NodeError } from "../../testing/chain/node.ts";
 import { deployOdd } from "../../testing/chain/odd-contracts.ts";
 import {
@@ -82,24 +82,17 @@ async function payAndExecute({ address, intent, ...rest }: AddressRecord) {
   await world.execute({ address, intent, ...rest });
 }
 
-/** A contract at an address nobody else has, of this code. */
-let codes = 0x61_0000n;
-async function withCode(code: Hex): Promise<Hex> {
-  const address = getAddress(toHex(codes++, { size: 20 }));
-  await world.client.setCode({ address, bytecode: code });
-  return address;
-}
-
 /** PUSH0 4 times, SELFBALANCE, PUSH20 the receiver, GAS CALL: sends all it has. */
 async function giver(receiver: Hex): Promise<Hex> {
-  const address = await withCode(concat(["0x5f5f5f5f4773", receiver, "0x5af100"]));
+  const address = await world.withCode(concat(["0x5f5f5f5f4773", receiver, "0x5af100"]));
   await world.client.setBalance({ address, value: 7n });
   return address;
 }
 
+let creations = 0n;
 /** Calldata whose last 36 bytes the deployer runs as init code: it makes one STOP. */
 async function creation(): Promise<{ create: Call; created: Hex }> {
-  const head = concat([toHex(codes++, { size: 28 }), "0x60015ff3"]);
+  const head = concat([toHex(++creations, { size: 28 }), "0x60015ff3"]);
   const code = toHex(0n, { size: 32 });
   const create: Call = {
     target: deterministicDeployer.address,
@@ -170,11 +163,11 @@ const pairs: Pair[] = [
     code: "target_is_wallet",
     at: "calls.1.target",
     async trap() {
-      const wallet = await withCode(concat(["0xef0100", world.target]));
+      const wallet = await world.withCode(concat(["0xef0100", world.target]));
       return record({ calls: [transfer(world.token), visit(wallet)] });
     },
     async twin() {
-      const contract = await withCode(concat(["0x00", "0xef0100", toHex(0n, { size: 19 })]));
+      const contract = await world.withCode(concat(["0x00", "0xef0100", toHex(0n, { size: 19 })]));
       return record({ calls: [transfer(world.token), visit(contract)] });
     },
   },
@@ -198,7 +191,7 @@ const pairs: Pair[] = [
     at: "calls",
     async trap() {
       // CALLER in place of an address that is pushed.
-      const target = await withCode("0x5f5f5f5f47335af100");
+      const target = await world.withCode("0x5f5f5f5f47335af100");
       await world.client.setBalance({ address: target, value: 7n });
       return record({ calls: [transfer(world.token), visit(target)] });
     },
@@ -232,14 +225,14 @@ const pairs: Pair[] = [
     code: "recovery_refuses_coin",
     at: "recovery",
     trap: () => record({ recovery: world.target }),
-    twin: async () => record({ recovery: await withCode("0x00f4") }),
+    twin: async () => record({ recovery: await world.withCode("0x00f4") }),
   },
   {
     code: "recovery_is_token",
     at: "recovery",
     trap: async () => record({ recovery: await odd("NoZeroApproveToken") }),
     // Answers every question with 31 bytes, takes coin, and could run other code.
-    twin: async () => record({ recovery: await withCode("0x601f5ff3f4") }),
+    twin: async () => record({ recovery: await world.withCode("0x601f5ff3f4") }),
   },
   {
     code: "token_paused",
@@ -307,8 +300,8 @@ const pairs: Pair[] = [
     code: "depends_on_executor",
     at: "calls",
     // ORIGIN, and nothing of what follows unless it is zero, as in a simulation without a sender.
-    trap: async () => visiting(await withCode("0x32600557005b5f5ffd")),
-    twin: async () => visiting(await withCode("0x3250")),
+    trap: async () => visiting(await world.withCode("0x32600557005b5f5ffd")),
+    twin: async () => visiting(await world.withCode("0x3250")),
   },
 ];
 
@@ -319,7 +312,7 @@ async function closing(seconds: number) {
   const { timestamp } = await world.client.getBlock();
   // TIMESTAMP, PUSH8 the end, LT, PUSH1 the place of JUMPDEST, JUMPI, STOP, and there a revert.
   const end = toHex(timestamp + BigInt(seconds), { size: 8 });
-  return visiting(await withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
+  return visiting(await world.withCode(concat(["0x4267", end, "0x10600f57005b5f5ffd"])));
 }
 
 const stocking = (items: string) =>

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Call } from "executable-address";
-import { getAddress } from "viem";
 import { NodeError } from "../../testing/chain/node.ts";
 import {
   type SimulatedWorld,
@@ -83,10 +82,8 @@ describe("what cannot be simulated is not guessed", () => {
   });
 
   test("unknown where what an unpaid token answers is not what was assumed for it", async () => {
-    const token = getAddress(`0x${"63".repeat(20)}`);
     // One more than is stored: the mark it answers is that of another layout.
-    const bytecode = "0x6004355f525f60205260405f20546001015f5260205ff3";
-    await world.client.setCode({ address: token, bytecode });
+    const token = await world.withCode("0x6004355f525f60205260405f20546001015f5260205ff3");
     const record = await world.newRecord({ token, calls: [world.onShop("visit()")] });
     const { outcome, reason, fundingAssumed } = await world.simulate(record);
     assert.deepEqual([outcome, reason], ["unknown", "the token cannot be assumed paid"]);

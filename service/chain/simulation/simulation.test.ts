@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AddressRecord, Call, Hex } from "executable-address";
 import type { Simulation } from "executable-address/client";
-import { getAddress, zeroAddress } from "viem";
+import { zeroAddress } from "viem";
 import { type Manner, NodeError, unhashed } from "../../testing/chain/node.ts";
 import {
   type SimulatedWorld,
@@ -160,9 +160,8 @@ describe("an execution that would succeed shows what it moves, as measured", () 
   });
 
   test("native coin that a target sends", async () => {
-    const giver = getAddress(`0x${"61".repeat(20)}`);
     // Sends all it has to its caller: PUSH0 4 times, SELFBALANCE CALLER GAS CALL.
-    await world.client.setCode({ address: giver, bytecode: "0x5f5f5f5f47335af100" });
+    const giver = await world.withCode("0x5f5f5f5f47335af100");
     await world.client.setBalance({ address: giver, value: 7n });
     const record = await world.paid([{ ...world.onShop("visit()"), target: giver }]);
     assert.deepEqual(
@@ -172,14 +171,13 @@ describe("an execution that would succeed shows what it moves, as measured", () 
   });
 
   test("more transfers than are measured: the number of those left out", async () => {
-    const crowd = getAddress(`0x${"62".repeat(20)}`);
     // PUSH2 to, PUSH2 from, PUSH32 topic, PUSH0 PUSH0 LOG3.
     const log = (_: unknown, index: number) => {
       const account = (0x7000 + index).toString(16);
       return `61${account}61${account}7f${transferTopic}5f5fa3`;
     };
     const logs = Array.from({ length: 150 }, log).join("");
-    await world.client.setCode({ address: crowd, bytecode: `0x${logs}` });
+    const crowd = await world.withCode(`0x${logs}`);
     const record = await world.paid([
       transfer(world.token),
       { ...world.onShop("visit()"), target: crowd },

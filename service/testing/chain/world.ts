@@ -67,6 +67,7 @@ async function settle(rpcUrl: string, chainId: number) {
   };
   const token = await newToken();
   let salts = 0n;
+  let contracts = 0x61_0000n;
 
   return {
     rpcUrl,
@@ -79,6 +80,12 @@ async function settle(rpcUrl: string, chainId: number) {
       rpc: openChainRpc([rpcUrl]),
     },
     newToken,
+    /** A contract of this code, at an address of its own. */
+    async withCode(bytecode: Hex): Promise<Hex> {
+      const address = getAddress(toHex(++contracts, { size: 20 }));
+      await client.setCode({ address, bytecode });
+      return address;
+    },
     balanceOf: (owner: Hex) =>
       client.readContract({
         address: token,
