@@ -14,19 +14,21 @@ import { Identicon } from "../ui/drawn/identicon.tsx";
 import { QrCode } from "../ui/qr-code.tsx";
 import { useAccounts } from "./wallet/wallets.ts";
 
+const ways = [
+  ["address", "byAddress"],
+  ["link", "byLink"],
+  ["exchange", "byExchange"],
+] as const;
+type Way = (typeof ways)[number][0];
+
 type AskProps = { owed: string; wallets: ReactNode };
 
 export function Ask({ owed, wallets }: AskProps) {
   const { record, token, chainName, sayAmount } = useAbout();
   const { say } = useSpeech();
-  const [way, setWay] = useState<"address" | "link" | "exchange">("address");
+  const [way, setWay] = useState<Way>("address");
   const { address } = record;
   const link = paymentLink(record, owed);
-  const ways = [
-    ["address", "byAddress"],
-    ["link", "byLink"],
-    ["exchange", "byExchange"],
-  ] as const;
   return (
     <>
       <div className="ask-pay">
@@ -56,20 +58,7 @@ export function Ask({ owed, wallets }: AskProps) {
             <bdi>{token?.symbol ?? say("token")}</bdi> · <bdi>{chainName}</bdi>
           </p>
         </div>
-        <fieldset className="ways">
-          <legend className="sr-only">{say("waysToPay")}</legend>
-          {ways.map(([name, word]) => (
-            <Button
-              key={name}
-              look="bare"
-              small
-              aria-pressed={way === name}
-              onClick={() => setWay(name)}
-            >
-              {say(word)}
-            </Button>
-          ))}
-        </fieldset>
+        <Ways chosen={way} onChoose={setWay} />
       </div>
       <div className="ask-words">
         {way === "link" && (
@@ -88,6 +77,28 @@ export function Ask({ owed, wallets }: AskProps) {
         {way === "exchange" && <FromAnExchange owed={owed} />}
       </div>
     </>
+  );
+}
+
+type WaysProps = { chosen: Way; onChoose: (way: Way) => void };
+
+function Ways({ chosen, onChoose }: WaysProps) {
+  const { say } = useSpeech();
+  return (
+    <fieldset className="ways">
+      <legend className="sr-only">{say("waysToPay")}</legend>
+      {ways.map(([name, word]) => (
+        <Button
+          key={name}
+          look="bare"
+          small
+          aria-pressed={chosen === name}
+          onClick={() => onChoose(name)}
+        >
+          {say(word)}
+        </Button>
+      ))}
+    </fieldset>
   );
 }
 

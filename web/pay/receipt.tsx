@@ -9,7 +9,7 @@ import { GroupedAddress, Party, ShortParty } from "../shown/address-text.tsx";
 import { explorerLink } from "../shown/explorer.ts";
 import { MoneyFlow } from "../shown/money-flow.tsx";
 import { nowSeconds } from "../shown/news.ts";
-import { useProved } from "../shown/proved.ts";
+import { type Proved, useProved } from "../shown/proved.ts";
 import { sharesIn } from "../shown/shares.ts";
 import { Explored, Transaction } from "../shown/transaction.tsx";
 import { Said, useSpeech } from "../shown/words/say.tsx";
@@ -29,79 +29,17 @@ const texts = {
 type ReceiptProps = { standing: Standing; news: News };
 
 export function Receipt({ standing, news }: ReceiptProps) {
-  const { record, facts, chainName, sayAmount, intent } = useAbout();
-  const { say, language } = useSpeech();
-  const state = standing.state as keyof typeof texts;
+  const { record, intent } = useAbout();
   const { status } = news;
-  const event = status?.execution ?? status?.recoveries[0];
+  const state = standing.state as keyof typeof texts;
   const proved = useProved(record, status);
-  const isAwaited = proved === "awaited";
-  const payments = proved === undefined || isAwaited ? [] : proved.payments;
   const explorer = explorerLink(status?.explorer, "address", record.address);
   return (
     <div className="ask-all">
       <p className="mb-3">
         <Said as={texts[state]} address={<ShortParty address={intent.recovery} />} />
       </p>
-      <Definitions
-        items={[
-          ...(status?.execution
-            ? [[say("paidBy"), <bdi key="paid">{sayAmount(intent.amount)}</bdi>] as const]
-            : []),
-          [
-            say(status?.execution ? "to" : "address"),
-            <span key="to" className="flex items-start gap-2">
-              <Identicon address={record.address} />
-              <GroupedAddress address={record.address} />
-            </span>,
-          ],
-          ...(payments.length > 0 || isAwaited
-            ? [
-                [
-                  say("payer"),
-                  isAwaited ? (
-                    <div key="payer" className="payers-waiting" />
-                  ) : (
-                    <Payers key="payer" {...{ payments, explorer: status?.explorer }} />
-                  ),
-                ] as const,
-              ]
-            : []),
-          ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
-          [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
-          ...(event
-            ? [
-                [
-                  say("when"),
-                  <span key="when">
-                    {status?.settledAt && (
-                      <>
-                        <time dateTime={new Date(status.settledAt * 1000).toISOString()}>
-                          {sayMoment(status.settledAt, language)}
-                        </time>
-                        {" · "}
-                      </>
-                    )}
-                    <Said as="inBlock" block={event.blockNumber} />
-                  </span>,
-                ] as const,
-                [
-                  say("transaction"),
-                  <Transaction key="tx" hash={event.transactionHash} explorer={status?.explorer} />,
-                ] as const,
-              ]
-            : []),
-          [
-            say("proof"),
-            <a key="proof" className="link" href={`/receipt/${record.address}`}>
-              {say("proofText")}
-              <span className="hidden print:inline">
-                : {`${location.origin}/receipt/${record.address}`}
-              </span>
-            </a>,
-          ],
-        ]}
-      />
+      <Lines status={status} proved={proved} />
       <div className="mt-4">
         <MoneyFlow
           status={status}
@@ -121,6 +59,88 @@ export function Receipt({ standing, news }: ReceiptProps) {
       )}
       <Keep />
     </div>
+  );
+}
+
+type LinesProps = { status: News["status"]; proved: Proved };
+
+/** Says who paid how much to what, where and when, each where it is known. */
+function Lines({ status, proved }: LinesProps) {
+  const { record, facts, chainName, sayAmount, intent } = useAbout();
+  const { say } = useSpeech();
+  const event = status?.execution ?? status?.recoveries[0];
+  const isAwaited = proved === "awaited";
+  const payments = proved === undefined || isAwaited ? [] : proved.payments;
+  return (
+    <Definitions
+      items={[
+        ...(status?.execution
+          ? [[say("paidBy"), <bdi key="paid">{sayAmount(intent.amount)}</bdi>] as const]
+          : []),
+        [
+          say(status?.execution ? "to" : "address"),
+          <span key="to" className="flex items-start gap-2">
+            <Identicon address={record.address} />
+            <GroupedAddress address={record.address} />
+          </span>,
+        ],
+        ...(payments.length > 0 || isAwaited
+          ? [
+              [
+                say("payer"),
+                isAwaited ? (
+                  <div key="payer" className="payers-waiting" />
+                ) : (
+                  <Payers key="payer" {...{ payments, explorer: status?.explorer }} />
+                ),
+              ] as const,
+            ]
+          : []),
+        ...(facts.asker ? [[say("by"), facts.asker] as const] : []),
+        [say("network"), <Said key="on" as="networkIs" chain={chainName} id={intent.chainId} />],
+        ...(event
+          ? [
+              [
+                say("when"),
+                <When key="when" {...{ event, settledAt: status?.settledAt }} />,
+              ] as const,
+              [
+                say("transaction"),
+                <Transaction key="tx" hash={event.transactionHash} explorer={status?.explorer} />,
+              ] as const,
+            ]
+          : []),
+        [
+          say("proof"),
+          <a key="proof" className="link" href={`/receipt/${record.address}`}>
+            {say("proofText")}
+            <span className="hidden print:inline">
+              : {`${location.origin}/receipt/${record.address}`}
+            </span>
+          </a>,
+        ],
+      ]}
+    />
+  );
+}
+
+type WhenProps = { event: { blockNumber: number }; settledAt: number | null | undefined };
+
+/** Says the block, and its time where the status knows when it settled. */
+function When({ event, settledAt }: WhenProps) {
+  const { language } = useSpeech();
+  return (
+    <>
+      {settledAt && (
+        <>
+          <time dateTime={new Date(settledAt * 1000).toISOString()}>
+            {sayMoment(settledAt, language)}
+          </time>
+          {" · "}
+        </>
+      )}
+      <Said as="inBlock" block={event.blockNumber} />
+    </>
   );
 }
 
