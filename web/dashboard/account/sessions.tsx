@@ -50,52 +50,70 @@ export function Sessions() {
       </div>
       <QueryState query={found} lines={3} />
       {found.data && (
-        <Table
-          caption={say("sessions")}
-          rows={found.data.items}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              head: say("browser"),
-              cell: ({ userAgent }) => (
-                <bdi title={userAgent ?? undefined}>{sayBrowser(userAgent, say)}</bdi>
-              ),
-            },
-            { head: say("signedIn"), cell: ({ createdAt }) => <Time at={createdAt} /> },
-            {
-              head: say("ends"),
-              cell: ({ expiresAt }) => (
-                <>
-                  <span className="max-sm:hidden">
-                    <Time at={expiresAt} />
-                  </span>
-                  <span className="sm:hidden">
-                    <Said as="endsWhen" when={<Time at={expiresAt} />} />
-                  </span>
-                </>
-              ),
-            },
-            {
-              head: "",
-              cell: ({ id, isThis, userAgent }) =>
-                isThis ? (
-                  <Badge>{say("thisOne")}</Badge>
-                ) : (
-                  <Button
-                    look="bare"
-                    small
-                    aria-label={say("endSessionOf", { browser: sayBrowser(userAgent, say) })}
-                    busy={ending.isPending && ending.variables.includes(id)}
-                    onClick={() => ending.mutate([id])}
-                  >
-                    {say("end")}
-                  </Button>
-                ),
-            },
-          ]}
+        <SessionTable
+          sessions={found.data.items}
+          ending={ending.isPending ? ending.variables : []}
+          onEnd={(id) => ending.mutate([id])}
         />
       )}
     </section>
+  );
+}
+
+type SessionTableProps = {
+  sessions: readonly Session[];
+  /** The ids of those that are being ended. */
+  ending: readonly string[];
+  onEnd: (id: string) => void;
+};
+
+function SessionTable({ sessions, ending, onEnd }: SessionTableProps) {
+  const { say } = useSpeech();
+  return (
+    <Table
+      caption={say("sessions")}
+      rows={sessions}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: say("browser"),
+          cell: ({ userAgent }) => (
+            <bdi title={userAgent ?? undefined}>{sayBrowser(userAgent, say)}</bdi>
+          ),
+        },
+        { head: say("signedIn"), cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          head: say("ends"),
+          cell: ({ expiresAt }) => (
+            <>
+              <span className="max-sm:hidden">
+                <Time at={expiresAt} />
+              </span>
+              <span className="sm:hidden">
+                <Said as="endsWhen" when={<Time at={expiresAt} />} />
+              </span>
+            </>
+          ),
+        },
+        {
+          head: "",
+          cell: ({ id, isThis, userAgent }) =>
+            isThis ? (
+              <Badge>{say("thisOne")}</Badge>
+            ) : (
+              <Button
+                look="bare"
+                small
+                aria-label={say("endSessionOf", { browser: sayBrowser(userAgent, say) })}
+                busy={ending.includes(id)}
+                onClick={() => onEnd(id)}
+              >
+                {say("end")}
+              </Button>
+            ),
+        },
+      ]}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type AddressRecord, type Hex, type Intent, makeRecord } from "executable-address";
 import type { ListedAddress } from "executable-address/client";
-import { isSame } from "executable-address/page";
+import { isSame, type News } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "wouter";
@@ -95,43 +95,21 @@ function Address({ row, intent, chains }: AddressProps & { intent: Intent }) {
   );
 }
 
-function Sections({ row, chains, record }: AddressProps & { record: AddressRecord }) {
+type SectionsProps = AddressProps & { record: AddressRecord };
+
+function Sections({ row, chains, record }: SectionsProps) {
   const speech = useSpeech();
   const { say } = speech;
   const { say: sayShown } = useShownSpeech();
   const { address, createdAt } = row;
   const { intent } = record;
   const news = useNews(address);
-  const { status, isSilent } = news;
-  const localNode = chains.find(({ chainId }) => chainId === intent.chainId)?.localNode;
+  const { status } = news;
   const { simulated } = useSimulation(address, status);
   const simulation = simulated.kind === "done" ? simulated.simulation : undefined;
-  const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
   return (
     <div className="space-y-6">
-      <section aria-label={say("onThisPage")} className="card space-y-4 p-4 sm:p-5">
-        <div className="flex flex-wrap items-center gap-3">
-          <State of={row} now={now} />
-          <Badge>{sayShown("termsMatch")}</Badge>
-        </div>
-        <p className="flex items-start gap-1 sm:gap-2">
-          <Identicon address={address} />
-          <GroupedAddress address={address} />
-          <CopyButton
-            look="bare"
-            className="max-sm:-me-3"
-            text={address}
-            what={say("theAddress")}
-          />
-        </p>
-        <p>
-          <PublicPage href={`/a/${address}`}>{say("payersPage")}</PublicPage>
-          {status?.execution && (
-            <PublicPage href={`/receipt/${address}`}>{say("receipt")}</PublicPage>
-          )}
-        </p>
-        {localNode && <PayHere record={record} localNode={localNode} status={status} />}
-      </section>
+      <Present row={row} chains={chains} record={record} news={news} />
       <section aria-labelledby="flow" className="card p-5">
         <h2 id="flow" className="mb-4">
           {sayShown("flowTitle")}
@@ -169,6 +147,38 @@ function Sections({ row, chains, record }: AddressProps & { record: AddressRecor
         <Calls />
       </section>
     </div>
+  );
+}
+
+type PresentProps = SectionsProps & { news: News };
+
+/** Shows the state, the address to copy, its public pages, and on a local node a way to pay. */
+function Present({ row, chains, record, news: { status, isSilent } }: PresentProps) {
+  const { say } = useSpeech();
+  const { say: sayShown } = useShownSpeech();
+  const { address } = row;
+  const { chainId } = record.intent;
+  const localNode = chains.find((chain) => chain.chainId === chainId)?.localNode;
+  const now = status ? { address, status } : isSilent ? { address, error: "silent" } : undefined;
+  return (
+    <section aria-label={say("onThisPage")} className="card space-y-4 p-4 sm:p-5">
+      <div className="flex flex-wrap items-center gap-3">
+        <State of={row} now={now} />
+        <Badge>{sayShown("termsMatch")}</Badge>
+      </div>
+      <p className="flex items-start gap-1 sm:gap-2">
+        <Identicon address={address} />
+        <GroupedAddress address={address} />
+        <CopyButton look="bare" className="max-sm:-me-3" text={address} what={say("theAddress")} />
+      </p>
+      <p>
+        <PublicPage href={`/a/${address}`}>{say("payersPage")}</PublicPage>
+        {status?.execution && (
+          <PublicPage href={`/receipt/${address}`}>{say("receipt")}</PublicPage>
+        )}
+      </p>
+      {localNode && <PayHere record={record} localNode={localNode} status={status} />}
+    </section>
   );
 }
 

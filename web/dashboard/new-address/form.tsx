@@ -55,6 +55,8 @@ function paymentOf(draft: Draft, choice: Choice | undefined, amount: string | un
   return { chainId, token: choice.token.address, amount, receiver, recovery, expirationTimestamp };
 }
 
+type Typed = { target: { value: string } };
+
 type PaymentFormProps = {
   config: Config;
   busy: boolean;
@@ -76,7 +78,7 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   const [reference, setReference] = useState("");
   const choice = choices[Number(draft.at)];
   const units = choice && parseUnits(draft.amount, choice.token.decimals);
-  const change = (name: keyof Draft) => (event: { target: { value: string } }) => {
+  const change = (name: keyof Draft) => (event: Typed) => {
     setDraft({ ...draft, [name]: event.target.value });
     onChange();
   };
@@ -86,23 +88,14 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
     if (payment) onSubmit({ payment, reference: reference.trim() });
   };
   if (!choice) return <NoChain />;
-  const amountFault =
-    draft.amount.trim() === "" || units
-      ? undefined
-      : say("amountFault", { n: choice.token.decimals });
   return (
     <form onSubmit={submit} className="card space-y-4 p-5" aria-label={say("simplePayment")}>
       <div className="grid gap-4 sm:grid-cols-2">
         <NamedSelect label={say("token")} value={draft.at} onChange={change("at")} of={choices} />
-        <Field
-          label={say("amount")}
+        <AmountField
           value={draft.amount}
+          decimals={choice.token.decimals}
           onChange={change("amount")}
-          placeholder="25"
-          inputMode="decimal"
-          autoComplete="off"
-          required
-          error={amountFault}
         />
       </div>
       <AddressField
@@ -138,6 +131,26 @@ export function PaymentForm({ config, busy, onSubmit, onChange }: PaymentFormPro
   );
 }
 
+type AmountProps = { value: string; decimals: number; onChange: (event: Typed) => void };
+
+/** Says so where what was typed is no amount of the token. */
+function AmountField({ value, decimals, onChange }: AmountProps) {
+  const { say } = useSpeech();
+  const isFault = value.trim() !== "" && !parseUnits(value, decimals);
+  return (
+    <Field
+      label={say("amount")}
+      value={value}
+      onChange={onChange}
+      placeholder="25"
+      inputMode="decimal"
+      autoComplete="off"
+      required
+      error={isFault ? say("amountFault", { n: decimals }) : undefined}
+    />
+  );
+}
+
 const owners = [
   { id: "customer", name: "theCustomer", text: "theCustomerText" },
   { id: "receiver", name: "theReceiver", text: "theReceiverText" },
@@ -145,7 +158,7 @@ const owners = [
 
 type OwnerProps = {
   draft: Draft;
-  change: (name: keyof Draft) => (event: { target: { value: string } }) => void;
+  change: (name: keyof Draft) => (event: Typed) => void;
 };
 
 /** It is asked and never assumed: an address has one `recovery` for good. */

@@ -61,33 +61,10 @@ function AllowedOrigins({ list }: { list: Origins }) {
           {say("noOriginText")}
         </Empty>
       ) : (
-        <Table
-          caption={say("allowedOrigins")}
-          rows={list.origins}
-          keyOf={({ origin }) => origin}
-          columns={[
-            {
-              head: say("origin"),
-              cell: ({ origin }) => <code className="break-all">{origin}</code>,
-            },
-            { head: say("added"), cell: ({ createdAt }) => <Time at={createdAt} /> },
-            {
-              head: "",
-              cell: ({ origin }) => (
-                <Button
-                  look="bare"
-                  small
-                  className="ms-auto"
-                  aria-label={say("removeWhat", { what: origin })}
-                  busy={removal.isPending && removal.variables === origin}
-                  onClick={() => setLeaving(origin)}
-                >
-                  <Icon name="cross" size={16} />
-                  {say("remove")}
-                </Button>
-              ),
-            },
-          ]}
+        <OriginTable
+          origins={list.origins}
+          removing={removal.isPending ? removal.variables : undefined}
+          onRemove={setLeaving}
         />
       )}
       <Confirm
@@ -103,5 +80,46 @@ function AllowedOrigins({ list }: { list: Origins }) {
         </p>
       </Confirm>
     </section>
+  );
+}
+
+type OriginTableProps = {
+  origins: Origins["origins"];
+  /** The one that is being removed. */
+  removing: string | undefined;
+  onRemove: (origin: string) => void;
+};
+
+function OriginTable({ origins, removing, onRemove }: OriginTableProps) {
+  const { say } = useSpeech();
+  return (
+    <Table
+      caption={say("allowedOrigins")}
+      rows={origins}
+      keyOf={({ origin }) => origin}
+      columns={[
+        {
+          head: say("origin"),
+          cell: ({ origin }) => <code className="break-all">{origin}</code>,
+        },
+        { head: say("added"), cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          head: "",
+          cell: ({ origin }) => (
+            <Button
+              look="bare"
+              small
+              className="ms-auto"
+              aria-label={say("removeWhat", { what: origin })}
+              busy={removing === origin}
+              onClick={() => onRemove(origin)}
+            >
+              <Icon name="cross" size={16} />
+              {say("remove")}
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }

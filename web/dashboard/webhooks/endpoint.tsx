@@ -15,16 +15,10 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
   const { id, url, types, state } = endpoint;
   const [asking, setAsking] = useState<"rotate" | "delete">();
   const [shown, setShown] = useState(false);
-  const rotation = useChange(webhooks.rotate);
   const pause = useChange(webhooks.pause);
   const test = useChange(webhooks.test);
-  const removal = useChange(webhooks.remove);
   const isOn = state === "active";
-  const rotate = () =>
-    rotation.mutate(id, {
-      onSuccess: ({ secret }) => onSecret(secret),
-      onSettled: () => setAsking(undefined),
-    });
+  const onClose = () => setAsking(undefined);
 
   return (
     <section aria-label={url} className="card">
@@ -63,27 +57,47 @@ export function EndpointCard({ endpoint, onSecret }: EndpointProps) {
         </div>
         {shown && <Deliveries endpointId={id} />}
       </div>
-      <Confirm
-        action={say("rotateNow")}
-        title={say("rotateSecretAsk")}
-        open={asking === "rotate"}
-        busy={rotation.isPending}
-        onClose={() => setAsking(undefined)}
-        onConfirm={rotate}
-      >
-        <p>{say("rotateSecretText")}</p>
-      </Confirm>
-      <Confirm
-        action={say("deleteNow")}
-        title={say("deleteEndpointAsk")}
-        open={asking === "delete"}
-        busy={removal.isPending}
-        onClose={() => setAsking(undefined)}
-        onConfirm={() => removal.mutate(id, { onSettled: () => setAsking(undefined) })}
-      >
-        <p>{say("deleteEndpointText")}</p>
-      </Confirm>
+      <ConfirmRotation open={asking === "rotate"} {...{ id, onSecret, onClose }} />
+      <ConfirmDeletion open={asking === "delete"} {...{ id, onClose }} />
     </section>
+  );
+}
+
+type ConfirmProps = { id: string; open: boolean; onClose: () => void };
+type RotationProps = ConfirmProps & Pick<EndpointProps, "onSecret">;
+
+function ConfirmRotation({ id, open, onClose, onSecret }: RotationProps) {
+  const { say } = useSpeech();
+  const { mutate, isPending } = useChange(webhooks.rotate);
+  const onSuccess = ({ secret }: { secret: string }) => onSecret(secret);
+  return (
+    <Confirm
+      action={say("rotateNow")}
+      title={say("rotateSecretAsk")}
+      open={open}
+      busy={isPending}
+      onClose={onClose}
+      onConfirm={() => mutate(id, { onSuccess, onSettled: onClose })}
+    >
+      <p>{say("rotateSecretText")}</p>
+    </Confirm>
+  );
+}
+
+function ConfirmDeletion({ id, open, onClose }: ConfirmProps) {
+  const { say } = useSpeech();
+  const { mutate, isPending } = useChange(webhooks.remove);
+  return (
+    <Confirm
+      action={say("deleteNow")}
+      title={say("deleteEndpointAsk")}
+      open={open}
+      busy={isPending}
+      onClose={onClose}
+      onConfirm={() => mutate(id, { onSettled: onClose })}
+    >
+      <p>{say("deleteEndpointText")}</p>
+    </Confirm>
   );
 }
 
