@@ -5,9 +5,9 @@ import type { Asked } from "./histories-worker.ts";
 import { simulate } from "./simulate.ts";
 
 /**
- * Six seeds of each kind; in `npm run test:attacks` 1,000 of liars and 200 of every other. SEEDS=m
- * asks m of each, from 1 or from SEED=n on, and SEED=n alone repeats one history. A history takes a
- * third of a second, and a liar is compared with one to twelve more.
+ * Three seeds of each kind; in `npm run test:attacks` 1,000 of liars and 200 of every other.
+ * SEEDS=m asks m of each, from 1 or from SEED=n on, and SEED=n alone repeats one history. A
+ * history takes a third of a second, and a liar is compared with one to twelve more.
  */
 const isLong = process.env.ATTACKS === "long";
 const { SEED, SEEDS } = process.env;
@@ -16,8 +16,8 @@ const seedsOf = (short: number, long: number) => {
   const count = Number(SEEDS ?? (SEED ? 1 : isLong ? long : short));
   return Array.from({ length: count }, (_, index) => first + index);
 };
-const seeds = seedsOf(6, 200);
-const liars = seedsOf(6, 1000);
+const seeds = seedsOf(3, 200);
+const liars = seedsOf(3, 1000);
 
 /** A test tells of so many at once, so that a long run shows how far it is. */
 const together = 50;
@@ -139,7 +139,7 @@ describe("one of three lies, gas and tips are down to the wei, two blocks are lo
 });
 
 describe("the simulator itself", {
-  skip: seeds.length < 6 && "says something of many seeds",
+  skip: seeds.length < 3 && "says something of many seeds",
 }, () => {
   const few = seeds.slice(0, isLong ? 50 : 3);
   const most = (t: TestContext, bad: number, what: string) => {
