@@ -27,7 +27,9 @@ import {
 import { type DrawnIntent, intents } from "../test/intents.ts";
 import { sample, shop } from "../test/samples.ts";
 
-const numRuns = Number(process.env.FUZZ_RUNS ?? 1500);
+/** As many as `npm run test:attacks` draws, a fifth of them in `npm test`. */
+const isLong = process.env.ATTACKS === "long";
+const numRuns = Number(process.env.FUZZ_RUNS ?? (isLong ? 1500 : 300));
 const seed = 20260101;
 const execute = paymentFactoryAbi.find(
   (item) => item.type === "function" && item.name === "execute",
