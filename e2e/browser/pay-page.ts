@@ -141,30 +141,36 @@ export async function openFresh(
 /** Reads as a camera in front of the screen does: only the pixels of the code that is shown. */
 export const readCode = (page: Page): Promise<string> => readCodeIn(page, page.locator(".qr"));
 
+/**
+ * A page of its own decodes the pictures: the one under test lets no script in. A browser needs one
+ * for all, since each takes a process that starts.
+ */
+const decoders = new WeakMap<Browser, Promise<Page>>();
+function decoderOf(browser: Browser): Promise<Page> {
+  const decoder = decoders.get(browser) ?? browser.newPage();
+  decoders.set(browser, decoder);
+  return decoder;
+}
+
 /** The same of a code that another page shows. */
 export async function readCodeIn(page: Page, code: Locator): Promise<string> {
   await code.first().waitFor();
   assert.equal(await code.count(), 1, "one code at a time");
   await code.scrollIntoViewIfNeeded();
   const png = (await code.screenshot()).toString("base64");
-  // A page of its own decodes the picture: the one under test lets no script in.
-  const screen = await page.context().browser()!.newPage();
-  try {
-    const { width, height, pixels } = (await screen.evaluate(`(async () => {
-      const picture = new Image();
-      picture.src = "data:image/png;base64,${png}";
-      await picture.decode();
-      const { width, height } = picture;
-      const context = Object.assign(document.createElement("canvas"), { width, height })
-        .getContext("2d");
-      context.drawImage(picture, 0, 0);
-      const { buffer } = context.getImageData(0, 0, width, height).data;
-      return { width, height, pixels: new Uint8Array(buffer).toBase64() };
-    })()`)) as { width: number; height: number; pixels: string };
-    return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
-  } finally {
-    await screen.close();
-  }
+  const decoder = await decoderOf(page.context().browser()!);
+  const { width, height, pixels } = (await decoder.evaluate(`(async () => {
+    const picture = new Image();
+    picture.src = "data:image/png;base64,${png}";
+    await picture.decode();
+    const { width, height } = picture;
+    const context = Object.assign(document.createElement("canvas"), { width, height })
+      .getContext("2d");
+    context.drawImage(picture, 0, 0);
+    const { buffer } = context.getImageData(0, 0, width, height).data;
+    return { width, height, pixels: new Uint8Array(buffer).toBase64() };
+  })()`)) as { width: number; height: number; pixels: string };
+  return decodeQr({ width, height, data: new Uint8ClampedArray(Buffer.from(pixels, "base64")) });
 }
 
 /** A wallet or an exchange that takes the first address it finds. */
