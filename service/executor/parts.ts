@@ -261,7 +261,7 @@ export type TransactionsMemory = {
 export type Paces = Map<string, Map<string, number>>;
 
 /** `place`: where a walk over jobs stands; `beganMs`: when the last one began. */
-export type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
+type LateWalk = { place: LatePlace | undefined; beganMs: number; found: number };
 
 /** A chain that sleeps, or may soon. Times by the process's clock. */
 export type Rest = {
