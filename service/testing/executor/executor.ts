@@ -91,9 +91,9 @@ export function startCore(
   };
 }
 
-/** PostgreSQL with EXECUTOR_DATABASE=postgres, which npm run test:attacks sets for a second run. */
+/** PostgreSQL with TEST_DATABASE=postgres, which npm run test:attacks sets for a second run. */
 async function placeStore(dataDirectory: string): Promise<Parameters<typeof openStore>[0]> {
-  if (process.env.EXECUTOR_DATABASE !== "postgres") return { dataDirectory };
+  if (process.env.TEST_DATABASE !== "postgres") return { dataDirectory };
   const postgres = await startPostgres();
   after(postgres.stop);
   return { databaseUrl: postgres.url, dataDirectory };
