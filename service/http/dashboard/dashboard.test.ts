@@ -337,7 +337,7 @@ for (const [name, database] of Object.entries(databases)) {
           items.map((item: { address: string }) => item.address),
           [address],
         );
-        assert.deepEqual(items[0].intent, intent);
+        assert.deepEqual([items[0].token, items[0].amount], [intent.token, intent.amount]);
       }
       assert.equal((await find(`token=${token.toLowerCase()}`)).length, 2);
       assert.equal((await find(`token=0x${"1".repeat(40)}`)).length, 0);
