@@ -93,6 +93,7 @@ describe("executable-address/status", () => {
       "readStatus",
       "stateOf",
       "statusOf",
+      "toQuantity",
       "topicOf",
       "transferOf",
       "transferTopic",

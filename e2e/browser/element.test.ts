@@ -39,7 +39,7 @@ let page: Page;
 async function bundle(code: string): Promise<{ code: string; later: Record<string, string> }> {
   const build = await rolldown({
     input: "entry",
-    cwd: resolve(import.meta.dirname, ".."),
+    cwd: resolve(import.meta.dirname, "../.."),
     platform: "browser",
     logLevel: "silent",
     plugins: [
