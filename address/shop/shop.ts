@@ -7,6 +7,7 @@ import type { ClientOptions } from "../client/options.ts";
 import { type ProveEventOptions, verifyWebhook } from "../client/webhook.ts";
 import { openCheckout } from "./checkout.ts";
 import type { Executed, Paid, Recovered } from "./facts.ts";
+import { openRestore } from "./restore.ts";
 import type { ShopOrder, ShopStore } from "./store.ts";
 import { openWork } from "./work.ts";
 
@@ -14,8 +15,9 @@ export { WebhookError } from "../client/errors.ts";
 export type { ProvedEvent } from "../client/webhook.ts";
 export { type ShopManifest, signShopLink } from "../element/shop-link.ts";
 export { InvalidError } from "../errors.ts";
-export { type OrderIntent, sameOrder } from "./checkout.ts";
+export type { OrderIntent } from "./checkout.ts";
 export type { Executed, Paid, Recovered } from "./facts.ts";
+export { sameOrder } from "./order.ts";
 export { type PostgresPool, postgresStore } from "./postgres.ts";
 export { type SqliteDatabase, sqliteStore } from "./sqlite.ts";
 export type { KeptEvent, OrderState, ShopOrder, ShopStore } from "./store.ts";
@@ -66,8 +68,9 @@ export function openShop(options: ShopOptions) {
   const { store, secrets = [], reconcileMs = 10_000 } = options;
   const warn = options.warn ?? ((message) => console.error(message));
   const service = "lookup" in options.service ? options.service : createClient(options.service);
-  const checkout = openCheckout({ ...options, service, warn });
-  const work = openWork({ ...options, warn, restore: checkout.restoreOne });
+  const { adopt, restoreOne, restore } = openRestore({ ...options, service, warn });
+  const checkout = openCheckout({ ...options, service, warn, adopt });
+  const work = openWork({ ...options, warn, restore: restoreOne });
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
 
@@ -93,7 +96,7 @@ export function openShop(options: ShopOptions) {
     /** Makes the address of an order; see {@link openCheckout}. */
     order: checkout.order,
     /** Reads the shop's orders back from the service. */
-    restore: checkout.restore,
+    restore,
     /**
      * Keeps the event of a webhook: answer 2xx as soon as this resolves. The work comes after.
      *

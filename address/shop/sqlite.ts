@@ -30,24 +30,7 @@ const tables = `
 export function sqliteStore(db: SqliteDatabase): ShopStore {
   db.exec("pragma journal_mode = wal; pragma synchronous = full;");
   db.exec(tables);
-  const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
-  const statement = {
-    add: db.prepare(`insert into shop_orders (address, state, body, version, reference)
-      values (?, ?, ?, ?, ?) on conflict (reference) do nothing returning version`),
-    save: db.prepare(`update shop_orders set address = ?, state = ?, body = ?, version = ?
-      where reference = ? and version = ? returning version`),
-    byAddress: orderBy("address"),
-    byReference: orderBy("reference"),
-    byState: orderBy("state"),
-    keep: db.prepare("insert into shop_events values (?, ?, ?, 0, 0) on conflict do nothing"),
-    due: db.prepare(`select id, address, body, attempts from shop_events
-      where due_at <= ? and address not in (select value from json_each(?))
-      order by due_at, rowid limit 1`),
-    delay: db.prepare("update shop_events set attempts = ?, due_at = ? where id = ?"),
-    end: db.prepare("update shop_events set body = null, due_at = null where id = ?"),
-    cursor: db.prepare("select cursor from shop_cursor"),
-    move: db.prepare("insert or replace into shop_cursor values (1, ?)"),
-  };
+  const statement = prepareIn(db);
   /** By address: the event that is claimed, the claim's name, and until when. */
   const claims = new Map<string, { id: string; claim: string; untilMs: number }>();
   /** @returns the event that was claimed so, if no other claim of its address came after */
@@ -104,6 +87,28 @@ export function sqliteStore(db: SqliteDatabase): ShopStore {
       const id = unclaim(claim);
       if (id !== undefined) statement.end.run(id);
     },
+  };
+}
+
+/** Every statement on the three tables. */
+function prepareIn(db: SqliteDatabase) {
+  const orderBy = (field: string) => db.prepare(`select body from shop_orders where ${field} = ?`);
+  return {
+    add: db.prepare(`insert into shop_orders (address, state, body, version, reference)
+      values (?, ?, ?, ?, ?) on conflict (reference) do nothing returning version`),
+    save: db.prepare(`update shop_orders set address = ?, state = ?, body = ?, version = ?
+      where reference = ? and version = ? returning version`),
+    byAddress: orderBy("address"),
+    byReference: orderBy("reference"),
+    byState: orderBy("state"),
+    keep: db.prepare("insert into shop_events values (?, ?, ?, 0, 0) on conflict do nothing"),
+    due: db.prepare(`select id, address, body, attempts from shop_events
+      where due_at <= ? and address not in (select value from json_each(?))
+      order by due_at, rowid limit 1`),
+    delay: db.prepare("update shop_events set attempts = ?, due_at = ? where id = ?"),
+    end: db.prepare("update shop_events set body = null, due_at = null where id = ?"),
+    cursor: db.prepare("select cursor from shop_cursor"),
+    move: db.prepare("insert or replace into shop_cursor values (1, ?)"),
   };
 }
 

@@ -63,7 +63,7 @@ export function openWork(parts: WorkParts) {
   async function workOff(kept: KeptEvent): Promise<void> {
     const { event, claim } = kept;
     try {
-      const ended = await within(patienceMs, take(event));
+      const ended = await within(patienceMs, take(event, parts));
       if (!ended) return await again(kept, `not done in ${patienceMs} ms`);
       if ("error" in ended) throw ended.error;
       if (ended.found) return await store.endEvent(claim);
@@ -82,18 +82,6 @@ export function openWork(parts: WorkParts) {
     await store.endEvent(claim);
   }
 
-  /** @returns whether the event is done with */
-  async function take(event: ServiceEvent): Promise<boolean> {
-    const { address } = event.data;
-    const order = (await store.findByAddress(address)) ?? (await parts.restore(event.data));
-    // Another program of the same account made the address.
-    if (!order) return true;
-    const fact = await proveEvent(event, order.record, parts);
-    if (fact.fact === "notYet") return false;
-    await applyFact(order, fact, parts);
-    return true;
-  }
-
   return {
     look,
     async stop(): Promise<void> {
@@ -101,4 +89,16 @@ export function openWork(parts: WorkParts) {
       await Promise.all(busy);
     },
   };
+}
+
+/** @returns whether the event is done with */
+async function take(event: ServiceEvent, parts: WorkParts): Promise<boolean> {
+  const { address } = event.data;
+  const order = (await parts.store.findByAddress(address)) ?? (await parts.restore(event.data));
+  // Another program of the same account made the address.
+  if (!order) return true;
+  const fact = await proveEvent(event, order.record, parts);
+  if (fact.fact === "notYet") return false;
+  await applyFact(order, fact, parts);
+  return true;
 }
