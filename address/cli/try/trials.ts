@@ -56,7 +56,8 @@ const refuses = (name: string, spoiled: Spoiled): Trial => ({
 
 const withGoods = (name: string, run: Trial["run"]): Trial => ({ name, needsGoods: true, run });
 
-export const trials: readonly Trial[] = [
+/** A delivery is refused if it is not the service's; if it is, it is taken whatever its type. */
+const ofDeliveries: readonly Trial[] = [
   refuses("a delivery without a right signature", { signature: "v1,AAAA" }),
   refuses("a delivery signed with another secret", { secret: `whsec_${btoa("another secret")}` }),
   refuses("a delivery signed ten minutes ago", { secondsAgo: 600 }),
@@ -70,6 +71,10 @@ export const trials: readonly Trial[] = [
       return isTaken(await send({ ...event, type: "address.later" as ServiceEvent["type"] }));
     },
   },
+];
+
+/** True events come more than once and in any order, and the goods leave once. */
+const ofTruths: readonly Trial[] = [
   withGoods("delivers what is paid, once", async (hands) => {
     const made = await paid(hands);
     await hands.deliver(await hands.eventOf(made, "address.executed"));
@@ -98,6 +103,19 @@ export const trials: readonly Trial[] = [
     await hands.deliver(await hands.eventOf(made, "address.payment"));
     return hands.goodsAre(made, 1);
   }),
+  withGoods("delivers once, though executed comes before funded", async (hands) => {
+    const made = await hands.order();
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    const funded = await hands.eventOf(made, "address.funded");
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    await hands.deliver(funded);
+    return hands.goodsAre(made, 1);
+  }),
+];
+
+/** Events say what the chain does not show, or make no sense. */
+const ofLies: readonly Trial[] = [
   withGoods("delivers nothing for a payment alone", async (hands) => {
     const made = await hands.order();
     hands.chain.pay(made.record, BigInt(made.record.intent.amount));
@@ -111,15 +129,6 @@ export const trials: readonly Trial[] = [
     event.data.status.address = made.record.address;
     await hands.send(event);
     return hands.goodsAre(made, 0);
-  }),
-  withGoods("delivers once, though executed comes before funded", async (hands) => {
-    const made = await hands.order();
-    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
-    const funded = await hands.eventOf(made, "address.funded");
-    hands.chain.execute(made.record);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    await hands.deliver(funded);
-    return hands.goodsAre(made, 1);
   }),
   withGoods("delivers nothing for an unpaid order that is told as executed", async (hands) => {
     const made = await hands.order();
@@ -140,6 +149,27 @@ export const trials: readonly Trial[] = [
     await hands.send(await hands.eventOf(strange, "address.executed"));
     return hands.goodsAre(made, 0);
   }),
+  withGoods("delivers what is paid after a lie about it", async (hands) => {
+    const made = await hands.order();
+    await hands.send(await borrowed(hands, made, await paid(hands)));
+    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
+    hands.chain.execute(made.record);
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+  withGoods("delivers what stands behind events that it cannot use", async (hands) => {
+    const [old, made] = [await paid(hands), await paid(hands)];
+    const outdated = await hands.eventOf(old, "address.executed");
+    const poison = { ...outdated, id: "evt_outdated", type: "address.expired" } as ServiceEvent;
+    await hands.send(poison);
+    await hands.send({ ...poison, id: "evt_bare", data: { ...poison.data, status: null! } });
+    await hands.deliver(await hands.eventOf(made, "address.executed"));
+    return hands.goodsAre(made, 1);
+  }),
+];
+
+/** The chain takes blocks back, or its node does not answer. */
+const ofChains: readonly Trial[] = [
   withGoods("delivers nothing for a payment that the chain took back", async (hands) => {
     const made = await paid(hands);
     const event = await hands.eventOf(made, "address.executed");
@@ -155,23 +185,6 @@ export const trials: readonly Trial[] = [
     hands.chain.execute(made.record);
     hands.chain.mine();
     await hands.send(first);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    return hands.goodsAre(made, 1);
-  }),
-  withGoods("delivers what is paid after a lie about it", async (hands) => {
-    const made = await hands.order();
-    await hands.send(await borrowed(hands, made, await paid(hands)));
-    hands.chain.pay(made.record, BigInt(made.record.intent.amount));
-    hands.chain.execute(made.record);
-    await hands.deliver(await hands.eventOf(made, "address.executed"));
-    return hands.goodsAre(made, 1);
-  }),
-  withGoods("delivers what stands behind events that it cannot use", async (hands) => {
-    const [old, made] = [await paid(hands), await paid(hands)];
-    const outdated = await hands.eventOf(old, "address.executed");
-    const poison = { ...outdated, id: "evt_outdated", type: "address.expired" } as ServiceEvent;
-    await hands.send(poison);
-    await hands.send({ ...poison, id: "evt_bare", data: { ...poison.data, status: null! } });
     await hands.deliver(await hands.eventOf(made, "address.executed"));
     return hands.goodsAre(made, 1);
   }),
@@ -197,3 +210,5 @@ export const trials: readonly Trial[] = [
     return isTaken(taken) && (await hands.goodsAre(made, 1));
   }),
 ];
+
+export const trials: readonly Trial[] = [...ofDeliveries, ...ofTruths, ...ofLies, ...ofChains];
