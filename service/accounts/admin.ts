@@ -26,7 +26,7 @@ const operator = (): Actor => ({ atMs: Date.now() });
 const account = { account: "ID" };
 const email = { email: "E" };
 
-export const accountCommands: Command[] = [
+const ofAccounts: Command[] = [
   {
     words: "account create",
     options: email,
@@ -55,22 +55,7 @@ export const accountCommands: Command[] = [
     options: { ...account, ...email },
     optional: ["account", "email"],
     async run({ store: { db } }, { options }) {
-      const found = await accountOf(db, options);
-      const { apiKeys, clientId } = await findCredentials(db, found.accountId);
-      const origins = await listOrigins(db, found.accountId);
-      return {
-        ...shown(found),
-        name: (await findName(db, found.accountId)) ?? null,
-        apiKeys: apiKeys.map((key) => ({
-          ...{ prefix: key.prefix, name: key.name, scopes: key.scopes },
-          ...{ expiresAt: iso(key.expires_at), lastUsedAt: iso(key.last_used_at) },
-          seenInBrowserAt: iso(key.seen_in_browser_at),
-        })),
-        clientId: clientId.client_id,
-        clientIdBound: clientId.bound === 1,
-        clientIdLastUsedAt: iso(clientId.last_used_at),
-        origins: origins.map(({ origin }) => origin),
-      };
+      return describe(db, await accountOf(db, options));
     },
   },
   {
@@ -101,6 +86,9 @@ export const accountCommands: Command[] = [
       return { resetUrl: `${publicUrl}/reset#token=${token}` };
     },
   },
+];
+
+const ofApiKeys: Command[] = [
   {
     words: "key create",
     options: { ...account, name: "NAME", expires: "TIME" },
@@ -134,6 +122,10 @@ export const accountCommands: Command[] = [
       return { revoked: await revokeApiKey(db, accountId, prefix, operator()), prefix };
     },
   },
+];
+
+/** They set what a shop's server signs with, what its pages create with, and from where. */
+const ofPages: Command[] = [
   {
     words: "reference-key rotate",
     options: account,
@@ -180,6 +172,27 @@ export const accountCommands: Command[] = [
     },
   },
 ];
+
+export const accountCommands: Command[] = [...ofAccounts, ...ofApiKeys, ...ofPages];
+
+/** An account with its credentials and origins, and no secret. */
+async function describe(db: Kysely<Tables>, account: Account) {
+  const { apiKeys, clientId } = await findCredentials(db, account.accountId);
+  const origins = await listOrigins(db, account.accountId);
+  return {
+    ...shown(account),
+    name: (await findName(db, account.accountId)) ?? null,
+    apiKeys: apiKeys.map((key) => ({
+      ...{ prefix: key.prefix, name: key.name, scopes: key.scopes },
+      ...{ expiresAt: iso(key.expires_at), lastUsedAt: iso(key.last_used_at) },
+      seenInBrowserAt: iso(key.seen_in_browser_at),
+    })),
+    clientId: clientId.client_id,
+    clientIdBound: clientId.bound === 1,
+    clientIdLastUsedAt: iso(clientId.last_used_at),
+    origins: origins.map(({ origin }) => origin),
+  };
+}
 
 function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
   const unknown = rest.find((scope) => !scopes.includes(scope as Scope));

@@ -20,6 +20,11 @@ const account = { account: "ID" };
 const endpoint = { account: "ID", endpoint: "ID" };
 
 export const webhookCommands = (targets: Targets): Command[] => [
+  ...ofEndpoints(targets),
+  ...ofDeliveries,
+];
+
+const ofEndpoints = (targets: Targets): Command[] => [
   {
     words: "webhook add",
     options: { ...account, url: "URL" },
@@ -61,6 +66,10 @@ export const webhookCommands = (targets: Targets): Command[] => [
     run: async ({ store: { db } }, { options }) =>
       assertDone(await removeEndpoint(db, options.account!, options.endpoint!, operator())),
   },
+];
+
+/** They send to an endpoint, show what it was sent, and set how deep a chain's events are. */
+const ofDeliveries: Command[] = [
   {
     words: "webhook test",
     options: endpoint,
