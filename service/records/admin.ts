@@ -11,6 +11,7 @@ import { keccak } from "../store/keccak.ts";
 import { sqliteFile } from "../store/open.ts";
 import { decodeRecord } from "../store/record.ts";
 import { becomeServerOf } from "../store/sqlite/server-lock.ts";
+import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
@@ -26,19 +27,7 @@ export const recordCommands: Command[] = [
       if (Number.isNaN(sinceMs)) {
         throw new Error(`--since is ${options.since}; expected a time as 2026-01-31T00:00:00Z`);
       }
-      const lines = exportRecords(store, sinceMs, tell);
-      return (async function* () {
-        for (;;) {
-          const { value, done } = await lines.next();
-          if (!done) yield value;
-          else {
-            const { untilMs, ...counts } = value;
-            tell(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
-            if (counts.corrupt > 0) throw new Error("what does not prove itself was left out");
-            return;
-          }
-        }
-      })();
+      return linesOf(store, sinceMs);
     },
   },
   {
@@ -71,13 +60,7 @@ export const recordCommands: Command[] = [
         throw new Error("DATABASE_URL is set: back up PostgreSQL with its own pg_dump");
       }
       if (existsSync(file)) throw new Error(`${file} is there already: name another`);
-      // It holds what the database holds, so it is its owner's alone from the first byte on.
-      process.umask(0o077);
-      await sql`vacuum into ${file}`.execute(store.db);
-      chmodSync(file, 0o600);
-      const descriptor = openSync(file, "r");
-      fsyncSync(descriptor);
-      closeSync(descriptor);
+      await backUp(store, file);
       return { backup: file };
     },
   },
@@ -98,3 +81,21 @@ export const recordCommands: Command[] = [
     },
   },
 ];
+
+/** The lines of the records; what they came to is told when the last is out. */
+async function* linesOf(store: Store, sinceMs: number) {
+  const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, tell);
+  tell(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
+  if (counts.corrupt > 0) throw new Error("what does not prove itself was left out");
+}
+
+/** Copies the SQLite file as it is at one moment. It is on the disk when this resolves. */
+async function backUp({ db }: Store, file: string): Promise<void> {
+  // It holds what the database holds, so it is its owner's alone from the first byte on.
+  process.umask(0o077);
+  await sql`vacuum into ${file}`.execute(db);
+  chmodSync(file, 0o600);
+  const descriptor = openSync(file, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
