@@ -11,6 +11,7 @@ import type { BlockReference, ServiceStatus, StatusSubject } from "executable-ad
 import { withTrace } from "../../trace/trace.ts";
 import { defaultEventLimits, type EventLimits } from "../limits.ts";
 import { append, type Frame, failureOf, frameOf, framesAfter, isChange, pingOf } from "./frames.ts";
+import { type From, shareStreams } from "./shares.ts";
 import type { Statuses } from "./source.ts";
 
 type Reads = Pick<Statuses, "nextHead" | "read" | "readAt">;
@@ -42,27 +43,17 @@ type Followed = {
   isClosed: boolean;
 };
 
-/** `client`: one IPv4 address or a /64 of IPv6; `network`: a /24 or a /48. */
-type From = { readonly client: string; readonly network: string };
-
-/** The most that one network has of what all share. */
-const shareOf = (streams: number) => Math.ceil((3 * streams) / 4);
-
 /** Four seconds of a chain with a block every quarter of a second. */
 const blocksBetweenMax = 16;
 /** A stream whose reader took nothing for so many heartbeats is closed. */
 const missedBeatsMax = 3;
 
-export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {}) {
-  const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...paces } = {
-    ...defaultEventLimits,
-    ...limits,
-  };
-  const { pollMs, heartbeatMs, lingerMs } = paces;
-  const counts = countStreams();
+export function openEventHub(statuses: Reads, change: Partial<EventLimits> = {}) {
+  const limits = { ...defaultEventLimits, ...change };
+  const { streamsMax, pollMs, heartbeatMs, lingerMs } = limits;
+  const shares = shareStreams(limits);
   const all: Followed = { statuses, watches: new Map(), heads: new Map(), isClosed: false };
   const { watches, heads } = all;
-  let streams = 0;
   const beats = setInterval(() => beat(watches.values(), heads), heartbeatMs).unref();
 
   function watchOf(subject: StatusSubject): Watch {
@@ -79,44 +70,34 @@ export function openEventHub(statuses: Reads, limits: Partial<EventLimits> = {})
     return watch;
   }
 
-  /** @returns false where it had left already */
-  function leave(watch: Watch, stream: Stream): boolean {
-    if (!watch.streams.delete(stream)) return false;
-    streams--;
-    if (watch.streams.size > 0) return true;
+  /** Forgets a watch without streams: in a while, or at once where there are many. */
+  function linger(watch: Watch): void {
     const drop = () => watches.delete(watch.subject.address);
     if (all.isClosed || watches.size > streamsMax / 2) drop();
     else watch.lingering = setTimeout(drop, lingerMs).unref();
-    return true;
   }
 
   return {
-    streams: () => streams,
-    /** @param from whose shares of the streams are bounded too */
-    hasRoom: (address: Hex, { client, network }: From) =>
-      streams < streamsMax &&
-      (watches.get(address)?.streams.size ?? 0) < streamsPerAddressMax &&
-      counts.held(client) < streamsPerClientMax &&
-      counts.held(`of ${network}`) < shareOf(streamsMax) &&
-      counts.held(`${address} ${network}`) < shareOf(streamsPerAddressMax),
+    streams: shares.streams,
+    hasRoom: shares.hasRoom,
     /** Sends to `response` until it closes. Call the answer then. */
     open(
       subject: StatusSubject,
-      { client, network }: From,
+      from: From,
       lastId: string | undefined,
       response: Out,
     ): () => void {
-      const places = [client, `of ${network}`, `${subject.address} ${network}`];
-      for (const place of places) counts.add(place, 1);
+      const leave = shares.enter(subject.address, from);
       const watch = watchOf(subject);
       const stream: Stream = { response, lastId, missedBeats: 0 };
       watch.streams.add(stream);
-      streams++;
       response.on("drain", () => deliver(watch, stream));
       deliver(watch, stream);
       if (watch.failure) response.write(watch.failure);
       return () => {
-        if (leave(watch, stream)) for (const place of places) counts.add(place, -1);
+        if (!watch.streams.delete(stream)) return;
+        leave();
+        if (watch.streams.size === 0) linger(watch);
       };
     },
     /** Ends every stream; clients come back by themselves, to another server. */
@@ -145,19 +126,6 @@ async function follow(all: Followed, chainId: number, pollMs: number) {
     if (!head) await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
   }
   heads.delete(chainId);
-}
-
-/** Counts the streams of each client, each network, and each network at an address. */
-function countStreams() {
-  const counts = new Map<string, number>();
-  return {
-    held: (whose: string) => counts.get(whose) ?? 0,
-    add(whose: string, change: 1 | -1) {
-      const held = (counts.get(whose) ?? 0) + change;
-      if (held > 0) counts.set(whose, held);
-      else counts.delete(whose);
-    },
-  };
 }
 
 /**
