@@ -80,7 +80,7 @@ export function openReferences(parts: Parts) {
   /** Call it before anything is kept. @throws {Refusal} 409 `reference_in_use` */
   async function assertFree(address: Uint8Array, by: Named): Promise<void> {
     const holder = by.isAgain ? undefined : await findHolder(db, by);
-    if (holder && !holder.equals(address)) throw inUse(holder);
+    if (holder && !holder.equals(address)) throw inUse(holder, parts.keccak);
     if (!by.isClientId || !(await isOwned(db, by.accountId, address))) return;
     const held = await findReferences(db, by.accountId, [address]);
     if (held.get(Buffer.from(address).toString("hex")) !== by.reference) throw notYours();
@@ -117,13 +117,7 @@ export function openReferences(parts: Parts) {
 
   function refuse(referred: Referred): void {
     if (referred === "not_yours") throw notYours();
-    if (referred !== "kept") throw inUse(referred.in_use);
-  }
-  function inUse(address: Buffer) {
-    const held = formatAddress(address, parts.keccak);
-    const message = `the account calls ${held} so: look it up, or say again=true`;
-    const issues = [{ path: ["reference"], code: "reference_in_use", message: held }];
-    return new Refusal("reference_in_use", message, { issues });
+    if (referred !== "kept") throw inUse(referred.in_use, parts.keccak);
   }
 }
 
@@ -139,6 +133,13 @@ const notSigned = ({ signature, reference }: Creator) =>
   );
 
 const isNamed = (by: Creator): by is Named => by.reference !== undefined;
+
+function inUse(address: Buffer, keccak: Parts["keccak"]) {
+  const held = formatAddress(address, keccak);
+  const message = `the account calls ${held} so: look it up, or say again=true`;
+  const issues = [{ path: ["reference"], code: "reference_in_use", message: held }];
+  return new Refusal("reference_in_use", message, { issues });
+}
 
 const notYours = () =>
   new Refusal(

@@ -58,22 +58,10 @@ export function openAdmission(most: number, onShed: () => void) {
     if (statusCode === 200) limit.took(nowMs - place.sinceMs, nowMs);
   };
 
-  /** The oldest request whose body is late, which may be cut off for a new one. */
-  const slowest = (): AdmittedCreate | undefined => {
-    const [oldest] = waiting;
-    const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
-    return isSlow ? oldest : undefined;
-  };
-
-  const cut = (slow: AdmittedCreate) => {
-    waiting.delete(slow);
-    slow.raw.socket.destroy();
-  };
-
   /** Whether a request that comes now has to be refused. */
   const isFull = () => {
     limit.met(working + 1);
-    return working >= limit.current() || (underWay >= most && !slowest());
+    return working >= limit.current() || (underWay >= most && !slowestOf(waiting));
   };
 
   return {
@@ -87,7 +75,7 @@ export function openAdmission(most: number, onShed: () => void) {
         onShed();
         return refuseTooMany(reply);
       }
-      if (underWay >= most) cut(slowest()!);
+      if (underWay >= most) cutOff(slowestOf(waiting)!, waiting);
       const sinceMs = performance.now();
       const place = { raw: request.raw, isWorking: true, isOver: false, sinceMs };
       request.place = place;
@@ -117,4 +105,16 @@ export function openAdmission(most: number, onShed: () => void) {
       working++;
     },
   };
+}
+
+/** The oldest request whose body is late, which may be cut off for a new one. */
+function slowestOf(waiting: Set<AdmittedCreate>): AdmittedCreate | undefined {
+  const [oldest] = waiting;
+  const isSlow = oldest && performance.now() - oldest.sinceMs >= bodyMsMin;
+  return isSlow ? oldest : undefined;
+}
+
+function cutOff(slow: AdmittedCreate, waiting: Set<AdmittedCreate>): void {
+  waiting.delete(slow);
+  slow.raw.socket.destroy();
 }
