@@ -2,23 +2,13 @@
 // verified. A record that does not recompute under the factory the caller trusts is an error, never
 // data.
 
-import { formatAddress, parseAddress } from "../abi/checksum.ts";
-import { deriveAddress } from "../derive.ts";
-import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
-import { encodeNewIntent } from "../intent/parse.ts";
+import { parseAddress } from "../abi/checksum.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { AddressState, ServiceStatus } from "../status/shape.ts";
-import {
-  type ChainList,
-  proveChains,
-  proveCheck,
-  proveRecord,
-  proveSalted,
-  proveSimulation,
-  proveStatus,
-} from "./answers.ts";
+import { type ChainList, proveChains, proveSimulation, proveStatus } from "./answers.ts";
 import type { Check } from "./check.ts";
+import { type CallOptions, type CreateOptions, creating, type NewIntent } from "./create.ts";
 import { type Endpoints, endpointsOf } from "./endpoints.ts";
-import { ClientError } from "./errors.ts";
 import {
   type AddressPage,
   type AddressQuery,
@@ -33,9 +23,9 @@ import {
   type ServiceEvent,
 } from "./lists.ts";
 import { lookupIn, orNothing } from "./mirrors.ts";
-import { type ClientOptions, parseOptions, type Settings } from "./options.ts";
+import { type ClientOptions, parseOptions } from "./options.ts";
 import { type Proved, type ProvedWait, type ProveOptions, proving } from "./prove.ts";
-import { type Request, send } from "./request.ts";
+import { send } from "./request.ts";
 import type { Simulation } from "./simulation.ts";
 import { type WatchOptions, watchStatus } from "./watch.ts";
 
@@ -43,6 +33,7 @@ export { InvalidError, type Issue } from "../errors.ts";
 export type { AddressState, ServiceStatus } from "../status/shape.ts";
 export type { ChainList } from "./answers.ts";
 export { type Check, type Finding, type FindingCode, findingCodes, type Note } from "./check.ts";
+export type { CreateOptions, NewIntent } from "./create.ts";
 export type { Delivery, Endpoint, Endpoints, ReplayQuery } from "./endpoints.ts";
 export { ClientError, NetworkError, ServiceError, UnprovenError, WaitError } from "./errors.ts";
 export type {
@@ -59,26 +50,8 @@ export type { Proved, ProveOptions } from "./prove.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
 
-/** An intent to create; without a salt, a random one is drawn. */
-export type NewIntent = Omit<Intent, "salt"> & { readonly salt?: Hex };
-
 /** A status as the service says it is: its word, until {@link Client.prove} proves it. */
 export type ClaimedStatus = ServiceStatus;
-
-type CallOptions = { readonly signal?: AbortSignal };
-
-/**
- * `reference`: what the account calls the address, 1 to 128 printable characters. With an API key
- * it makes the salt of an intent without one, so that a repeat gives the same address; with the
- * salt of `saltFor` the address is known before the service has answered. `again`: the reference of
- * another address is meant to be used once more. `signature`: of `signatureFor`, for a
- * client ID that is bound to what the account's server signs.
- */
-export type CreateOptions = CallOptions & {
-  readonly reference?: string;
-  readonly again?: boolean;
-  readonly signature?: Hex;
-};
 
 /**
  * Every method rejects with a {@link ClientError}, which is one of {@link ServiceError} for a
@@ -179,47 +152,12 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  /** Posts an intent, and gives what `prove` makes of the answer. */
-  async function post<T>(
-    path: string,
-    intent: NewIntent,
-    { signal }: CallOptions,
-    prove: (answer: unknown, address: Hex) => T,
-  ): Promise<T> {
-    // A salt drawn here and not by the service: sending it again is the same address.
-    const { intent: wanted, terms } = encodeNewIntent(intent, trust);
-    const body = JSON.stringify(wanted);
-    const headers = { "Content-Type": "application/json", ...credential };
-    const request: Request = { method: "POST", path, headers, body, signal };
-    const address = formatAddress(deriveAddress(terms, trust), trust.keccak);
-    try {
-      return prove(await send(transport, request), address);
-    } catch (error) {
-      if (error instanceof ClientError) error.intent = wanted;
-      throw error;
-    }
-  }
-
-  /** A server's reference makes the salt of an intent without one, at the service. */
-  async function create(intent: NewIntent, options: CreateOptions): Promise<AddressRecord> {
-    const { reference, again } = options;
-    const path = createPath(options);
-    const isSaltMade = reference !== undefined && !again && intent.salt === undefined;
-    if (!isSaltMade || !("Authorization" in credential))
-      return post(path, intent, options, (answer, address) => proveRecord(answer, address, trust));
-    return createSalted(settings, path, intent, options);
-  }
-
   const lookUp = lookupIn(settings);
   const lookup: Client["lookup"] = async (address, { signal } = {}) =>
     lookUp(parse(address), signal);
 
   return {
-    create: (intent, options = {}) => create(intent, options),
-    check: (intent, options = {}) =>
-      post("/address/check", intent, options, (answer, address) =>
-        proveCheck(answer, address, trust),
-      ),
+    ...creating(settings),
     lookup,
     chains: async (options) => proveChains(await get("/chains", options), trust),
     status: (address, options) => find(address, "/status", options, proveStatus),
@@ -239,29 +177,9 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const createPath = ({ reference, signature, again }: CreateOptions) =>
-  `/address/create${queryOf({ reference, signature, again: again ? "true" : undefined })}`;
-
 const eventsPath = ({ types, ...query }: EventQuery = {}) =>
   `/events${queryOf({ ...query, types: types?.join(",") })}`;
 
 const pathOf = (eventId: string) => `/events/${encodeURIComponent(eventId)}`;
-
-/** The salt is the service's, which knows the account's reference key. */
-async function createSalted(
-  { trust, credential, transport }: Settings,
-  path: string,
-  intent: NewIntent,
-  { signal }: CallOptions,
-): Promise<AddressRecord> {
-  const { salt: _, ...wanted } = encodeNewIntent(intent, trust).intent;
-  const headers = { "Content-Type": "application/json", ...credential };
-  const body = JSON.stringify(wanted);
-  return proveSalted(
-    await send(transport, { method: "POST", path, headers, body, signal }),
-    wanted,
-    trust,
-  );
-}
 
 type Headers = Readonly<Record<string, string>>;
