@@ -5,6 +5,7 @@
 import { encodeTransfer } from "../../abi/token.ts";
 import { toQuantity } from "../../hex.ts";
 import type { Hex } from "../../intent/intent.ts";
+import { isSame } from "../hazards.ts";
 import type { Kept } from "./kept.ts";
 import { ask, askQuantity, type WalletProvider } from "./provider.ts";
 
@@ -30,6 +31,7 @@ const blocksMax = 300;
 
 type Watched = { token: Hex; address: Hex; kept: Kept };
 type Transaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; nonce: Hex };
+type Block = { transactions: Transaction[] };
 
 /**
  * Tells the fate of `kept` at each change until it is final or `signal` aborts.
@@ -72,24 +74,16 @@ export async function watchPayment(
   };
 
   const isTheSame = ({ to, input }: Transaction) =>
-    to?.toLowerCase() === token.toLowerCase() &&
-    input === encodeTransfer(address, BigInt(kept.amount));
+    isSame(to ?? "", token) && input === encodeTransfer(address, BigInt(kept.amount));
 
   /** The sender's transaction that is `wanted`: the same payment, or what took its place. */
   const search = async (wanted: (transaction: Transaction) => boolean): Promise<Fate> => {
-    const open: Fate = kept.hash ? { kind: "pending", isSped } : { kind: "asking" };
     const head = Number(await askQuantity(provider, "eth_blockNumber"));
     const last = Math.min(head, kept.fromBlock + blocksMax);
     for (; searched < last; searched++) {
       const params = [toQuantity(searched + 1), true];
-      const block = await ask<{ transactions: Transaction[] }>(
-        provider,
-        "eth_getBlockByNumber",
-        params,
-      );
-      const found = block.transactions.find(
-        (each) => each.from.toLowerCase() === kept.from.toLowerCase() && wanted(each),
-      );
+      const block = await ask<Block>(provider, "eth_getBlockByNumber", params);
+      const found = block.transactions.find((each) => isSame(each.from, kept.from) && wanted(each));
       if (!found) continue;
       if (isTheSame(found)) {
         isSped ||= kept.hash !== undefined && found.hash !== kept.hash;
@@ -97,10 +91,11 @@ export async function watchPayment(
         onFound(kept);
         return (await receiptOf(provider, found.hash)) ?? { kind: "pending", isSped };
       }
-      const isCancel = found.to?.toLowerCase() === kept.from.toLowerCase() && found.input === "0x";
+      const isCancel = isSame(found.to ?? "", kept.from) && found.input === "0x";
       return { kind: isCancel ? "cancelled" : "replaced" };
     }
-    return last < head && kept.hash ? { kind: "replaced" } : open;
+    if (!kept.hash) return { kind: "asking" };
+    return last < head ? { kind: "replaced" } : { kind: "pending", isSped };
   };
 
   while (!signal.aborted) {
