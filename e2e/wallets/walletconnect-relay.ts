@@ -11,9 +11,39 @@ type Message = { topic: string; message: string; publishedAt: number; tag: numbe
 export async function startRelay(): Promise<{ url: string; methods: string[]; close: () => void }> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await new Promise<void>((listening) => server.once("listening", listening));
+  const board = openBoard();
+  const methods: string[] = [];
+
+  server.on("connection", (socket) => {
+    socket.on("message", (text) => {
+      const call: Call = JSON.parse(String(text));
+      if (!call.method) return;
+      methods.push(call.method);
+      const reply = { id: call.id, jsonrpc: "2.0" };
+      try {
+        socket.send(JSON.stringify({ ...reply, result: answer(socket, call, board) }));
+      } catch (error) {
+        socket.send(JSON.stringify({ ...reply, error: { code: -32601, message: `${error}` } }));
+      }
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    methods,
+    close: () => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    },
+  };
+}
+
+type Board = ReturnType<typeof openBoard>;
+
+/** Keeps who listens to which topic, and what waits for a listener. */
+function openBoard() {
   const subscribers = new Map<string, Set<WebSocket>>();
   const waiting: Message[] = [];
-  const methods: string[] = [];
   let ids = 0;
 
   const give = (to: WebSocket, data: Message) => {
@@ -42,64 +72,41 @@ export async function startRelay(): Promise<{ url: string; methods: string[]; cl
     if (others.length === 0) waiting.push(data);
   };
 
-  const answer = (from: WebSocket, { method, params }: Call): unknown => {
-    const { topic = "", topics = [], message = "", tag = 0 } = params as Partial<Published>;
-    switch (method) {
-      case "irn_subscribe":
-        return subscribe(from, topic);
-      case "irn_batchSubscribe":
-        return topics.map((each) => subscribe(from, each));
-      case "irn_publish":
-        publish(from, topic, message, tag);
-        return true;
-      case "irn_unsubscribe":
-        return subscribers.get(topic)?.delete(from) ?? true;
-      case "irn_batchFetchMessages":
-        return { messages: [], hasMore: false };
-      case "wc_proposeSession":
-        subscribe(from, params.pairingTopic as string);
-        publish(from, params.pairingTopic as string, params.sessionProposal as string, 1100);
-        return true;
-      case "wc_approveSession":
-        subscribe(from, params.sessionTopic as string);
-        publish(
-          from,
-          params.pairingTopic as string,
-          params.sessionProposalResponse as string,
-          1101,
-        );
-        publish(
-          from,
-          params.sessionTopic as string,
-          params.sessionSettlementRequest as string,
-          1102,
-        );
-        return true;
-      default:
-        throw new Error(`the relay was asked ${method}`);
-    }
-  };
+  const unsubscribe = (from: WebSocket, topic: string) =>
+    subscribers.get(topic)?.delete(from) ?? true;
 
-  server.on("connection", (socket) => {
-    socket.on("message", (text) => {
-      const call: Call = JSON.parse(String(text));
-      if (!call.method) return;
-      methods.push(call.method);
-      const reply = { id: call.id, jsonrpc: "2.0" };
-      try {
-        socket.send(JSON.stringify({ ...reply, result: answer(socket, call) }));
-      } catch (error) {
-        socket.send(JSON.stringify({ ...reply, error: { code: -32601, message: `${error}` } }));
-      }
-    });
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `ws://127.0.0.1:${port}`,
-    methods,
-    close: () => {
-      for (const client of server.clients) client.terminate();
-      server.close();
-    },
-  };
+  return { subscribe, unsubscribe, publish };
+}
+
+/** Answers a call. @throws {Error} for a method that it does not know */
+function answer(
+  from: WebSocket,
+  { method, params }: Call,
+  { subscribe, unsubscribe, publish }: Board,
+) {
+  const { topic = "", topics = [], message = "", tag = 0 } = params as Partial<Published>;
+  switch (method) {
+    case "irn_subscribe":
+      return subscribe(from, topic);
+    case "irn_batchSubscribe":
+      return topics.map((each) => subscribe(from, each));
+    case "irn_publish":
+      publish(from, topic, message, tag);
+      return true;
+    case "irn_unsubscribe":
+      return unsubscribe(from, topic);
+    case "irn_batchFetchMessages":
+      return { messages: [], hasMore: false };
+    case "wc_proposeSession":
+      subscribe(from, params.pairingTopic as string);
+      publish(from, params.pairingTopic as string, params.sessionProposal as string, 1100);
+      return true;
+    case "wc_approveSession":
+      subscribe(from, params.sessionTopic as string);
+      publish(from, params.pairingTopic as string, params.sessionProposalResponse as string, 1101);
+      publish(from, params.sessionTopic as string, params.sessionSettlementRequest as string, 1102);
+      return true;
+    default:
+      throw new Error(`the relay was asked ${method}`);
+  }
 }
