@@ -8,7 +8,8 @@ import { openChecks } from "../../../service/chain/findings/checks.ts";
 import { deployOdd } from "../../../service/testing/chain/odd-contracts.ts";
 import { type SimulatedWorld, startSimulated } from "../../../service/testing/chain/simulated.ts";
 import { payer } from "../../../service/testing/chain/world.ts";
-import { type Kit, openClasses } from "./classes.ts";
+import { openClasses } from "./classes.ts";
+import type { Kit } from "./hands.ts";
 import { wrongOf } from "./truth.ts";
 
 const each = process.env.ATTACKS === "long" ? 10 : 1;

@@ -5,7 +5,7 @@ import { type AddressRecord, encodeExecution, factoryAddress, type Hex } from "e
 import { demoToken } from "executable-address-contracts";
 import { encodeFunctionData, getAddress, parseEventLogs, toHex, zeroAddress } from "viem";
 import { payer, recoverData } from "../../../service/testing/chain/world.ts";
-import type { Case, Kit } from "./classes.ts";
+import type { Case, Kit } from "./hands.ts";
 
 const { abi } = demoToken;
 /** The executor's ceiling for one execution. */
