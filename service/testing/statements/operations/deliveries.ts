@@ -1,0 +1,70 @@
+// Claims, finishes and replays deliveries of webhooks, and changes their endpoints.
+
+import { claim, findDueEndpoints } from "../../../webhooks/deliveries/claim.ts";
+import { replay, sendTest } from "../../../webhooks/deliveries/enqueue.ts";
+import { finish } from "../../../webhooks/deliveries/finish.ts";
+import { listDeliveries, pruneDeliveries } from "../../../webhooks/deliveries/list.ts";
+import {
+  addEndpoint,
+  findEndpoint,
+  removeEndpoint,
+  rotateSecret,
+  setPaused,
+} from "../../../webhooks/endpoints.ts";
+import { readSigningKeys, rotateSigningKey } from "../../../webhooks/sign.ts";
+import { accounts, began, endpointId } from "../account.ts";
+import { actor, type Operations, type World } from "./world.ts";
+
+export function deliveries({ store, nowMs }: World): Operations {
+  const { db } = store;
+  const { many } = accounts;
+  const sent = { status: 500, latencyMs: 1, answer: "no" } as const;
+  const claimed = () => claim(db, [{ id: endpointId, accountId: many, room: 128 }], nowMs);
+  const finished = async (status: number) => {
+    const claims = await claimed();
+    const each = { ...sent, status } as never;
+    await finish(
+      db,
+      claims.map((claim) => ({ claim, sent: each, nowMs: claim.attempts })),
+      () => 0.5,
+    );
+    await setPaused(db, many, endpointId, false, actor);
+  };
+  const untilMs = nowMs + 10 ** 9;
+  return {
+    "webhooks: endpoints that are due": async () => {
+      for (const lane of [0, 1, 2] as const)
+        await findDueEndpoints(db, lane, [accounts.large], nowMs, 1_000);
+    },
+    "webhooks: 128 claimed": claimed,
+    "webhooks: 128 taken": () => finished(204),
+    "webhooks: 128 refused": () => finished(500),
+    "webhooks: a span is replayed": () =>
+      replay(db, many, endpointId, { fromMs: began, untilMs }, nowMs),
+    "webhooks: one event is replayed": () =>
+      replay(db, many, endpointId, { eventId: "evt_many7" }, nowMs),
+    "webhooks: a test": () => sendTest(db, endpointId, nowMs),
+    "webhooks: deliveries shown": () => listDeliveries(db, endpointId, 100),
+    "webhooks: old deliveries go": () => pruneDeliveries(db, nowMs + 10 ** 10),
+    "webhooks: the keys": () => readSigningKeys(db, nowMs),
+    "webhooks: another key": () => rotateSigningKey(db, nowMs),
+    "webhooks: an endpoint, from first to last": async () => {
+      const targets = "any" as const;
+      const input = { url: "https://example.com/hook", types: [], targets };
+      const { id } = await addEndpoint(db, accounts.large, input, actor);
+      await rotateSecret(db, accounts.large, id, actor);
+      await setPaused(db, accounts.large, id, true, actor);
+      await removeEndpoint(db, accounts.large, id, actor);
+    },
+    "webhooks: the endpoint with most deliveries is removed": async () => {
+      const values = await db
+        .selectFrom("webhook_endpoints")
+        .selectAll()
+        .where("id", "=", endpointId)
+        .executeTakeFirstOrThrow();
+      await removeEndpoint(db, many, endpointId, actor);
+      await db.insertInto("webhook_endpoints").values(values).execute();
+      await findEndpoint(db, many, endpointId);
+    },
+  };
+}

@@ -1,0 +1,151 @@
+// Works on the ledger as an executor does, and on the store as its desk does.
+
+import { randomBytes } from "node:crypto";
+import { type Hex, toHex } from "executable-address";
+import { pino } from "pino";
+import { openDesk } from "../../../executor/desk/desk.ts";
+import { dropJob } from "../../../executor/ledger/jobs.ts";
+import type { Fence } from "../../../executor/ledger/lease.ts";
+import { openLedger } from "../../../executor/ledger/ledger.ts";
+import { paymentTo } from "../../payments.ts";
+import { accounts, chains, largeCount, sender } from "../account.ts";
+import { hexOf, type Operations, someAddresses, statusOf, type World } from "./world.ts";
+
+const chainId = chains.many;
+
+export async function executor({ store, size, crowd }: World): Promise<Operations> {
+  const { db, dialect } = store;
+  const ledger = openLedger(db, dialect);
+  const desk = openDesk(store, pino({ level: "silent" }));
+  const fence: Fence = (await ledger.takeLease(chainId, "a", await ledger.findLease(chainId)))!;
+  const many = hexOf(someAddresses(crowd));
+  const hands = { db, ledger, desk, fence, many };
+  return {
+    ...jobs(hands),
+    ...(await purposes(hands, size)),
+    ...records(hands),
+    "executor: the lease": async () => {
+      await ledger.renewLease(fence);
+      await ledger.releaseLease({ ...fence, epoch: fence.epoch + 1 });
+    },
+    "desk: 500 statuses at once": () =>
+      Promise.all(many.slice(0, 500).map((address) => desk.progressOf(statusOf(address)))),
+  };
+}
+
+type Hands = {
+  db: World["store"]["db"];
+  ledger: ReturnType<typeof openLedger>;
+  desk: ReturnType<typeof openDesk>;
+  fence: Fence;
+  /** A crowd of addresses. */
+  many: Hex[];
+};
+
+const updateOf = (address: Hex) => ({
+  ...{ address, state: "waiting" as const, dueAtSeconds: 1, reason: null, notBeforeSeconds: 0 },
+  ...{ failures: 0, paidFailures: 0, recoveryFailures: 0 },
+});
+
+function jobs({ db, ledger, fence, many }: Hands): Operations {
+  const strangers = Array.from({ length: 10 * many.length }, () => toHex(randomBytes(20)));
+  const sightings = many.map((address) => paymentTo(address, 20));
+  const found = (number: number, payments: typeof sightings) => ({
+    anchor: { number, hash: `0x${number}` as Hex },
+    payments,
+    isGap: false,
+  });
+  return {
+    "executor: jobs due too late": () => ledger.pullLate(fence, { dueAt: 10 ** 9, address: "0x" }),
+    "executor: jobs that are due": () => ledger.findDueJobs(chainId, 10 ** 9, 250),
+    "executor: jobs that are due, largest": () => ledger.findDueJobs(chains.large, 10 ** 9, 250),
+    "executor: very many transfers to strangers": () => ledger.matchAddresses(strangers),
+    "executor: very many paid": () => ledger.savePayments(fence, found(20, sightings), 1),
+    "executor: sweeps": async () => {
+      await ledger.findAnchor(chainId);
+      await ledger.forgetAbove(fence, 199);
+      await ledger.savePayments(fence, found(200, sightings.slice(0, 1)), 1);
+    },
+    "executor: 250 looked at": () => ledger.updateJobs(fence, many.slice(0, 250).map(updateOf)),
+    "executor: how often a job failed": () => ledger.readHistory(chainId, many[0]!),
+    "executor: an operator drops a job, and has it again": async () => {
+      await dropJob(db, chainId, many[2]!);
+      await ledger.saveLook(fence, [], 1);
+    },
+  };
+}
+
+async function purposes({ ledger, desk, fence, many }: Hands, size: number): Promise<Operations> {
+  const share = { gas: 1, accountId: accounts.many, isClientId: false, isTipped: false };
+  let nonce = await ledger.readNextNonce(chainId, sender);
+  const open = async (address: Hex) => {
+    const fee = { maxFee: 1n, priorityFee: 1n };
+    const signed = () => ({
+      hash: toHex(randomBytes(32)),
+      raw: "0x00" as Hex,
+      fee,
+      signedAtSeconds: 1,
+      signedBlock: 1,
+      isFill: false,
+    });
+    const shares = [{ ...share, address }];
+    const purpose = {
+      sender,
+      nonce: nonce++,
+      data: "0x00" as Hex,
+      gas: 1,
+      createdAtSeconds: 1,
+      shares,
+    };
+    const id = await ledger.openPurpose(fence, { ...purpose, kind: "recover" }, signed());
+    await ledger.addTransaction(fence, id, signed());
+    return id;
+  };
+  const settle = async () => {
+    const address = many[0]!;
+    const updates = [updateOf(address)];
+    const purposeId = await open(address);
+    await ledger.findPending(chainId, sender);
+    const token = many[1]!;
+    const outcomes = [{ kind: "recovered" as const, vault: address, token, amount: 1n }];
+    const at = { transactionHash: "0x00" as Hex, blockNumber: 9, paid: 1n, minedAtSeconds: 1 };
+    await ledger.settlePurpose(fence, { purposeId, ...at, tips: new Map(), outcomes, updates });
+    await ledger.reopenPurpose(fence, purposeId, [address]);
+    await ledger.loseNonce(fence, purposeId, updates);
+  };
+  return {
+    "executor: a purpose, from first to last": settle,
+    "executor: purposes of a deep reorganisation": async () => {
+      await ledger.findFinalAbove(chainId, sender, size - 20);
+      await ledger.findFinalFrom(chainId, sender, size - 20);
+      await ledger.readNextNonce(chainId, sender);
+    },
+    "executor: spending": async () => {
+      await ledger.readSpending(chainId, 1);
+      await ledger.readAccountSpending(chainId, 1);
+      await desk.gasSpentFor("acc_1");
+    },
+  };
+}
+
+function records({ ledger, fence }: Hands): Operations {
+  return {
+    "executor: whether a chain may sleep": async () => {
+      await ledger.passClosed(chainId, 0, 1);
+      await ledger.isBlockAwaited(chainId);
+    },
+    "executor: new records looked at": async () => {
+      const created = await ledger.findCreated(0, 500);
+      await ledger.findHeld(created.slice(0, 450).map(({ address }) => address));
+      await ledger.readLookedUntil(chainId);
+      const block = { number: 1, timestamp: 1 };
+      const hints = created.slice(0, 100).map(({ address }) => {
+        return { address, block, isEnough: true };
+      });
+      await ledger.saveLook(fence, hints, 1);
+    },
+    "executor: many held, largest": () =>
+      ledger.findHeld(hexOf(someAddresses(largeCount, "large"))),
+    "executor: the oldest record": () => ledger.findOldestCreation(),
+  };
+}

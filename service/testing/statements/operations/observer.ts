@@ -1,0 +1,108 @@
+// Marks addresses, and observes them as the loop behind events does.
+
+import { type Hex, toHex } from "executable-address";
+import { pino } from "pino";
+import { openHeads } from "../../../chain/rpc/heads.ts";
+import { nothingKnown } from "../../../events/changes.ts";
+import { listConfirmations, setConfirmations } from "../../../events/confirmations.ts";
+import { eventsKeptMs } from "../../../events/list.ts";
+import { markObservedAbove, markWatches } from "../../../events/mark.ts";
+import { readPayments } from "../../../events/payments.ts";
+import { prune } from "../../../events/prune.ts";
+import { startObserver } from "../../../events/start.ts";
+import {
+  findDue,
+  mayBeDue,
+  postponeWatches,
+  saveObservations,
+  type Watch,
+} from "../../../events/watches.ts";
+import { findAnchor } from "../../../follow/anchors.ts";
+import { keccak } from "../../../store/keccak.ts";
+import type { Store } from "../../../store/store.ts";
+import { enqueue } from "../../../webhooks/deliveries/enqueue.ts";
+import { accounts, chains, sender } from "../account.ts";
+import { hexOf, type Operations, someAddresses, statusOf, type World } from "./world.ts";
+
+export function observer({ store, nowMs, crowd }: World): Operations {
+  const { db } = store;
+  const crowded = someAddresses(crowd);
+  const hexes = hexOf(crowded);
+  const due = (chainId: number) => () => findDue(db, chainId, 10, nowMs, 300);
+  const mark = (addresses: Hex[], block: number) =>
+    db.transaction().execute((tx) => markWatches(tx, chains.many, addresses, block));
+  const observed = async (change: object) => {
+    const watches = await due(chains.many)();
+    const observations = watches.map((watch: Watch) => ({
+      watch: { ...watch, known: nothingKnown },
+      status: statusOf(toHex(watch.address), change),
+      paid: { payments: [], isSwept: true, lateBlocks: new Set<number>() },
+      readAgainAtMs: 1,
+    }));
+    const onEvents = (tx: Parameters<typeof enqueue>[0], events: Parameters<typeof enqueue>[1]) =>
+      enqueue(tx, events, nowMs);
+    const anchor = (await findAnchor(db, chains.many))!;
+    await saveObservations(db, observations, {
+      ...{ chainId: chains.many, anchor, publicUrl: "https://x.example", nowMs, onEvents },
+    });
+  };
+  return {
+    "observer: what is due": due(chains.many),
+    "observer: what is due, largest": due(chains.large),
+    "observer: 300 observations": () => observed({}),
+    "observer: 300 that could not be read": async () => {
+      const watches = await due(chains.many)();
+      await postponeWatches(
+        db,
+        watches.map((watch) => ({ watch, readAgainAtMs: 1 })),
+      );
+    },
+    "observer: very many paid": () => mark(hexes, 20),
+    "observer: whether anything may be due": async () => {
+      await mayBeDue(db, chains.many, nowMs);
+      await mayBeDue(db, 9, nowMs);
+    },
+    "observer: what was paid": () => readPayments(db, chains.many, crowded, keccak),
+    "observer: all above a block is due": () => markObservedAbove(db, chains.many, 199),
+    "observer: confirmations": async () => {
+      await setConfirmations(db, accounts.many, 1, 3);
+      await listConfirmations(db, accounts.many);
+      await setConfirmations(db, accounts.many, 1, null);
+    },
+    "observer: a pass of the loop": () => observerPass(store),
+    "events: old ones go": () => prune(db, "events", nowMs + 10 ** 10 - eventsKeptMs),
+  };
+}
+
+/** One turn of the loop, whose chain does not answer. */
+async function observerPass(store: Store): Promise<void> {
+  const chain = {
+    chainId: chains.many,
+    name: "",
+    rpcUrls: [],
+    tokens: [],
+    confirmations: 1,
+  } as never;
+  let asked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const request = async () => {
+    asked();
+    throw new Error("away");
+  };
+  const rpc = { request, heads: openHeads(request, Date.now) };
+  const observer = startObserver({
+    store,
+    factory: sender,
+    keccak: () => new Uint8Array(32),
+    publicUrl: "https://x.example",
+    now: Date.now,
+    onEvents: async () => {},
+    chains: { known: [chain], rpcOf: () => rpc },
+    pollMs: 1,
+    log: pino({ level: "silent" }),
+  });
+  await isAsked;
+  await observer.stop();
+}
