@@ -49,30 +49,7 @@ export function keepRunning(
     const ledger = openLedger(db, "sqlite");
     const parts: Parts = {
       instance,
-      chain: {
-        chainId,
-        tokens,
-        confirmations,
-        finality: settings?.finality ?? "blocks",
-        paymentConfirmations: 0,
-        decision: {
-          recoverMin: new Map(),
-          weiOf: () => undefined,
-          paidFailuresMax: 3,
-          recoveryFailuresMax: 5,
-          recoveriesPerDayMax: 20,
-        },
-        sendFallbackBlocks: undefined,
-        fees: { perGasMax: 5000n, priorityMin: 1n, priorityMax: 3n },
-        budgets: {
-          perDayMax: 10n ** 30n,
-          perAccountMax: 10n ** 30n,
-          perClientMax: 10n ** 30n,
-        },
-        pays: "both",
-        tipPrices: settings?.tipPrices ?? new Map(),
-        balanceWarnBelow: 0n,
-      },
+      chain: chainWith(settings),
       factory,
       factoryCodeHash: keccak256("0x01"),
       keccak: keccak256Bytes,
@@ -109,6 +86,31 @@ export function keepRunning(
   };
   start();
 }
+
+const chainWith = (settings: World["settings"]): Parts["chain"] => ({
+  chainId,
+  tokens,
+  confirmations,
+  finality: settings?.finality ?? "blocks",
+  paymentConfirmations: 0,
+  decision: {
+    recoverMin: new Map(),
+    weiOf: () => undefined,
+    paidFailuresMax: 3,
+    recoveryFailuresMax: 5,
+    recoveriesPerDayMax: 20,
+  },
+  sendFallbackBlocks: undefined,
+  fees: { perGasMax: 5000n, priorityMin: 1n, priorityMax: 3n },
+  budgets: {
+    perDayMax: 10n ** 30n,
+    perAccountMax: 10n ** 30n,
+    perClientMax: 10n ** 30n,
+  },
+  pays: "both",
+  tipPrices: settings?.tipPrices ?? new Map(),
+  balanceWarnBelow: 0n,
+});
 
 type Step = <Args extends unknown[], Result>(
   act: (...args: Args) => Promise<Result>,

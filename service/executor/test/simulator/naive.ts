@@ -32,30 +32,7 @@ export function keepRunningNaively(
   let cursor: number | undefined;
   const seen = new Set<Hex>();
 
-  const ask = async (method: string, ...params: unknown[]) =>
-    resultOf((await rpc.ask([{ method, params }]))[0]);
-
-  const send = async (data: Hex): Promise<boolean> => {
-    const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
-    const fees = { maxFee: 40n, priorityFee: 2n };
-    const raw = encodeRaw({
-      from: sender,
-      chainId,
-      nonce,
-      to: factory,
-      data,
-      gas: 500_000,
-      ...fees,
-    });
-    await ask("eth_sendRawTransaction", raw);
-    const deadline = scheduler.now() + patienceMs;
-    while (scheduler.now() < deadline) {
-      const receipt = await ask("eth_getTransactionReceipt", keccak256(raw));
-      if (receipt) return (receipt as { status: Hex }).status === "0x1";
-      await scheduler.sleep(pollMs);
-    }
-    return false;
-  };
+  const ask: Ask = async (method, ...params) => resultOf((await rpc.ask([{ method, params }]))[0]);
 
   const attend = async (vault: VaultModel, now: number) => {
     const { address, terms, token } = vault;
@@ -66,7 +43,7 @@ export function keepRunningNaively(
     if (!isOver && held < vault.amount) return;
     const data = toHex(isOver ? recoverCalldata(terms, [token]) : executeCalldata(terms));
     await ask("eth_estimateGas", { from: sender, to: factory, data }, "latest");
-    if (await send(data)) done.add(address);
+    if (await send(data, ask, scheduler)) done.add(address);
   };
 
   const pass = async () => {
@@ -93,4 +70,29 @@ export function keepRunningNaively(
     }
   };
   loop();
+}
+
+type Ask = (method: string, ...params: unknown[]) => Promise<unknown>;
+
+/** @returns whether it succeeded, as far as the endpoint said so in time */
+async function send(data: Hex, ask: Ask, scheduler: Scheduler): Promise<boolean> {
+  const nonce = Number(quantity(await ask("eth_getTransactionCount", sender, "latest")));
+  const fees = { maxFee: 40n, priorityFee: 2n };
+  const raw = encodeRaw({
+    from: sender,
+    chainId,
+    nonce,
+    to: factory,
+    data,
+    gas: 500_000,
+    ...fees,
+  });
+  await ask("eth_sendRawTransaction", raw);
+  const deadline = scheduler.now() + patienceMs;
+  while (scheduler.now() < deadline) {
+    const receipt = await ask("eth_getTransactionReceipt", keccak256(raw));
+    if (receipt) return (receipt as { status: Hex }).status === "0x1";
+    await scheduler.sleep(pollMs);
+  }
+  return false;
 }
