@@ -70,28 +70,8 @@ export function inNoTime(core: Parts): Parts {
 
 export async function prepareAttack(options: { tickMs?: number; startSeconds?: number } = {}) {
   const { world, store, directory } = await prepare(options);
-  let salt = 0n;
-
-  /** An intent of the attacker's own making, open for a day. */
-  const recordOf = async (change: object = {}): Promise<AddressRecord> => {
-    const { timestamp } = await world.client.getBlock();
-    return makeRecord({
-      token: world.token,
-      amount: "1000",
-      calls: [
-        {
-          target: world.token,
-          function: "transfer(address to, uint256 amount)",
-          args: [shop, "1000"],
-        },
-      ],
-      expirationTimestamp: Number(timestamp) + 86_400,
-      recovery: getAddress(`0x${(0xabc000n + salt).toString(16).padStart(40, "0")}`),
-      salt: `0x${(++salt).toString(16).padStart(64, "0")}`,
-      chainId: 31_337,
-      ...change,
-    });
-  };
+  const recordOf = recordMaker(world);
+  let contracts = 0n;
 
   const save = (records: readonly AddressRecord[], accountId: string, isClientId = false) =>
     Promise.all(
@@ -133,7 +113,7 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
     },
     /** A contract with this code at an address of its own. */
     async contract(code: Hex): Promise<Hex> {
-      const address = getAddress(`0x${(0xc0de0000n + ++salt).toString(16).padStart(40, "0")}`);
+      const address = getAddress(`0x${(0xc0de0000n + ++contracts).toString(16).padStart(40, "0")}`);
       await world.client.setCode({ address, bytecode: code });
       return address;
     },
@@ -148,25 +128,62 @@ export async function prepareAttack(options: { tickMs?: number; startSeconds?: n
       await until("the good payments are executed", async () =>
         (await fatesOf(world, records)).every((fate) => fate.executed === 1),
       );
-      const logs = await world.client.getLogs({ address: factoryAddress, fromBlock: from });
-      const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
-      const vaults = new Set(records.map(({ address }) => address));
-      return executions
-        .filter(({ args }) => vaults.has(args.vault))
-        .map(({ blockNumber }) => Number(blockNumber - from));
+      return blocksWaited(world, records, from);
     },
-    /** Sums, in wei, what the account was charged on all days and the caps of what is in flight. */
-    async chargedTo(accountId: string): Promise<bigint> {
-      const rows = await store.db
-        .selectFrom("executor_account_spending")
-        .selectAll()
-        .where("account_id", "=", accountId)
-        .execute();
-      return rows.reduce((sum, row) => sum + BigInt(row.wei), 0n);
-    },
+    chargedTo: (accountId: string) => readCharged(store, accountId),
     partsFor: (more: Partial<typeof testConfig>, chains = world.chains()) =>
       partsFor(store, chains, more),
   };
+}
+
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+/** Makes intents of the attacker's own, open for a day. */
+function recordMaker({ client, token }: Prepared["world"]) {
+  let salt = 0n;
+  return async (change: object = {}): Promise<AddressRecord> => {
+    const { timestamp } = await client.getBlock();
+    return makeRecord({
+      token,
+      amount: "1000",
+      calls: [
+        {
+          target: token,
+          function: "transfer(address to, uint256 amount)",
+          args: [shop, "1000"],
+        },
+      ],
+      expirationTimestamp: Number(timestamp) + 86_400,
+      recovery: getAddress(`0x${(0xabc000n + salt).toString(16).padStart(40, "0")}`),
+      salt: `0x${(++salt).toString(16).padStart(64, "0")}`,
+      chainId: 31_337,
+      ...change,
+    });
+  };
+}
+
+/** How many blocks after `from` each execution of the records came. */
+async function blocksWaited(
+  { client }: Prepared["world"],
+  records: readonly AddressRecord[],
+  from: bigint,
+): Promise<number[]> {
+  const logs = await client.getLogs({ address: factoryAddress, fromBlock: from });
+  const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
+  const vaults = new Set(records.map(({ address }) => address));
+  return executions
+    .filter(({ args }) => vaults.has(args.vault))
+    .map(({ blockNumber }) => Number(blockNumber - from));
+}
+
+/** Sums, in wei, what the account was charged on all days and the caps of what is in flight. */
+async function readCharged({ db }: Prepared["store"], accountId: string): Promise<bigint> {
+  const rows = await db
+    .selectFrom("executor_account_spending")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .execute();
+  return rows.reduce((sum, row) => sum + BigInt(row.wei), 0n);
 }
 
 export type Attack = Awaited<ReturnType<typeof prepareAttack>>;

@@ -38,18 +38,7 @@ export async function startWorld(chainId = 31_337, hardfork?: "prague" | "osaka"
 }
 
 async function settle(rpcUrl: string, chainId: number) {
-  const chain = { ...anvilChain, id: chainId };
-  const client = createTestClient({
-    account: payer,
-    chain,
-    mode: "hardhat",
-    transport: http(rpcUrl),
-    pollingInterval: 10,
-    cacheTime: 0,
-  })
-    .extend(publicActions)
-    .extend(walletActions);
-
+  const client = clientOf(rpcUrl, chainId);
   const send = async (to: Hex | undefined, data: Hex, value = 0n) => {
     const hash = await client.sendTransaction({ to: to ?? null, data, value, gas: 3_000_000n });
     const receipt = await client.waitForTransactionReceipt({ hash });
@@ -66,7 +55,6 @@ async function settle(rpcUrl: string, chainId: number) {
     return getAddress(contractAddress!);
   };
   const token = await newToken();
-  let salts = 0n;
   let contracts = 0x61_0000n;
 
   return {
@@ -93,24 +81,7 @@ async function settle(rpcUrl: string, chainId: number) {
         functionName: "balanceOf",
         args: [owner],
       }),
-    /** An intent that pays 100 units to the shop, open for an hour of the chain's clock. */
-    async newRecord(change: Partial<Intent> = {}): Promise<AddressRecord> {
-      const { timestamp } = await client.getBlock();
-      const amount = change.amount ?? "100";
-      const args = [shop, amount];
-      const call = { target: token, function: "transfer(address to, uint256 amount)", args };
-      const intent = {
-        token,
-        amount,
-        calls: [call],
-        expirationTimestamp: Number(timestamp) + 3600,
-        recovery,
-        salt: toHex(++salts, { size: 32 }),
-        chainId,
-        ...change,
-      };
-      return makeRecord(intent, { factory: factoryAddress });
-    },
+    newRecord: recordMaker(client, token),
     pay: (to: Hex, amount: bigint, paid: Hex = token) =>
       send(
         paid,
@@ -120,27 +91,68 @@ async function settle(rpcUrl: string, chainId: number) {
     execute: (record: AddressRecord) => send(factoryAddress, toHex(encodeExecution(record.intent))),
     recover: (record: AddressRecord, tokens: Hex[]) =>
       send(factoryAddress, recoverData(record, tokens)),
-    /** Mines one block of exactly this second. */
-    async mineAt(timestamp: number) {
-      await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
-      await client.mine({ blocks: 1 });
-    },
-    mine: (blocks: number) => client.mine({ blocks }),
-    /** Puts another block in the place of the newest: a later one, or it would be the same. */
-    async replaceHead() {
-      const { timestamp } = await client.getBlock();
-      await client.request({ method: "anvil_rollback" as never, params: [1] as never });
-      await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
-      await client.mine({ blocks: 1 });
-    },
-    /** Replaces the last `depth` blocks by as many empty ones, all of which are there after it. */
-    async reorg(depth: number) {
-      const head = await client.getBlockNumber();
-      await client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
-      while ((await client.getBlockNumber()) < head) await sleep(5);
-    },
+    ...minerOf(client),
   };
 }
+
+type ChainClient = ReturnType<typeof clientOf>;
+
+const clientOf = (rpcUrl: string, chainId: number) =>
+  createTestClient({
+    account: payer,
+    chain: { ...anvilChain, id: chainId },
+    mode: "hardhat",
+    transport: http(rpcUrl),
+    pollingInterval: 10,
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+
+/** Makes intents that pay 100 units to the shop, open for an hour of the chain's clock. */
+function recordMaker(client: ChainClient, token: Hex) {
+  let salts = 0n;
+  return async (change: Partial<Intent> = {}): Promise<AddressRecord> => {
+    const { timestamp } = await client.getBlock();
+    const amount = change.amount ?? "100";
+    const args = [shop, amount];
+    const call = { target: token, function: "transfer(address to, uint256 amount)", args };
+    const intent = {
+      token,
+      amount,
+      calls: [call],
+      expirationTimestamp: Number(timestamp) + 3600,
+      recovery,
+      salt: toHex(++salts, { size: 32 }),
+      chainId: client.chain.id,
+      ...change,
+    };
+    return makeRecord(intent, { factory: factoryAddress });
+  };
+}
+
+/** Makes blocks, and takes them back. */
+const minerOf = (client: ChainClient) => ({
+  /** Mines one block of exactly this second. */
+  async mineAt(timestamp: number) {
+    await client.setNextBlockTimestamp({ timestamp: BigInt(timestamp) });
+    await client.mine({ blocks: 1 });
+  },
+  mine: (blocks: number) => client.mine({ blocks }),
+  /** Puts another block in the place of the newest: a later one, or it would be the same. */
+  async replaceHead() {
+    const { timestamp } = await client.getBlock();
+    await client.request({ method: "anvil_rollback" as never, params: [1] as never });
+    await client.setNextBlockTimestamp({ timestamp: timestamp + 1n });
+    await client.mine({ blocks: 1 });
+  },
+  /** Replaces the last `depth` blocks by as many empty ones, all of which are there after it. */
+  async reorg(depth: number) {
+    const head = await client.getBlockNumber();
+    await client.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
+    while ((await client.getBlockNumber()) < head) await sleep(5);
+  },
+});
 
 const intentInput = getAbiItem({ abi: paymentFactoryAbi, name: "execute" }).inputs;
 

@@ -25,15 +25,6 @@ export async function startProxy(
   let mode: Misbehaviour = "none";
   let staleAt: string | undefined;
 
-  const forward = async (calls: Call[]): Promise<Answer[]> => {
-    const response = await fetch(target, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(calls),
-    });
-    return (await response.json()) as Answer[];
-  };
-
   const answer = async (calls: Call[]): Promise<Answer[]> => {
     const asked = calls.map((call) => {
       const isLatest = call.method === "eth_getBlockByNumber" && call.params[0] === "latest";
@@ -43,7 +34,7 @@ export async function startProxy(
     const dropped = (call: Call) =>
       mode === "drops_broadcasts" && call.method === "eth_sendRawTransaction";
     const passed = asked.filter((call) => !dropped(call));
-    const answers = passed.length > 0 ? await forward(passed) : [];
+    const answers = passed.length > 0 ? await forward(target, passed) : [];
     const all = [
       ...answers,
       ...asked
@@ -79,7 +70,7 @@ export async function startProxy(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async behave(next: Misbehaviour) {
       if (next === "stale") {
-        const [block] = await forward([{ id: 0, method: "eth_blockNumber", params: [] }]);
+        const [block] = await forward(target, [{ id: 0, method: "eth_blockNumber", params: [] }]);
         staleAt = block!.result as string;
       }
       mode = next;
@@ -89,6 +80,15 @@ export async function startProxy(
       server.close();
     },
   };
+}
+
+async function forward(target: string, calls: Call[]): Promise<Answer[]> {
+  const response = await fetch(target, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(calls),
+  });
+  return (await response.json()) as Answer[];
 }
 
 function twisted(answer: Answer, call: Call, mode: Misbehaviour): Answer {
