@@ -1,0 +1,26 @@
+// What `npm run check` asks: types, layout of the code, and that nothing is unused. The commands run
+// on one processor while other test files run on the rest, so they add little to the whole run.
+
+import assert from "node:assert/strict";
+import { exec } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import { describe, test } from "node:test";
+import { promisify } from "node:util";
+
+const root = resolve(import.meta.dirname, "..");
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const env = {
+  ...process.env,
+  PATH: join(root, "node_modules/.bin") + delimiter + process.env.PATH,
+};
+
+describe("npm run check", () => {
+  for (const command of (scripts.check as string).split(" && ")) {
+    test(command, async () => {
+      await promisify(exec)(command, { cwd: root, env }).catch(({ stdout, stderr }) => {
+        assert.fail(`\n${stdout}${stderr}`);
+      });
+    });
+  }
+});
