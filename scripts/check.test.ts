@@ -1,6 +1,5 @@
 // What `npm run check` asks: types, layout of the code, and that nothing is unused. The commands run
-// on one processor while other test files run on the rest, so they add little to the whole run.
-
+// beside other test files, so that all processors have work.
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";
 import { readFileSync } from "node:fs";
