@@ -678,7 +678,7 @@ async function assertSoundAt(page: Page, path: string) {
   await page.goto(`${site}/a/${path}`);
   await page.locator("main h1:visible:not(.sr-only)").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
-  await assertSoundInAll(page, path);
+  await assertSound(page, path);
   await page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true");
   await assertSoundInAll(page, `${path} unfolded`);
 }

@@ -81,10 +81,12 @@ const bottomOf = async (page: Page, selector: string): Promise<number> => {
 
 describe("everything to pay by stands on one screen", () => {
   for (const language of languages) {
-    test(`1280 x 800 and 360 x 740, ${language}, 2 and 32 calls`, async () => {
+    const isEnglish = language === "en";
+    test(`1280 x 800 and 360 x 740, ${language}, 2${isEnglish ? " and 32" : ""} calls`, async () => {
       const page = await openVisitor();
       await announceWallet(page, service.anvil.rpcUrl, payer);
-      for (const record of [many, order]) {
+      // Only three calls are unfolded, so 32 take the room of three in every language.
+      for (const record of isEnglish ? [many, order] : [order]) {
         await page.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
           await page.setViewportSize(viewport);
