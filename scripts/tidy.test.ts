@@ -370,10 +370,13 @@ describe("the tree", () => {
   test("each test that SECURITY.md names of the service and the executor is there", () => {
     const page = readFileSync(join(root, "SECURITY.md"), "utf8");
     const part = page.slice(page.indexOf("## The service"));
-    const names = [...part.matchAll(/`([a-z][a-z-]*(?:\/[a-z-]+)+)`/g)].map(([, name]) => name!);
+    const names = [...part.matchAll(/`([a-z][a-z-]*(?:\/[a-z-]+)*)`/g)].map(([, name]) => name!);
     assert.ok(names.length > 20);
+    // They stand there as code too, and name no test.
+    const words = ["finalized", "recovery", "retry", "t", "webhooks"];
     const missing = names.filter(
-      (name) => !files.some((path) => `/${path}`.endsWith(`/${name}.test.ts`)),
+      (name) =>
+        !words.includes(name) && !files.some((path) => `/${path}`.endsWith(`/${name}.test.ts`)),
     );
     assert.deepEqual(missing, []);
   });
