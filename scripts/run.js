@@ -17,8 +17,8 @@ const args = process.argv.slice(2);
 const isProgram = !args[0]?.startsWith("-");
 if (args.includes("--test")) {
   args.unshift("--import", new URL("./whole-run.ts", import.meta.url).href);
-  // Test files and the programs they start load the same modules hundreds of times. With what was
-  // compiled kept, `admin account create` takes 0.6 s in place of 1.0, and 0.8 s of CPU of 1.4.
+  // Test files and the programs they start load the same modules hundreds of times: what was
+  // compiled is kept for the next of them.
   const cache = new URL("../node_modules/.cache/node", import.meta.url);
   process.env.NODE_COMPILE_CACHE ||= fileURLToPath(cache);
 }

@@ -78,7 +78,7 @@ async function start(config: Config): Promise<void> {
   const factory = { address: factoryAddress, codeHash: factoryCodeHash };
   const chains = await openChains(readChains(config.chainsFile), factory, log);
   stops.push(() => chains.close());
-  stops.push(await tellMetrics(metrics, config));
+  stops.push(await tellMetrics(metrics, config, log));
 
   const opened = { log, stops, metrics, keccak, store, accounts, chains };
   if (config.role !== "executor") await serve(config, opened, draining.signal);
@@ -185,13 +185,14 @@ async function startExecutorRole(config: Config, opened: Opened): Promise<void> 
 }
 
 /** Listens on its own port, or by way of the process that started it. @returns what ends it */
-async function tellMetrics({ registry }: Metrics, { metricsHost, metricsPort }: Config) {
+async function tellMetrics({ registry }: Metrics, config: Config, log: Logger) {
+  const { metricsHost, metricsPort } = config;
   if (metricsPort === undefined) return () => {};
   if (cluster.isWorker) {
     reportMetrics(registry);
     return () => {};
   }
-  const server = await serveMetrics(registry, metricsHost, metricsPort);
+  const server = await serveMetrics(registry, { metricsHost, metricsPort }, log);
   return () => server.close();
 }
 

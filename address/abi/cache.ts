@@ -3,9 +3,9 @@
 // strangers choose the keys.
 //
 // Addresses lie in slots, found by their text and by their bytes alike, and functions are found by
-// the bytes that terms carry. Terms of two calls are decoded in 11 us so; with one bounded Map of
-// addresses by their text in 16, and with functions by their text as well in 25. That is a tenth
-// and a fifth of a look-up. Medians of interleaved runs, with the keccak of hash-wasm.
+// the bytes that terms carry, so that what is decoded need not become text to be found. Terms of
+// two calls are decoded at least three times as fast where addresses and functions recur as where
+// none does: test/derive.bench.ts tells it.
 
 import type { Hex } from "../hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";

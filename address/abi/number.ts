@@ -9,7 +9,7 @@ const canonical = /^(0|-?[1-9][0-9]*)$/;
 /** Up to this many digits a double is exact. */
 const exactDigits = 15;
 
-/** An integer: a double where a double is exact, which is quicker, else a bigint. */
+/** An integer: a double where a double is exact, else a bigint. */
 type Integer = number | bigint;
 
 /** The integer of `bits` that `text` spells, or undefined and a fault. */

@@ -1,7 +1,9 @@
 // Intents to records a second, beside viem doing the same: from what JSON.parse gave to checked and
 // checksummed fields, the terms and the address, both as hex. Beside each, how many times a second
 // its keccak could do the hashes of a record and nothing else: no library is faster than that.
-// "noble's keccak" is the library with the whole of noble's in place of its own sponge. Medians.
+// "noble's keccak" is the library with the whole of noble's in place of its own sponge. Then terms
+// to intents, as a look-up decodes them, beside terms in which no address or function recurs, so
+// that what is remembered of others is of no use. Medians.
 // `npm run bench` builds it all first: nobody gets the package as types that Node strips.
 
 import assert from "node:assert/strict";
@@ -22,7 +24,7 @@ import type { Hex, Intent } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 
 const dist = (name: string) => import(new URL(`../dist/${name}.js`, import.meta.url).href);
-const { factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
+const { decodeTerms, factoryAddress, initCodePrefix, makeRecord }: typeof import("../index.ts") =
   await dist("index");
 const { keccak256 }: typeof import("../keccak/keccak.ts") = await dist("keccak/keccak");
 const hasher = await createKeccak(256);
@@ -153,7 +155,42 @@ function samples(calls: number): Intent[] {
   });
 }
 
+/**
+ * The same as {@link samples}, but each with addresses and functions of its own, which are as long
+ * as those.
+ */
+function strangers(calls: number): Intent[] {
+  return samples(calls).map((intent) => {
+    const own = intent.salt.slice(-10);
+    const ownAddress = (address: string): Hex => `${address.slice(0, 32)}${own}` as Hex;
+    return {
+      ...intent,
+      token: ownAddress(intent.token),
+      calls: intent.calls.map((call) => ({
+        target: ownAddress(call.target),
+        function: call.function.replace(/^(\w+)\((\w+) /, `$1${own}($2 `),
+        args: call.args.map((arg) => (arg.startsWith("0x") ? ownAddress(arg) : arg)),
+      })),
+    };
+  });
+}
+
 type Run = (intent: Intent) => unknown;
+/** Makes a batch's pieces of work, of which the time is taken. */
+type Contender = (calls: number) => (() => unknown)[];
+
+const ofSamples =
+  (run: Run): Contender =>
+  (calls) =>
+    samples(calls).map((intent) => () => run(intent));
+
+const decoding =
+  (make: typeof samples): Contender =>
+  (calls) =>
+    make(calls).map((intent) => {
+      const { terms } = makeRecord(intent);
+      return () => decodeTerms(terms, { keccak: wasmKeccak });
+    });
 
 /** Does the hashes that a record takes, of as many bytes, and nothing else. */
 function hashesAlone(keccak: Keccak): Run {
@@ -175,29 +212,31 @@ function hashesAlone(keccak: Keccak): Run {
   };
 }
 
-const contenders: Record<string, () => Run> = {
-  viem: () => viemRecord,
-  default: () => (intent) => makeRecord(intent),
-  "noble's keccak": () => (intent) => makeRecord(intent, { keccak: keccak_256 }),
-  WASM: () => (intent) => makeRecord(intent, { keccak: wasmKeccak }),
-  "default's hashes": () => hashesAlone(keccak256),
-  "WASM's hashes": () => hashesAlone(wasmKeccak),
+const contenders: Record<string, () => Contender> = {
+  viem: () => ofSamples(viemRecord),
+  default: () => ofSamples((intent) => makeRecord(intent)),
+  "noble's keccak": () => ofSamples((intent) => makeRecord(intent, { keccak: keccak_256 })),
+  WASM: () => ofSamples((intent) => makeRecord(intent, { keccak: wasmKeccak })),
+  "default's hashes": () => ofSamples(hashesAlone(keccak256)),
+  "WASM's hashes": () => ofSamples(hashesAlone(wasmKeccak)),
+  decoding: () => decoding(samples),
+  "decoding strangers'": () => decoding(strangers),
 };
 
 /** One contender in a process of its own, so that none lives with another's garbage and types. */
 function contend(name: string): void {
-  const run = contenders[name]!();
-  process.on("message", (calls: number) => process.send!(perSecond(run, calls)));
+  const contender = contenders[name]!();
+  process.on("message", (calls: number) => process.send!(perSecond(contender, calls)));
 }
 
 /** By processor time, garbage collection included: what else the machine does does not count. */
-function perSecond(run: Run, calls: number): number {
+function perSecond(contender: Contender, calls: number): number {
   let done = 0;
   let micros = 0;
   do {
-    const intents = samples(calls);
+    const pieces = contender(calls);
     const start = process.cpuUsage();
-    for (const intent of intents) run(intent);
+    for (const piece of pieces) piece();
     const { user, system } = process.cpuUsage(start);
     micros += user + system;
     done += batch;
@@ -238,6 +277,9 @@ async function compare(): Promise<void> {
       const share = `its hashes alone ${thousands(ceiling)}, ${percent(own / ceiling)} of the time`;
       console.log(`  ${name} ${thousands(own)}, ${(own / rate("viem")).toFixed(2)}x; ${share}`);
     }
+    const [known, strange] = [rate("decoding"), rate("decoding strangers'")];
+    const times = `${(known / strange).toFixed(2)}x of those where nothing recurs`;
+    console.log(`  terms decoded, WASM ${thousands(known)}, ${times}`);
   }
 }
 

@@ -141,8 +141,9 @@ type TimeColumn<Table extends keyof Tables> = Table extends "api_keys"
   : "last_used_at";
 
 /**
- * Sets a time of each credential to the batch's last moment, a second off at most: one statement
- * for all, since each costs its own round to the database.
+ * Sets a time of each credential to the batch's last moment, in one statement for all, since each
+ * costs its own round to the database. A batch is as old as the last flush that succeeded, so a
+ * time is off by no more than that: a second, or more after a flush that failed.
  */
 async function touch<Table extends "api_keys" | "client_ids">(
   db: Kysely<Tables>,

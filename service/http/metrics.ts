@@ -1,6 +1,7 @@
 // Metrics in Prometheus' format, on a port of their own (METRICS_PORT).
 
 import { createServer, type Server } from "node:http";
+import type { Logger } from "pino";
 import {
   AggregatorRegistry,
   Counter,
@@ -70,16 +71,18 @@ function responseMetrics(registry: Registry) {
   };
 }
 
+type Place = { metricsHost: string; metricsPort: number };
+
 /** Serves the registry, at any path; resolves when it listens. Node's own figures included. */
-export function serveMetrics(registry: Registry, host: string, port: number): Promise<Server> {
+export function serveMetrics(registry: Registry, place: Place, log: Logger): Promise<Server> {
   collectDefaultMetrics({ register: registry });
-  return serve(registry.contentType, () => registry.metrics(), host, port);
+  return serve(registry.contentType, () => registry.metrics(), place, log);
 }
 
 /** Serves what the workers of this process report, added up. */
-export function serveWorkersMetrics(host: string, port: number): Promise<Server> {
+export function serveWorkersMetrics(place: Place, log: Logger): Promise<Server> {
   const registry = new AggregatorRegistry();
-  return serve(registry.contentType, () => registry.clusterMetrics(), host, port);
+  return serve(registry.contentType, () => registry.clusterMetrics(), place, log);
 }
 
 /** Gives a worker's metrics to the process that started it, Node's own included. */
@@ -93,15 +96,18 @@ export function reportMetrics(registry: Registry): void {
 
 const lagMetric = "nodejs_eventloop_lag_p99_seconds";
 
-function serve(type: string, text: () => Promise<string>, host: string, port: number) {
+function serve(type: string, text: () => Promise<string>, place: Place, log: Logger) {
   const server = createServer((_request, response) => {
     text().then(
       (body) => response.setHeader("content-type", type).end(body),
-      (error: Error) => response.writeHead(500).end(error.message),
+      (err: unknown) => {
+        log.error({ err }, "the metrics could not be read");
+        response.writeHead(500, { "content-type": "text/plain" }).end("see the log\n");
+      },
     );
   });
   return new Promise<Server>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => resolve(server));
+    server.listen(place.metricsPort, place.metricsHost, () => resolve(server));
   });
 }

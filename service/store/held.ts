@@ -10,7 +10,10 @@ import type { Dialect, Tables } from "./tables.ts";
  * read all records.
  */
 const probesMax = { sqlite: 250, postgres: 1_000 } satisfies Record<Dialect, number>;
-/** Sorted in one go, in 1 ms: a busy chain has tens of thousands of recipients in some blocks. */
+/**
+ * Sorted in one go. A busy chain has tens of thousands of recipients in some blocks, and other work
+ * goes on between the groups.
+ */
 const sortedMax = 4_000;
 
 /**

@@ -33,9 +33,8 @@ const noKey = {
  */
 export async function runWorkers(program: string, config: Config, log: Logger): Promise<void> {
   cluster.setupPrimary({ exec: program, args: [] });
-  if (config.metricsPort !== undefined) {
-    await serveWorkersMetrics(config.metricsHost, config.metricsPort);
-  }
+  const { metricsHost, metricsPort } = config;
+  if (metricsPort !== undefined) await serveWorkersMetrics({ metricsHost, metricsPort }, log);
   const restarts = new Set<NodeJS.Timeout>();
   let isStopping = false;
   let hasListened = false;

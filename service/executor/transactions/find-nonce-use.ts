@@ -8,8 +8,10 @@ import type { Purpose } from "../ledger/purposes.ts";
 import type { Pass } from "../parts.ts";
 
 /**
- * @returns its hash, if it is final and enough endpoints show the same; undefined where any call
- * failed, too few say so, or the nonce was not yet spent that deep
+ * Finds the hash of the transaction that spent the purpose's nonce. It is undefined where that is
+ * not final yet, where an endpoint does not show the block, or where too few show the same.
+ *
+ * @throws {ChainUnavailable} where the sender's nonce cannot be read at a block
  */
 export async function findNonceUse(pass: Pass, purpose: Purpose): Promise<Hex | undefined> {
   const { view, parts } = pass;

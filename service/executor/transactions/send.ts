@@ -179,9 +179,10 @@ async function sendIn(span: Span | undefined, pass: Pass, purse: Purse, order: O
 }
 
 /**
- * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more.
+ * Takes the place of what was sent for `purpose`, at its nonce, for at least an eighth more. What
+ * the key cannot pay for stays as it is, since nodes would refuse it.
+ *
  * @param isMoot nothing of it can succeed any more: the nonce is spent on nothing instead
- * What the key cannot pay for stays as it is, since nodes would refuse it.
  * @param isTooMuch whether a budget refuses so many wei more: then its nonce is given back
  * @returns wei that it may take more than before
  */

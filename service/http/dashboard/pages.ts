@@ -99,7 +99,7 @@ type Served = Pick<Parts, "publicUrl"> &
     onShed?: () => void;
   };
 
-/** Compressing one takes 180 us, as long as five look-ups: those kept are asked for again soon. */
+/** Pages kept compressed: whoever is sent the link asks for the same one again soon. */
 const previewsKept = 1_000;
 
 /** If no pages were built, there is only the API. */
