@@ -47,6 +47,7 @@ export type {
 } from "./lists.ts";
 export type { ClientOptions } from "./options.ts";
 export type { Proved, ProveOptions } from "./prove.ts";
+export { readRetryAfterSeconds } from "./request.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";
 export type { WaitOptions, WatchOptions } from "./watch.ts";
 

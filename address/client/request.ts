@@ -165,7 +165,7 @@ export function errorOf(response: Response, answer: unknown): ServiceError {
       message: `HTTP ${status}, not as specified${hint}`,
       issues: [],
     },
-    retryAfterSeconds(headers),
+    readRetryAfterSeconds(headers.get("Retry-After") ?? "", headers.get("Date") ?? ""),
   );
 }
 
@@ -192,13 +192,18 @@ function isIssue(value: unknown): value is Issue {
   return message.length <= messageLengthMax;
 }
 
-/** Seconds, or a date by the service's own clock where it tells it. */
-function retryAfterSeconds(headers: Headers): number | undefined {
-  const text = headers.get("Retry-After") ?? "";
+/**
+ * Reads a `Retry-After` header: seconds, or those until a date by the server's own clock where it
+ * tells it.
+ *
+ * @param date the answer's `Date` header
+ * @returns undefined for any other text
+ */
+export function readRetryAfterSeconds(text: string, date: string): number | undefined {
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
   const untilMs = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(untilMs)) return undefined;
-  const saidMs = Date.parse(headers.get("Date") ?? "");
+  const saidMs = Date.parse(date);
   const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
   return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
 }

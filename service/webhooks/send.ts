@@ -1,7 +1,8 @@
 // One request to an endpoint: no redirects, no more than five seconds, no more than 64 kB read.
 
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { readRetryAfterSeconds } from "executable-address/client";
 import { within } from "../flow/within.ts";
 import { resolveTarget, type Targets } from "./guard.ts";
 
@@ -63,11 +64,12 @@ async function post(
       const chunks: Buffer[] = [];
       let bytes = 0;
       const finish = () => {
+        const { date = "", "retry-after": retryAfter = "" } = response.headers;
         const text = Buffer.concat(chunks).subarray(0, answerBytesKept).toString("utf8");
         resolve({
           status: response.statusCode ?? null,
           answer: printable(text),
-          retryAfterSeconds: retryAfterSeconds(response.headers),
+          retryAfterSeconds: readRetryAfterSeconds(retryAfter, date) ?? null,
         });
         request.destroy();
       };
@@ -81,17 +83,6 @@ async function post(
     });
     request.end(body);
   });
-}
-
-/** Reads seconds, or those until a date by the receiver's own clock where it tells it. */
-export function retryAfterSeconds(headers: IncomingHttpHeaders): number | null {
-  const text = headers["retry-after"] ?? "";
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  const untilMs = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(untilMs)) return null;
-  const saidMs = Date.parse(headers.date ?? "");
-  const nowMs = Number.isNaN(saidMs) ? Date.now() : saidMs;
-  return Math.max(0, Math.ceil((untilMs - nowMs) / 1000));
 }
 
 const sayError = (error: unknown) => {
