@@ -2,7 +2,7 @@
 // is believed: a wrong shape is an error here, not a zero further up.
 
 import { hexBytes } from "../abi/hex.ts";
-import type { Hex } from "../intent/intent.ts";
+import { fromQuantity, type Hex, lowerHex } from "../hex.ts";
 import type { BlockReference } from "./shape.ts";
 
 /**
@@ -88,16 +88,15 @@ type Envelope = { result: unknown; error: { code: unknown; message: unknown } };
 
 /** @throws {StatusError} `rpc_inconsistent` unless it is `0x` hex, of `bytes` bytes if given */
 export function hexOf(value: unknown, what: string, bytes?: number): Hex {
-  const size = typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? hexBytes(value) : -1;
-  if (size < 0 || (bytes !== undefined && size !== bytes)) {
-    throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${show(value)}`);
-  }
-  return (value as string).toLowerCase() as Hex;
+  const hex = lowerHex(value);
+  if (hex && hexBytes(hex) === (bytes ?? hexBytes(hex))) return hex;
+  throw inconsistent(`${what}: wanted ${bytes ?? "some"} bytes of hex, found ${show(value)}`);
 }
 
 /** @throws {StatusError} `rpc_inconsistent` unless `value` is a quantity such as `0x1b4` */
 export function quantityOf(value: unknown, what: string): bigint {
-  if (typeof value === "string" && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value);
+  const quantity = fromQuantity(value);
+  if (quantity !== undefined) return quantity;
   throw inconsistent(`${what}: wanted a hex quantity, found ${show(value)}`);
 }
 

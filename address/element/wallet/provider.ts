@@ -1,5 +1,7 @@
 // A wallet of the browser as EIP-1193 has it, asked without a library: a page needs ten methods.
 
+import { fromQuantity } from "../../hex.ts";
+
 export type WalletProvider = {
   request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown>;
 };
@@ -49,8 +51,8 @@ export async function askQuantity(
   method: string,
   params: readonly unknown[] = [],
 ): Promise<bigint> {
-  const answer = await ask<unknown>(provider, method, params);
-  if (typeof answer === "string" && /^0x[0-9a-f]{1,64}$/i.test(answer)) return BigInt(answer);
+  const answer = fromQuantity(await ask(provider, method, params));
+  if (answer !== undefined) return answer;
   throw new PaymentRefused({ kind: "failed", reason: `${method}: no number` });
 }
 

@@ -2,7 +2,7 @@
 // answer must have before it is believed.
 
 import type { Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { fromQuantity, lowerHex, toQuantity } from "executable-address/status";
 
 export type Call = { method: string; params: unknown[] };
 
@@ -106,15 +106,15 @@ export function resultOf(answer: Answer | undefined): unknown {
 
 /** A JSON-RPC quantity. @throws {ChainUnavailable} on anything else */
 export function quantity(value: unknown): bigint {
-  if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
+  const found = fromQuantity(value);
+  if (found !== undefined) return found;
   throw new ChainUnavailable(`wanted a quantity, found ${JSON.stringify(value)?.slice(0, 80)}`);
 }
 
 /** Hex of any even length, lower case. @throws {ChainUnavailable} on anything else */
 export function hexData(value: unknown): Hex {
-  if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) {
-    return value.toLowerCase() as Hex;
-  }
+  const found = lowerHex(value);
+  if (found) return found;
   throw new ChainUnavailable(`wanted hex, found ${JSON.stringify(value)?.slice(0, 80)}`);
 }
 
