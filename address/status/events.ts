@@ -52,22 +52,35 @@ async function walkBack(rpc: Rpc, search: Search, refusal: RpcError): Promise<Va
   throw unavailable(`${callsMax} ranges from block ${search.to} back to ${to} do not do`, refusal);
 }
 
-/** The first block at which the vault has code, or `search.from` if the node forgot old state. */
-async function readFirstCode(rpc: Rpc, { vault, from, to }: Search): Promise<number> {
-  let without = from - 1;
-  let having = to;
-  for (let step = 1; without + 1 < having; step *= 4) {
-    const middle = without + Math.ceil((having - without) / 2);
-    const block = Math.max(having - step, middle);
-    let code: unknown;
+const readFirstCode = (rpc: Rpc, { vault, from, to }: Search): Promise<number> =>
+  findFirstBlock({ from, to }, async (block) => {
     try {
-      code = await rpc("eth_getCode", [vault, toQuantity(block)]);
+      return hexOf(await rpc("eth_getCode", [vault, toQuantity(block)]), "code") !== "0x";
     } catch (error) {
-      if (error instanceof RpcError) return from;
+      if (error instanceof RpcError) return undefined;
       throw error;
     }
-    if (hexOf(code, "code") === "0x") without = block;
-    else having = block;
+  });
+
+/**
+ * Finds the first block of what is there at block `to` and stays, such as a vault's code. Steps
+ * back in growing strides, as most vaults asked for are young, and by no more than halves.
+ *
+ * @param isThereAt undefined where the node forgot that block's state: `from` is answered then
+ */
+export async function findFirstBlock(
+  { from, to }: { readonly from: number; readonly to: number },
+  isThereAt: (block: number) => Promise<boolean | undefined>,
+): Promise<number> {
+  let without = from - 1;
+  let having = to;
+  for (let stride = 1; without + 1 < having; stride *= 4) {
+    const middle = without + Math.ceil((having - without) / 2);
+    const block = Math.max(having - stride, middle);
+    const isThere = await isThereAt(block);
+    if (isThere === undefined) return from;
+    if (isThere) having = block;
+    else without = block;
   }
   return having;
 }

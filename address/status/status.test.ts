@@ -86,6 +86,7 @@ describe("executable-address/status", () => {
       "addressStates",
       "decodeFactoryEvent",
       "findBlock",
+      "findFirstBlock",
       "fromQuantity",
       "httpRpc",
       "isNativeToken",

@@ -3,7 +3,7 @@
 // cover: after a deeper reorganisation that block is gone, and the past is read again.
 
 import type { Hex } from "executable-address";
-import type { BlockReference, VaultEvent } from "executable-address/status";
+import { type BlockReference, findFirstBlock, type VaultEvent } from "executable-address/status";
 import { LRUCache } from "lru-cache";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 import type { ChainView } from "./view.ts";
@@ -52,7 +52,8 @@ export async function readPast(
   const from = known.upTo ? known.upTo.number + 1 : 0;
   const rest = from > to ? [] : await view.logs(vault, { from, to });
   if ("refused" in rest) {
-    const first = known.upTo ? from : await readFirstCode(view, vault);
+    const hasCodeAt = (number: number) => view.hasCodeAt(vault, number);
+    const first = known.upTo ? from : await findFirstBlock({ from, to }, hasCodeAt);
     return readSpans(view, cache, vault, { from: first, logs: known.logs });
   }
   const logs = [...known.logs, ...rest];
@@ -84,26 +85,6 @@ async function readSpans(view: ChainView, cache: PastCache, vault: Hex, { from, 
   if (next <= to)
     throw new ChainUnavailable(`${to - next + 1} blocks of ${vault} are still unread`);
   return logs;
-}
-
-/**
- * The first block at which `vault` has code, so that nothing happened before. Steps back from the
- * newest block in growing strides, as most vaults asked for are young. 0 if the node forgot.
- */
-async function readFirstCode(view: ChainView, vault: Hex): Promise<number> {
-  let having = view.block.number;
-  let stride = 1;
-  let without = -1;
-  while (having - without > 1) {
-    const probe = without < 0 ? Math.max(0, having - stride) : (having + without) >> 1;
-    const hasCode = await view.hasCodeAt(vault, probe);
-    if (hasCode === "refused") return 0;
-    if (!hasCode) without = probe;
-    else if (probe === 0) return 0;
-    else having = probe;
-    stride *= 4;
-  }
-  return having;
 }
 
 async function recall(view: ChainView, cache: PastCache, vault: Hex) {

@@ -15,7 +15,8 @@ export type ChainView = {
   block: BlockReference;
   /** The block of that number in the chain as it is now; undefined past its head. */
   blockAt(number: number): Promise<BlockReference | undefined>;
-  hasCodeAt(vault: Hex, number: number): Promise<boolean | "refused">;
+  /** Undefined where the node refuses: it may have forgotten the state of that block. */
+  hasCodeAt(vault: Hex, number: number): Promise<boolean | undefined>;
   logs(vault: Hex, range: Range): Promise<VaultEvent[] | Refused>;
 };
 
@@ -38,7 +39,7 @@ export function viewAt(chain: ChainAccess, block: BlockReference): ChainView {
         const params = [address, toQuantity(number)];
         return hexData(await chain.rpc.request("eth_getCode", params)) !== "0x";
       } catch (error) {
-        if (isRefusal(error)) return "refused";
+        if (isRefusal(error)) return undefined;
         throw error;
       }
     },
