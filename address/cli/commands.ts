@@ -19,7 +19,7 @@ import { parseJson } from "../intent/json.ts";
 import { findCautions } from "../intent/parse.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
-import { saltFor, verifyReference } from "../shop/reference.ts";
+import { referenceKeyPattern, saltFor, verifyReference } from "../shop/reference.ts";
 import { type Actor, act } from "./act.ts";
 import { Misuse, type Options, parseArguments } from "./arguments.ts";
 import {
@@ -290,7 +290,7 @@ function portOf(given = "8790"): number {
 }
 
 function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {
-  if (key && /^svc_ref_[0-9a-f]{64}$/.test(key)) return key;
+  if (key && referenceKeyPattern.test(key)) return key;
   throw new Misuse("EXECUTABLE_ADDRESS_REFERENCE_KEY: expected svc_ref_ and 64 hex digits");
 }
 

@@ -45,7 +45,7 @@ export type {
   ListedAddress,
   ServiceEvent,
 } from "./lists.ts";
-export type { ClientOptions } from "./options.ts";
+export { apiKeyPattern, type ClientOptions, clientIdPattern } from "./options.ts";
 export type { Proved, ProveOptions } from "./prove.ts";
 export { readRetryAfterSeconds } from "./request.ts";
 export type { BalanceChange, Role, Simulation } from "./simulation.ts";

@@ -100,15 +100,19 @@ const isThisMachine = (host: string): boolean =>
   host === "[::1]" ||
   /^127(\.\d{1,3}){3}$/.test(host);
 
+/** Their last 8 digits are a checksum, which the service compares. */
+export const apiKeyPattern = /^svc_sk_[0-9a-f]{64}$/;
+export const clientIdPattern = /^svc_client_[0-9a-f]{32}$/;
+
 function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, string> {
   if (apiKey !== undefined && clientId !== undefined)
     throw new TypeError("expected an API key or a client ID, found both");
   if (apiKey !== undefined && "document" in globalThis)
     throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
   // The texts themselves are never repeated: they may be secrets, mistyped.
-  if (apiKey !== undefined && !/^svc_sk_[0-9a-f]{64}$/.test(apiKey))
+  if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
     throw new TypeError("apiKey: expected svc_sk_ and 64 lower-case hex digits");
-  if (clientId !== undefined && !/^svc_client_[0-9a-f]{32}$/.test(clientId))
+  if (clientId !== undefined && !clientIdPattern.test(clientId))
     throw new TypeError("clientId: expected svc_client_ and 32 lower-case hex digits");
   if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
   return clientId === undefined ? {} : { "X-Client-Id": clientId };

@@ -14,7 +14,7 @@ import { verifyRecord } from "../record.ts";
 
 /** Letters, marks, digits, punctuation, symbols and spaces, in Unicode's sense: nothing unseen. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]{1,128}$/u;
-const spelledKey = /^svc_ref_[0-9a-f]{64}$/;
+export const referenceKeyPattern = /^svc_ref_[0-9a-f]{64}$/;
 /** Bytes of the 32 that the key makes: 128 bits cannot be guessed, and zeros are cheap. */
 const saltBytesKept = 16;
 
@@ -60,7 +60,7 @@ export function signatureFor(address: Hex, key: string, reference?: string): Hex
 
 /** @throws {TypeError} that does not repeat the key */
 function underKey(key: string, text: string): Uint8Array {
-  if (!spelledKey.test(key))
+  if (!referenceKeyPattern.test(key))
     throw new TypeError("expected a reference key: svc_ref_ and 64 lower-case hex digits");
   return hmac(sha256, fromHex(`0x${key.slice(8)}`), new TextEncoder().encode(text));
 }

@@ -7,6 +7,7 @@
 
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { apiKeyPattern, clientIdPattern } from "executable-address/client";
 
 export type CredentialKind = "apiKey" | "clientId";
 
@@ -21,8 +22,8 @@ const prefixLength = 15;
 const checksumLength = 8;
 
 const patterns: Record<CredentialKind, RegExp> = {
-  apiKey: /^svc_sk_[0-9a-f]{64}$/,
-  clientId: /^svc_client_[0-9a-f]{32}$/,
+  apiKey: apiKeyPattern,
+  clientId: clientIdPattern,
 };
 
 /** `svc_sk_` and 64 lower-case hex digits: 224 random bits, 32 of checksum. Shown once. */
