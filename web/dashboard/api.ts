@@ -5,7 +5,6 @@ import { request } from "./request.ts";
 
 export type * from "../../service/http/dashboard/answers.ts";
 
-export const scopes: readonly Answers.Scope[] = ["create", "read", "webhooks"];
 /** Left out: the service's own name for it, every scope, and no expiry. */
 export type NewApiKey = { name?: string; scopes?: Answers.Scope[]; expiresAt?: string | null };
 

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { type NewApiKey, type Scope, scopes } from "../api.ts";
+import type { NewApiKey, Scope } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { useSpeech } from "../words/speech.ts";
 import type { Key } from "../words/words.ts";
@@ -10,6 +10,7 @@ const meanings: Record<Scope, Key> = {
   read: "scopeRead",
   webhooks: "scopeWebhooks",
 };
+const scopes = Object.keys(meanings) as Scope[];
 
 type FormProps = { busy: boolean; onAdd: (key: NewApiKey) => void };
 
