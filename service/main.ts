@@ -14,7 +14,7 @@ import { startObserver } from "./events/start.ts";
 import { openDesk } from "./executor/desk/desk.ts";
 import { wantedBy } from "./executor/money/wanted.ts";
 import { startExecutor } from "./executor/start.ts";
-import { kindOf, seldom } from "./flow/seldom.ts";
+import { messageKind, seldom } from "./flow/seldom.ts";
 import { buildApp } from "./http/app.ts";
 import { readLabels } from "./http/dashboard/preview/labels.ts";
 import { walletConnectOf } from "./http/dashboard/reach/walletconnect.ts";
@@ -138,7 +138,7 @@ function takeFromMirrors({ executorMirrors, executorPays, dataDirectory }: Confi
     dataDirectory,
     isWanted: wantedBy(chains.known, executorPays),
     tell(mirror, fault) {
-      const kind = `${mirror} ${kindOf(fault)}`;
+      const kind = `${mirror} ${messageKind(fault)}`;
       tell(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
     },
   });

@@ -73,7 +73,7 @@ export function newPayments(
   const count = { small: 0, other: 0 };
   const news = seen.flatMap((payment): PaymentNews[] => {
     const { isSmall, ...place } = payment;
-    const kind = kindOf(status, payment.token, payment.amount, sum);
+    const kind = paymentKind(status, payment.token, payment.amount, sum);
     if (kind !== "other_token") sum += BigInt(payment.amount);
     const nth = ++count[isSmall ? "small" : "other"];
     if (told.has(keyOf(payment))) return [];
@@ -113,7 +113,7 @@ function foundLate(before: ToldPayments, status: AddressStatus, paid: Paid) {
 const seenOf = ({ block }: AddressStatus, { payments }: Paid) =>
   payments.filter(({ blockNumber }) => blockNumber <= block.number);
 
-function kindOf(
+function paymentKind(
   { token: wanted, amount: asked }: AddressStatus,
   token: string,
   amount: string,
@@ -147,7 +147,7 @@ function growthsOf(before: ToldPayments, status: AddressStatus, paid: Paid, isOv
     news.push({
       ...{ blockNumber, blockHash, transactionHash: null, logIndex: null, payer: null, token },
       amount: String(amount),
-      kind: kindOf(status, token, String(amount), sum),
+      kind: paymentKind(status, token, String(amount), sum),
       isLate: isOver,
       isLast: before.growths + news.length + 1 === growthsMax,
     });

@@ -7,7 +7,7 @@ import type { Chains } from "../chain/registry.ts";
 import { findBlockAt } from "../chain/rpc/heads.ts";
 import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
-import { kindOf, seldom } from "../flow/seldom.ts";
+import { messageKind, seldom } from "../flow/seldom.ts";
 import type { Store } from "../store/store.ts";
 import { eventsKeptMs } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
@@ -44,7 +44,7 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
   const observed = openChain(parts, chainId);
   const tell = seldom();
   const onFault = (address: string, err: unknown) =>
-    tell(`address ${kindOf(String(err))}`, (leftOut) => {
+    tell(`address ${messageKind(String(err))}`, (leftOut) => {
       const text = "an address could not be observed; it will be tried again";
       log.warn({ err, address, leftOut }, text);
     });
@@ -62,7 +62,7 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
         prunedAtMs = parts.now();
       }
     } catch (err) {
-      tell(`pass ${kindOf(String(err))}`, (leftOut) =>
+      tell(`pass ${messageKind(String(err))}`, (leftOut) =>
         log.warn({ err, leftOut }, "addresses were not observed; they will be"),
       );
       waitMs = faultMs;

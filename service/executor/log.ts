@@ -2,7 +2,7 @@
 
 import { parseAddress } from "executable-address";
 import type { Logger } from "pino";
-import { kindOf, seldom } from "../flow/seldom.ts";
+import { messageKind, seldom } from "../flow/seldom.ts";
 import { kinds } from "./kinds.ts";
 import type { ExecutorEvent } from "./parts.ts";
 
@@ -25,7 +25,7 @@ function sortOf(event: ExecutorEvent): string {
   const rpc = "rpc" in event ? event.rpc : "";
   const { reason, message, method } = event as Record<string, string | undefined>;
   const text = reason ?? message ?? method ?? "";
-  return `${event.kind} ${rpc} ${kindOf(text)}`;
+  return `${event.kind} ${rpc} ${messageKind(text)}`;
 }
 
 function write(log: Logger, event: ExecutorEvent, leftOut: number): void {

@@ -5,7 +5,7 @@ const everyMs = 60_000;
 const kindsMax = 100;
 
 /** The text that repetitions of one message share: without numbers and hex, which differ. */
-export const kindOf = (text: string): string =>
+export const messageKind = (text: string): string =>
   text.replace(/0x[0-9a-f]+|\d+/gi, "#").slice(0, 200);
 
 /**

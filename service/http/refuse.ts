@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { kindOf, seldom } from "../flow/seldom.ts";
+import { messageKind, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
 import { Refusal, statuses, toAnswer } from "./errors.ts";
 import { corsHeaders } from "./headers.ts";
@@ -42,7 +42,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
 function kindOfError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof CorruptError) return error.message;
-  return kindOf(`${error.name} ${error.message}`);
+  return messageKind(`${error.name} ${error.message}`);
 }
 
 /** How much of a refused body is still read. */

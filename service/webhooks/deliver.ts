@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { kindOf, seldom } from "../flow/seldom.ts";
+import { messageKind, seldom } from "../flow/seldom.ts";
 import { type Together, together } from "../flow/together.ts";
 import type { Store } from "../store/store.ts";
 import { type Claim, claim, findDueEndpoints } from "./deliveries/claim.ts";
@@ -47,7 +47,9 @@ export function startDelivery(parts: DeliverParts, rule = threeLanes): { stop():
   const stopping = new AbortController();
   const tell = seldom();
   const tellFault = (text: string, err: unknown) =>
-    tell(`${text} ${kindOf(String(err))}`, (leftOut) => parts.log.warn({ err, leftOut }, text));
+    tell(`${text} ${messageKind(String(err))}`, (leftOut) =>
+      parts.log.warn({ err, leftOut }, text),
+    );
   const lanes = { 0: noneUnderWay(), 1: noneUnderWay(), 2: noneUnderWay() };
   const shared = { parts, rule, lanes, use: recentUse(), tellFault, signal: stopping.signal };
   const loops = ([0, 1, 2] as const).map((lane) => run(shared, lane));

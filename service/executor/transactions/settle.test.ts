@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Hex } from "executable-address";
 import { toQuantity } from "executable-address/status";
 import { type Answer, type Block, blockOf as readBlock } from "../../chain/rpc/json-rpc.ts";
-import { agreeOnReceipt, readFinalBlock } from "./settle.ts";
+import { compareReceipts, readFinalBlock } from "./settle.ts";
 
 const receipt = (block: string, status = "0x1") => ({
   transactionHash: "0x11",
@@ -16,48 +16,48 @@ const receipt = (block: string, status = "0x1") => ({
 });
 const says = (...results: unknown[]): Answer[] => results.map((result) => ({ result }));
 const failed: Answer[] = [{ error: { code: -32005, message: "limit exceeded" } }];
-const blockOf = ({ found }: ReturnType<typeof agreeOnReceipt>) =>
+const blockOf = ({ found }: ReturnType<typeof compareReceipts>) =>
   typeof found === "string" ? found : (found.blockHash.slice(0, 4) as Hex);
 
-describe("agreeOnReceipt", () => {
+describe("compareReceipts", () => {
   test("two different receipts of two endpoints: disagreement", () => {
     const status = [says(receipt("aa")), says(receipt("aa", "0x0"))];
-    assert.equal(blockOf(agreeOnReceipt(status, 2)), "disagreement");
+    assert.equal(blockOf(compareReceipts(status, 2)), "disagreement");
   });
 
   test("one that shows another receipt than two others holds up nothing, and is told", () => {
     const answers = [says(receipt("bb")), says(receipt("aa")), says(receipt("aa"))];
-    assert.equal(blockOf(agreeOnReceipt(answers, 2)), "0xaa");
-    assert.deepEqual(agreeOnReceipt(answers, 2).others, [0]);
+    assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
+    assert.deepEqual(compareReceipts(answers, 2).others, [0]);
     const dear = { ...receipt("aa"), gasUsed: "0xffffff" };
     const paid = [says(dear), says(receipt("aa")), says(receipt("aa"))];
-    const { found, others } = agreeOnReceipt(paid, 2);
+    const { found, others } = compareReceipts(paid, 2);
     assert.ok(typeof found !== "string" && found.paid === 32n);
     assert.deepEqual(others, [0]);
   });
 
   test("one endpoint's word where two are needed: unknown", () => {
-    assert.equal(blockOf(agreeOnReceipt([says(receipt("aa")), says(null)], 2)), "unknown");
-    assert.equal(blockOf(agreeOnReceipt([says(receipt("aa")), undefined], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([says(receipt("aa")), says(null)], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([says(receipt("aa")), undefined], 2)), "unknown");
   });
 
   test("absent if two of three have none, whatever the third says", () => {
     for (const third of [failed, undefined, says(receipt("aa"))]) {
-      assert.equal(blockOf(agreeOnReceipt([says(null), third, says(null)], 2)), "absent");
+      assert.equal(blockOf(compareReceipts([says(null), third, says(null)], 2)), "absent");
     }
   });
 
   test("absent only if enough endpoints answer, and have none", () => {
-    assert.equal(blockOf(agreeOnReceipt([says(null), says(null)], 2)), "absent");
-    assert.equal(blockOf(agreeOnReceipt([says(null), undefined], 2)), "unknown");
-    assert.equal(blockOf(agreeOnReceipt([says(null), failed], 2)), "unknown");
-    assert.equal(blockOf(agreeOnReceipt([], 1)), "unknown");
+    assert.equal(blockOf(compareReceipts([says(null), says(null)], 2)), "absent");
+    assert.equal(blockOf(compareReceipts([says(null), undefined], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([says(null), failed], 2)), "unknown");
+    assert.equal(blockOf(compareReceipts([], 1)), "unknown");
   });
 
   test("enough that say the same: that receipt, of whichever transaction was mined", () => {
     const answers = [says(null, receipt("aa")), says(null, receipt("aa")), says(null, null)];
-    assert.equal(blockOf(agreeOnReceipt(answers, 2)), "0xaa");
-    assert.equal(blockOf(agreeOnReceipt([says(receipt("cc"))], 1)), "0xcc");
+    assert.equal(blockOf(compareReceipts(answers, 2)), "0xaa");
+    assert.equal(blockOf(compareReceipts([says(receipt("cc"))], 1)), "0xcc");
   });
 });
 

@@ -89,7 +89,7 @@ async function findReceipt(
   answers: (Answer[] | undefined)[],
 ): Promise<Receipt | undefined> {
   const { parts, memory, view } = pass;
-  const { found, others } = agreeOnReceipt(answers, view.quorum);
+  const { found, others } = compareReceipts(answers, view.quorum);
   for (const place of others) view.accuse(place, "eth_getTransactionReceipt");
   if (found === "disagreement") {
     const detail = `receipts of nonce ${purpose.nonce} differ`;
@@ -113,7 +113,7 @@ type Agreement = {
  * lag, so it contradicts none. Absent if enough of them have none: what one more says or leaves
  * out could hold the nonce for ever. The block that spent it is looked for before it is given up.
  */
-export function agreeOnReceipt(
+export function compareReceipts(
   answers: readonly (Answer[] | undefined)[],
   quorum: number,
 ): Agreement {

@@ -3,7 +3,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { kindOf, seldom } from "../../flow/seldom.ts";
+import { messageKind, seldom } from "../../flow/seldom.ts";
 import { Refusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
@@ -33,7 +33,7 @@ export function mountStatuses(
         return { address, status: await statuses.read(await statuses.readSubject(address)) };
       } catch (error) {
         if (error instanceof Refusal) return { address, error: error.code };
-        tell(kindOf(String(error)), (leftOut) =>
+        tell(messageKind(String(error)), (leftOut) =>
           log.error({ err: error, address, leftOut }, "a status failed"),
         );
         return { address, error: "internal_error" };
