@@ -2,7 +2,9 @@
 // spec/service.md §7.
 
 import { InvalidError, type Issue } from "executable-address";
+import { ProofError } from "executable-address/proof";
 import { SignInError, signInStatuses } from "../accounts/sign-in/errors.ts";
+import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {
@@ -68,7 +70,7 @@ export function toAnswer(error: unknown): ErrorAnswer {
   };
 }
 
-function toRefusal(error: unknown): Refusal {
+export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof SignInError) return new Refusal(error.code, error.message);
   if (error instanceof InvalidError) return fromIssues(error.issues);
@@ -77,9 +79,24 @@ function toRefusal(error: unknown): Refusal {
       headers: { "retry-after": "1" },
     });
   }
+  // A node's error may name its host, so the answer has none of it.
+  if (error instanceof ChainUnavailable) {
+    const message = "the chain cannot be read now, so nothing is said of the address";
+    return new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
+  }
+  if (error instanceof ProofError) return unproved(error);
   const framework = frameworkRefusals[(error as { code?: string } | undefined)?.code ?? ""];
   if (framework) return new Refusal(...framework);
   return new Refusal("internal_error", "something failed on our side; it has been logged");
+}
+
+/** The reason as far as it is in the library's words: what a node said may name it. */
+function unproved(error: ProofError): Refusal {
+  const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
+  const reason = isOurs ? error.message : "its node gives none of this block";
+  return new Refusal("unproved", `no proof that verifies: ${reason}`, {
+    headers: { "retry-after": "2" },
+  });
 }
 
 function fromIssues(issues: Issue[]): Refusal {

@@ -14,14 +14,15 @@ import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { perChain, refuseUnread } from "../status/source.ts";
+import { perChain } from "../status/source.ts";
 import { parseNewIntent } from "./new-intent.ts";
 
 /**
  * @param body any JSON value
  * @returns JSON: record, simulation, findings and notes
  * @throws {InvalidError} with every fault of the intent
- * @throws {Refusal} `rate_limited`, `chain_unavailable`
+ * @throws {Refusal} `rate_limited`
+ * @throws {ChainUnavailable}
  */
 export type CheckIntent = (accountId: string, body: unknown) => Promise<string>;
 
@@ -41,9 +42,7 @@ export function openCheck(parts: Parts): CheckIntent {
     await spend(accounts.limiter, perAccount, accountId, "too many checks");
     const address = deriveAddress(terms, { factory, keccak });
     const subject = { address: formatAddress(address, keccak), intent };
-    const checked = await checkOn(intent.chainId)(subject).catch((error) =>
-      refuseUnread(intent.chainId, error),
-    );
+    const checked = await checkOn(intent.chainId)(subject);
     const record = recordJson(address, terms, intent, parts);
     return `{"record":${record},${JSON.stringify(checked).slice(1)}`;
   };

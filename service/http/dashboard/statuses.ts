@@ -4,7 +4,7 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { messageKind, seldom } from "../../flow/seldom.ts";
-import { Refusal } from "../errors.ts";
+import { toRefusal } from "../errors.ts";
 import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Statuses } from "../status/source.ts";
@@ -32,11 +32,13 @@ export function mountStatuses(
       try {
         return { address, status: await statuses.read(await statuses.readSubject(address)) };
       } catch (error) {
-        if (error instanceof Refusal) return { address, error: error.code };
-        tell(messageKind(String(error)), (leftOut) =>
-          log.error({ err: error, address, leftOut }, "a status failed"),
-        );
-        return { address, error: "internal_error" };
+        const { code } = toRefusal(error);
+        if (code === "internal_error") {
+          tell(messageKind(String(error)), (leftOut) =>
+            log.error({ err: error, address, leftOut }, "a status failed"),
+          );
+        }
+        return { address, error: code };
       }
     });
     return { items: await Promise.all(items) };

@@ -1,7 +1,6 @@
 // GET /address/{address}/proof: spec/service.md, "Proof". Public; what became of an address, so
 // that nobody has to believe the status.
 
-import { ProofError } from "executable-address/proof";
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
@@ -13,7 +12,7 @@ import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { metered } from "../simulation/simulation.ts";
-import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
+import { perChain, type Statuses } from "../status/source.ts";
 
 /** One client's proofs: 30 at once, then one in 2 s. */
 const perClient: Policy = { name: "proof", intervalMs: 2_000, burst: 30 };
@@ -30,11 +29,7 @@ export function proof(parts: Parts, statuses: Statuses): Route {
       const block = blockOf((request.query as { block?: unknown }).block);
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many proofs");
-      const { chainId } = subject.intent;
-      const found = await proveOn(chainId)(subject, block).catch((error) => {
-        if (error instanceof ProofError) throw unproved(chainId, error);
-        return refuseUnread(chainId, error);
-      });
+      const found = await proveOn(subject.intent.chainId)(subject, block);
       // A proof stays one for good; which block a name or a number means may change.
       reply.header("cache-control", "public, max-age=2");
       const tags = request.headers["if-none-match"];
@@ -53,15 +48,4 @@ function blockOf(text: unknown): ProofBlock {
   throw new Refusal("invalid_request", "the query is not as specified", {
     issues: [{ path: ["block"], code: "wrong_block", message }],
   });
-}
-
-/** The reason as far as it is in this library's words: what a node said may name it. */
-function unproved(chainId: number, error: ProofError): Refusal {
-  const isOurs = !(error.cause instanceof Error) || error.cause instanceof ProofError;
-  const reason = isOurs ? error.message : "its node gives none of this block";
-  const refusal = new Refusal("unproved", `chain ${chainId}: no proof that verifies: ${reason}`, {
-    headers: { "retry-after": "2" },
-  });
-  refusal.cause = error;
-  return refusal;
 }

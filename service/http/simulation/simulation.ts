@@ -12,7 +12,7 @@ import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
-import { perChain, refuseUnread, type Statuses } from "../status/source.ts";
+import { perChain, type Statuses } from "../status/source.ts";
 
 /** One client's simulations: 30 at once, then one in 2 s. */
 const perClient: Policy = { name: "simulation", intervalMs: 2_000, burst: 30 };
@@ -28,10 +28,7 @@ export function simulation(parts: Parts, statuses: Statuses): Route {
     async handler(request, reply) {
       const subject = await statuses.readSubject(addressOf(request));
       await spend(limiter, perClient, networkOf(request.ip), "too many simulations");
-      const { chainId } = subject.intent;
-      const found = await simulateOn(chainId)(subject).catch((error) =>
-        refuseUnread(chainId, error),
-      );
+      const found = await simulateOn(subject.intent.chainId)(subject);
       reply.header("cache-control", "no-store");
       return found;
     },

@@ -21,10 +21,10 @@ export type Statuses = {
   readSubject(address: string | undefined): Promise<StatusSubject>;
   /**
    * Reads at the newest block, and tells the executor of the money that it finds.
-   * @throws {Refusal} `chain_unavailable`
+   * @throws {ChainUnavailable}
    */
   read(subject: StatusSubject): Promise<ServiceStatus>;
-  /** Reads at a block below the newest, by its number. @throws {Refusal} `chain_unavailable` */
+  /** Reads at a block below the newest, by its number. @throws {ChainUnavailable} */
   readAt(subject: StatusSubject, number: number): Promise<ServiceStatus>;
   /** The newest block of a chain, as soon as there is another, after `ms` at the latest. */
   nextHead(chainId: number, ms: number): Promise<BlockReference>;
@@ -48,9 +48,7 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async read(subject) {
       const { chainId } = subject.intent;
-      const status = await readerOf(chainId)
-        .read(subject)
-        .catch((error) => refuseUnread(chainId, error));
+      const status = await readerOf(chainId).read(subject);
       const [executor, settledAt, strays] = await Promise.all([
         desk.progressOf(status),
         settledAtOf(status),
@@ -60,9 +58,7 @@ export function openStatuses(parts: Parts): Statuses {
     },
     async readAt(subject, number) {
       const { chainId } = subject.intent;
-      const status = await readerOf(chainId)
-        .readAt(subject, number)
-        .catch((error) => refuseUnread(chainId, error));
+      const status = await readerOf(chainId).readAt(subject, number);
       const settledAt = await settledAtOf(status);
       const strays = await straysOf(chainId)(status);
       // The executor knows its state of now, and none of that block.
@@ -72,23 +68,9 @@ export function openStatuses(parts: Parts): Statuses {
   };
 }
 
-/** @throws {Refusal} `chain_unavailable` where that is the error, else the error */
-export function refuseUnread(chainId: number, error: unknown): never {
-  if (error instanceof ChainUnavailable) throw unavailable(chainId, error);
-  throw error;
-}
-
-/** A node's error may contain its URL, so it goes to the log and not into the answer. */
-function unavailable(chainId: number, cause: unknown): Refusal {
-  const message = `chain ${chainId} cannot be read now, so nothing is said of the address`;
-  const refusal = new Refusal("chain_unavailable", message, { headers: { "retry-after": "2" } });
-  refusal.cause = cause;
-  return refusal;
-}
-
 /**
  * Calls `open` for a chain when that is first asked for, and keeps what it made.
- * @throws {Refusal} `chain_unavailable`
+ * @throws {ChainUnavailable} where none is configured
  */
 export function perChain<Opened>(
   { chains, factory }: Pick<Parts, "chains" | "factory">,
@@ -100,7 +82,7 @@ export function perChain<Opened>(
     if (known) return known;
     const chain = chains.find(chainId);
     // Its addresses are for good, and its RPC may have been taken out of the file.
-    if (!chain) throw unavailable(chainId, "it is not configured");
+    if (!chain) throw new ChainUnavailable(`chain ${chainId} is not configured`);
     const { tokens } = chain;
     const fresh = open({ chainId, factory, rpc: chains.rpcOf(chainId), tokens });
     opened.set(chainId, fresh);
