@@ -3,26 +3,34 @@
 
 import { InvalidError, type Issue } from "executable-address";
 import { ProofError } from "executable-address/proof";
-import { SignInError, signInStatuses } from "../accounts/sign-in/errors.ts";
+import { SignInError } from "../accounts/sign-in/errors.ts";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { UnavailableError } from "../store/store.ts";
 
 export const statuses = {
-  ...signInStatuses,
   invalid_request: 400,
+  invalid_email: 400,
+  invalid_password: 400,
+  password_too_short: 400,
+  password_too_long: 400,
+  password_guessable: 400,
+  invalid_token: 400,
   unauthorized: 401,
+  invalid_email_or_password: 401,
   api_key_in_browser: 403,
   origin_required: 403,
   origin_not_allowed: 403,
   forbidden: 403,
   scope_required: 403,
   not_signed: 403,
+  signup_closed: 403,
   not_found: 404,
   unknown_path: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
   reference_in_use: 409,
+  user_already_exists: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,

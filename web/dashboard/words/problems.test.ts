@@ -6,7 +6,7 @@ import { test } from "node:test";
 import {
   passwordCharactersMax,
   passwordCharactersMin,
-  signInStatuses,
+  signInRefusals,
 } from "../../../service/accounts/sign-in/errors.ts";
 import { english, sayWith } from "../../ui/words/languages.ts";
 import { Problem } from "../request.ts";
@@ -16,7 +16,7 @@ import { en } from "./words.ts";
 const said = (code: string) =>
   pages.sayProblem(new Problem(400, code, "only in English"), sayWith(en, english));
 
-for (const code of Object.keys(signInStatuses)) {
+for (const code of Object.keys(signInRefusals)) {
   test(`${code} has a sentence in the reader's language`, () => {
     assert.notEqual(said(code), said("a_code_without_words"));
   });
