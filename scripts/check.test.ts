@@ -1,5 +1,6 @@
-// What `npm run check` asks: types, layout of the code, and that nothing is unused. The commands run
-// beside other test files, so that all processors have work.
+// What `npm run check` asks: types, layout of the code, and that nothing is unused. The commands
+// run beside other test files, so that all processors have work.
+
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";
 import { readFileSync } from "node:fs";
