@@ -32,10 +32,15 @@ export type UnsignedTransaction = {
   priorityFee: bigint;
 };
 
+/** A key that pays gas. Every signer passes signers.test.ts. */
 export type Signer = {
   /** Lower case. */
   address: Hex;
-  /** The same transaction may give other bytes each time, of which any is valid. */
+  /**
+   * The same transaction may give other bytes each time, of which any is valid.
+   *
+   * @throws {SignerRefused | ChainUnavailable} before a lease ends, in words that show no secret
+   */
   sign(transaction: UnsignedTransaction): Promise<Hex>;
 };
 

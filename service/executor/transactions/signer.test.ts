@@ -3,31 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { keccak256, parseTransaction } from "viem";
-import { privateKeyToAddress } from "viem/accounts";
+import { key, own, keystore as published } from "../../testing/executor/signing.ts";
 import { openSigner, writeNewKey } from "./signer.ts";
-
-const key = `0x${"4c".repeat(32)}` as const;
-
-/** {@link key} under "open sesame" as another program writes it, ox 0.14.45. */
-const published = {
-  version: 3,
-  id: "0fa4a4d9-55fb-4fb4-8bfb-8f469731d55d",
-  crypto: {
-    cipher: "aes-128-ctr",
-    ciphertext: "98156e8c916c543a7e52bdc949f7d6db0e8a9b3b60aa9ed2d184da1c93efa8aa",
-    cipherparams: { iv: "ee728fd20070af767b500d238c630ffd" },
-    kdf: "scrypt",
-    kdfparams: {
-      dklen: 32,
-      n: 1024,
-      p: 1,
-      r: 8,
-      salt: "d503996ddca5d19d734fc8efb19f2815fbafa409206c850d2a5d09b3967a594c",
-    },
-    mac: "3b89f7f99cea289650a36e2a4ea7e36e08d66918052a8e006720a72e968e0f02",
-  },
-};
 
 describe("the executor's key", () => {
   let directory: string;
@@ -77,27 +54,27 @@ describe("the executor's key", () => {
     assert.match(gone, /EXECUTOR_KEYSTORE .* cannot be read: ENOENT/);
   });
 
-  test("from the environment or from a keystore: the same sender, the same bytes", async () => {
-    const plain = openSigner({ executorKey: key });
-    const stored = openSigner({
-      executorKeystore: path("keystore"),
-      executorPasswordFile: path("password"),
-    });
-    assert.equal(plain.address, privateKeyToAddress(key).toLowerCase());
-    assert.equal(stored.address, plain.address);
-    const transaction = {
-      chainId: 1,
-      nonce: 7,
-      to: plain.address,
-      data: "0x12" as const,
-      gas: 21_000,
-      maxFee: 9n,
-      priorityFee: 2n,
-    };
-    const raw = await plain.sign(transaction);
-    assert.equal(keccak256(await stored.sign(transaction)), keccak256(raw));
-    const parsed = parseTransaction(raw);
-    assert.deepEqual([parsed.nonce, parsed.maxFeePerGas, parsed.gas], [7, 9n, 21_000n]);
+  test("a sentence for each way of naming one elsewhere that does not fit", () => {
+    const executorAddress = own.address;
+    const executorSignerUrl = "http://127.0.0.1:1";
+    const executorKmsKey = "alias/gas";
+    const sentences: [Parameters<typeof openSigner>[0], RegExp][] = [
+      [{ executorSignerUrl }, /^EXECUTOR_SIGNER_URL is set without EXECUTOR_ADDRESS$/],
+      [{ executorKmsKey }, /^EXECUTOR_KMS_KEY is set without EXECUTOR_ADDRESS$/],
+      [
+        { executorSignerUrl, executorAddress, executorKeystore: "key" },
+        /EXECUTOR_KEYSTORE and EXECUTOR_SIGNER_URL are both/,
+      ],
+      [
+        { executorKmsKey, executorAddress, executorSignerUrl },
+        /EXECUTOR_SIGNER_URL and EXECUTOR_KMS_KEY are both/,
+      ],
+      [
+        { executorKeystore: "key", executorAddress },
+        /EXECUTOR_ADDRESS is set without EXECUTOR_SIGNER_URL/,
+      ],
+    ];
+    for (const [source, sentence] of sentences) assert.match(refusal(source), sentence);
   });
 });
 

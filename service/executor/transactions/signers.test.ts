@@ -1,0 +1,113 @@
+// What every signer promises: a key in the process, one from a keystore, a remote signer and KMS.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { privateKeyToAccount } from "viem/accounts";
+import { NodeError } from "../../testing/chain/node.ts";
+import {
+  answerAsKms,
+  asAsked,
+  key,
+  keystore,
+  kmsSdkMissing,
+  other,
+  otherKey,
+  own,
+  refused,
+  wanted,
+  withKmsSigner,
+  withRemoteSigner,
+} from "../../testing/executor/signing.ts";
+import { defaultTuning, type Signer } from "../parts.ts";
+import { openSigner } from "./signer.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "signers-"));
+after(() => rmSync(folder, { recursive: true }));
+const executorKeystore = join(folder, "keystore");
+const executorPasswordFile = join(folder, "password");
+writeFileSync(executorKeystore, JSON.stringify(keystore));
+writeFileSync(executorPasswordFile, "open sesame\n");
+
+/** What stands outside the process signs with its key, which may be another, or does not sign. */
+type Outside = Signer | "refuses" | "is silent";
+type Implementation = {
+  name: string;
+  skip?: string | false;
+  /** What it rejects with where the other side refuses; missing where there is no other side. */
+  refusal?: RegExp;
+  using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
+};
+
+const signers: Implementation[] = [
+  {
+    name: "a key in the environment",
+    using: (_, use) => use(openSigner({ executorKey: key })),
+  },
+  {
+    name: "a keystore",
+    using: (_, use) => use(openSigner({ executorKeystore, executorPasswordFile })),
+  },
+  {
+    name: "a remote signer",
+    refusal: /^the signer refused with code -32000$/,
+    using: (outside, use) =>
+      withRemoteSigner(async (asked) => {
+        if (outside === "is silent") return new Promise(() => {});
+        if (outside === "refuses") throw new NodeError(-32000, "role s3cret may not");
+        return outside.sign(asAsked(asked));
+      }, use),
+  },
+  {
+    name: "a key of AWS KMS",
+    skip: kmsSdkMissing,
+    refusal: /^KMS refused with AccessDeniedException$/,
+    using: (outside, use) =>
+      withKmsSigner(async (asked) => {
+        if (outside === "is silent") return new Promise(() => {});
+        if (outside !== "refuses") return answerAsKms(asked, outside === other ? otherKey : key);
+        const json = { __type: "AccessDeniedException", message: "role s3cret may not" };
+        return { status: 400, json };
+      }, use),
+  },
+];
+
+for (const { name, skip = false, refusal, using } of signers) {
+  describe(name, { skip }, () => {
+    if (refusal !== undefined) {
+      test("SignerRefused, which tells the address: it signs with another key", () =>
+        using(other, (signer) =>
+          assert.rejects(signer.sign(wanted), refused(new RegExp(other.address, "i"))),
+        ));
+
+      test("SignerRefused: an error of its own, whose words are not repeated", () =>
+        using("refuses", (signer) => assert.rejects(signer.sign(wanted), refused(refusal))));
+
+      test("rejects within a lease, and shows no secret and no URL: it does not answer", () =>
+        using("is silent", async (signer) => {
+          const askedAtMs = performance.now();
+          await assert.rejects(signer.sign(wanted), ({ name, message }: Error) => {
+            assert.match(name, /^(SignerRefused|ChainUnavailable)$/);
+            assert.doesNotMatch(message, /s3cret|127\.0\.0\.1/);
+            return true;
+          });
+          assert.ok(performance.now() - askedAtMs < defaultTuning.leaseMs);
+        }));
+    }
+
+    test("its address in lower case, and the bytes that the key itself gives", () =>
+      using(own, async (signer) => {
+        const account = privateKeyToAccount(key);
+        assert.equal(signer.address, account.address.toLowerCase());
+        const empty = { ...wanted, nonce: 0, priorityFee: 0n, data: "0x" as const };
+        for (const transaction of [wanted, empty, { ...wanted, nonce: 8 }]) {
+          const { maxFee, priorityFee, gas, ...rest } = transaction;
+          const fees = { maxFeePerGas: maxFee, maxPriorityFeePerGas: priorityFee };
+          const plain = { ...rest, ...fees, gas: BigInt(gas), type: "eip1559" as const };
+          assert.equal(await signer.sign(transaction), await account.signTransaction(plain));
+        }
+      }));
+  });
+}
