@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { startWorld, type World } from "../../service/testing/chain/world.ts";
 import { zeroAddress } from "../abi/token.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { proveAddress } from "../proof/gather.ts";
 import { makeRecord } from "../record.ts";
 import { httpRpc, type Rpc, readStatus } from "../status/status.ts";
 import {
@@ -283,6 +284,32 @@ describe("proveEvent", () => {
     const later = { ...real, type: "address.later" as Type };
     await assert.rejects(proveEvent(later, record, options()), {
       ...{ name: "WebhookError", message: "the answer is no event that is known here" },
+    });
+  });
+
+  test("WebhookError for an address of which look-up has no record, or another's", async () => {
+    const { address } = records.executed!;
+    const event = await eventOf(records.executed!, "address.executed");
+    const of = (record: AddressRecord | undefined) =>
+      proveEvent(event, { lookup: async () => record }, options());
+    const name = "WebhookError";
+    const none = { name, message: `the service has no record of ${address}` };
+    await assert.rejects(of(undefined), none);
+    const other = records.unpaid!;
+    const message = `the record is of ${other.address}, the event of ${address}`;
+    await assert.rejects(of(other), { name, message });
+  });
+
+  test("ProofError unproved: the node tells a block that the others do not have", async () => {
+    const record = records.executed!;
+    const liar: Rpc = async (method, params) => {
+      const answer = await node(method, params);
+      if (method !== "eth_getLogs") return answer;
+      return (answer as object[]).map((log) => ({ ...log, blockHash: `0x${"9".repeat(64)}` }));
+    };
+    await assert.rejects(proveAddress(record, { rpcs: [liar], confirmations: 0 }), {
+      code: "unproved",
+      message: /^block \d+ is not one that others have$/,
     });
   });
 

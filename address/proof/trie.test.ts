@@ -46,6 +46,32 @@ describe("tries", () => {
   });
 });
 
+describe("nodes that no trie has", () => {
+  const hash = new Uint8Array(32);
+  const nowhere = "trie: an extension to nowhere";
+  const nodes: [string, Rlp, message: string][] = [
+    ["an extension to no node", [Uint8Array.of(0x11), new Uint8Array()], nowhere],
+    ["an extension of no nibble", [Uint8Array.of(0x00), hash], nowhere],
+    [
+      "a leaf without a value",
+      [Uint8Array.of(0x20, 0x12), new Uint8Array()],
+      "trie: a leaf without a value",
+    ],
+    ["a path of no known kind", [Uint8Array.of(0x40), hash], "trie: a path of no known kind"],
+    ["a node of three", [hash, hash, hash], "trie: expected a node of 2 or 17"],
+    ["no list", Uint8Array.of(1), "trie: expected a node"],
+  ];
+  for (const [name, node, message] of nodes) {
+    test(`invalid_proof: ${name}`, () => {
+      const bytes = encodeRlp(node);
+      assert.throws(() => proveInTrie(keccak256(bytes), Uint8Array.of(0x12), [bytes], keccak256), {
+        code: "invalid_proof",
+        message,
+      });
+    });
+  }
+});
+
 describe("RLP", () => {
   test("refused where another encoder would not have written it", () => {
     const hex = [

@@ -47,6 +47,12 @@ function follower({ heads }: ReturnType<typeof node>) {
 }
 
 describe("the newest block of a chain", () => {
+  test("ChainUnavailable where the node says that it has none", () =>
+    assert.rejects(openHeads(async () => null, Date.now).read(), {
+      name: "ChainUnavailable",
+      message: "the node has no block",
+    }));
+
   test("is read once for all who ask within a tenth of a second", async () => {
     const { asked, heads, mine } = node();
     await Promise.all([heads.read(), heads.read(), heads.at(async ({ number }) => number)]);

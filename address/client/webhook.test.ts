@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { describe, test } from "node:test";
+import { verifyWebhook, type WebhookOptions } from "./webhook.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const nowSeconds = 1_800_000_000;
+const options: WebhookOptions = { secret, now: nowSeconds * 1000 };
+
+/** The headers of a delivery of `body`, signed rightly whatever they say. */
+function headersOf(body: string, id = "evt_1", timestamp: number | string = nowSeconds) {
+  const hmac = createHmac("sha256", Buffer.alloc(32, 7)).update(`${id}.${timestamp}.${body}`);
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": `v1,${hmac.digest("base64")}`,
+  };
+}
+
+describe("verifyWebhook", () => {
+  const body = '{"id":"evt_1"}';
+  const { "webhook-id": _, ...withoutId } = headersOf(body);
+  const refusals: [why: string, body: string, headers: Record<string, string>, RegExp][] = [
+    ["a header is missing", body, withoutId, /webhook-id/],
+    ["its time is none", body, headersOf(body, "evt_1", "soon"), /^no such time$/],
+    [
+      "its time is past",
+      body,
+      headersOf(body, "evt_1", nowSeconds - 301),
+      /^signed at 1799999699, more than 300 s from now$/,
+    ],
+    [
+      "its time is to come",
+      body,
+      headersOf(body, "evt_1", nowSeconds + 301),
+      /^signed at 1800000301, more than 300 s from now$/,
+    ],
+    ["another body was signed", `${body} `, headersOf(body), /^no signature of it is right$/],
+    ["it is not JSON", "{", headersOf("{"), /^the body is not JSON$/],
+    [
+      "its id is another",
+      body,
+      headersOf(body, "evt_2"),
+      /^the event is another than webhook-id says$/,
+    ],
+  ];
+  for (const [why, text, headers, message] of refusals) {
+    test(`WebhookError: ${why}`, () =>
+      assert.rejects(verifyWebhook(text, headers, options), { name: "WebhookError", message }));
+  }
+
+  test("TypeError: without a secret or a key, with both, with what is none", async () => {
+    const wrong: [WebhookOptions, string][] = [
+      [{}, "expected a secret or a publicKey"],
+      [{ secret, publicKey: "whpk_" }, "expected a secret or a publicKey"],
+      [{ secret: "7" }, "expected whsec_ and base64"],
+      [{ publicKey: secret }, "expected whpk_ and base64"],
+    ];
+    for (const [given, message] of wrong) {
+      const verified = verifyWebhook(body, headersOf(body), { now: nowSeconds * 1000, ...given });
+      await assert.rejects(verified, { name: "TypeError", message });
+    }
+  });
+
+  test("the event, up to 300 s before and after it was signed", async () => {
+    for (const seconds of [-300, 0, 300]) {
+      const headers = headersOf(body, "evt_1", nowSeconds + seconds);
+      assert.deepEqual(await verifyWebhook(body, headers, options), { id: "evt_1" });
+    }
+  });
+});

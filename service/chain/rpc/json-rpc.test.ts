@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { blockOf, hexData, quantity } from "./json-rpc.ts";
+
+describe("what a node answers", () => {
+  const hash = `0x${"ab".repeat(32)}`;
+  const block = { number: "0x1", hash, parentHash: hash, timestamp: "0x2" };
+  const refusals: [name: string, read: () => unknown, message: string][] = [
+    ["null in place of a block", () => blockOf(null), "no such block"],
+    ["a block without a hash", () => blockOf({ ...block, hash: null }), "wanted hex, found null"],
+    ["a number as a quantity", () => quantity(7), "wanted a quantity, found 7"],
+    ["half a byte as hex", () => hexData("0x1"), 'wanted hex, found "0x1"'],
+  ];
+  for (const [name, read, message] of refusals) {
+    test(`ChainUnavailable: ${name}`, () =>
+      assert.throws(read, { name: "ChainUnavailable", message }));
+  }
+
+  test("a block from before fees and gas limits were told", () => {
+    const { baseFee, gasLimit } = blockOf(block);
+    assert.deepEqual([baseFee, gasLimit], [0n, 30_000_000n]);
+  });
+});
