@@ -2,6 +2,7 @@
 // ARCHITECTURE.md explains the direction table; this file enforces it.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { describe, test } from "node:test";
@@ -114,7 +115,8 @@ const mayImport: Record<string, readonly string[]> = {
   "web/pay": ["address", "web/ui", "web/shown"],
   web: [],
   scripts: ["address", "contracts", "service", "service/store", "service/chain"],
-  e2e: ["address", "contracts", "service", "scripts"],
+  // Tests and what they share: no room may import it.
+  e2e: [],
 };
 
 /** The dashboard's pages import what its API answers, for the types alone. */
@@ -194,7 +196,7 @@ describe("the direction table", () => {
   test("no arrow of the table is unused", () => {
     const used = new Set(
       sources
-        .filter((path) => !isTest(path) || roomOf(path) === "e2e")
+        .filter((path) => !isTest(path))
         .flatMap((path) => importsOf(path).map((i) => `${roomOf(path)} → ${i.room}`)),
     );
     const unused = Object.entries(mayImport)
@@ -414,6 +416,17 @@ describe("the tree", () => {
           }),
       );
     assert.deepEqual(wrong, []);
+  });
+});
+
+describe("the history", () => {
+  test("subjects are at most 72 characters, since this is checked", (t) => {
+    const after = "--since=2026-11-25T03:30:00Z";
+    const args = ["log", after, "--no-merges", "--max-count=100", "--format=%h %s"];
+    const git = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+    if (!existsSync(join(root, ".git")) || git.status !== 0) return t.skip("no history is here");
+    const long = git.stdout.split("\n").filter((line) => line.replace(/^\w+ /, "").length > 72);
+    assert.deepEqual(long, []);
   });
 });
 
