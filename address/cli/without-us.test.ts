@@ -215,6 +215,17 @@ describe("without the service, one node of three lying", () => {
     assert.equal(await nonce(), before + 1);
     assert.equal((await good(["status", text("told"), ...nodes(1)])).state, "executed");
   });
+  test("a transaction that was mined and failed, by the word of the only node", async () => {
+    const record = await world.newRecord();
+    await world.pay(record.address, 130n);
+    const all = lying;
+    lying = new Set(["eth_getTransactionReceipt"]);
+    const args = ["execute", JSON.stringify(record), "--from", payer, "--rpc", liar.url];
+    const { status, err } = await run(args);
+    lying = all;
+    assert.equal(status, 1);
+    assert.match(err, /0x[0-9a-f]{64} was mined and failed/);
+  });
   task("an execution signed by a keystore", async () => {
     const env = { EXECUTABLE_ADDRESS_PASSWORD: "testpassword" };
     const args = ["execute", records.signed!.terms, "--keystore", keyFile, ...nodes(1)];

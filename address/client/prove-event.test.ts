@@ -300,17 +300,26 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("ProofError unproved: the node tells a block that the others do not have", async () => {
+  test("ProofError unproved: the node tells a block that is not of the chain, or none", async () => {
     const record = records.executed!;
-    const liar: Rpc = async (method, params) => {
-      const answer = await node(method, params);
-      if (method !== "eth_getLogs") return answer;
-      return (answer as object[]).map((log) => ({ ...log, blockHash: `0x${"9".repeat(64)}` }));
-    };
-    await assert.rejects(proveAddress(record, { rpcs: [liar], confirmations: 0 }), {
-      code: "unproved",
-      message: /^block \d+ is not one that others have$/,
-    });
+    const withLogs =
+      (change: (logs: object[]) => object[]): Rpc =>
+      async (method, params) => {
+        const answer = await node(method, params);
+        return method === "eth_getLogs" ? change(answer as object[]) : answer;
+      };
+    const blockHash = `0x${"9".repeat(64)}`;
+    const liars: [Rpc, RegExp][] = [
+      [
+        withLogs((logs) => logs.map((log) => ({ ...log, blockHash }))),
+        /^block \d+ is not one that others have$/,
+      ],
+      [withLogs(() => []), new RegExp(`^no node knows when ${record.address} executed$`)],
+    ];
+    for (const [liar, message] of liars) {
+      const proof = proveAddress(record, { rpcs: [liar], confirmations: 0 });
+      await assert.rejects(proof, { code: "unproved", message });
+    }
   });
 
   test("an error for the record of another factory, and of another intent", async () => {

@@ -193,6 +193,14 @@ describe("waitFor", () => {
     await assert.rejects(client().waitFor(address, []), TypeError);
   });
 
+  test("TypeError for a state that has no proof, where one is asked for", async () => {
+    const waiting = client().waitFor(address, "funded", {
+      proof: { rpcs: ["http://127.0.0.1:9"] },
+    });
+    const message = "state: funded has no proof";
+    await assert.rejects(waiting, { name: "TypeError", message });
+  });
+
   test("the first status of a state that is wanted", async () => {
     turns = [streaming(eventOf("unfunded"), eventOf("funded"), eventOf("executed"))];
     const { state, execution } = await client().waitFor(address, ["executed", "recovered"]);

@@ -7,7 +7,13 @@ import { describe, test } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";
 import { zeroAddress } from "../abi/token.ts";
 import type { AddressRecord } from "../intent/intent.ts";
-import { type AddressProof, proveAddress, type TrustedBlock, verifyAddressProof } from "./proof.ts";
+import {
+  type AddressProof,
+  proveAddress,
+  proveOutcome,
+  type TrustedBlock,
+  verifyAddressProof,
+} from "./proof.ts";
 
 const file = new URL("../../spec/proof-vectors.json", import.meta.url);
 
@@ -56,6 +62,20 @@ describe("spec/proof-vectors.json", () => {
   test("has each outcome", () => {
     const outcomes = vectors.map(({ proof }) => proof.outcome);
     assert.deepEqual(outcomes, ["executed", "open", "never", "closed"]);
+  });
+
+  test("TypeError for a trusted hash that is none, and of bytes that are no hex", () => {
+    const { record, trusted, proof } = vectors[1]!;
+    const block = { ...trusted[0]!, hash: "0x12" as const };
+    assert.throws(() => proveOutcome(record, proof.proof, block), {
+      name: "TypeError",
+      message: "hash: expected 32 bytes of hex",
+    });
+    const account = ["0xxx"] as never;
+    assert.throws(() => proveOutcome(record, { ...proof.proof, account }, trusted[0]!), {
+      code: "invalid_proof",
+      message: /expected hex/,
+    });
   });
 
   for (const { record, trusted, proof } of vectors) {

@@ -60,6 +60,28 @@ describe("readStatus", () => {
       ));
   }
 
+  test("reorganized where the chain changes under each of three readings", async () => {
+    let blocks = 0;
+    const block = () => {
+      const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
+      return { number: "0x1", hash, timestamp: "0x1" };
+    };
+    const answers: Record<string, () => unknown> = {
+      eth_chainId: () => "0x1",
+      eth_getBlockByNumber: block,
+      eth_getCode: () => "0x",
+      eth_getBalance: () => "0x0",
+      eth_call: () => `0x${"00".repeat(32)}`,
+    };
+    const rpc: status.Rpc = async (method) => answers[method]!();
+    await assert.rejects(readStatus(record, { rpc }), {
+      code: "reorganized",
+      message: "the chain changed under 3 readings",
+    });
+    answers.eth_getBlockByNumber = () => null;
+    await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
+  });
+
   test("rpc_unavailable when the node takes longer than it is given", async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -102,6 +102,14 @@ describe("a JSON-RPC endpoint over HTTP", () => {
     await assert.rejects(endpoint.ask(calls), ChainUnavailable);
   });
 
+  test("ChainUnavailable for an answer of more than 32 MiB", async () => {
+    answer = () => "x".repeat(2 ** 25);
+    await assert.rejects(httpEndpoint("one", url, { timeoutMs: 30_000 }).ask(calls), {
+      name: "ChainUnavailable",
+      message: /a response above 33554432 bytes/,
+    });
+  });
+
   test("an error of one call is that call's answer", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
     answer = (batch) =>

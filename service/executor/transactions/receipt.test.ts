@@ -4,7 +4,7 @@ import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { encodeAbiParameters, encodeEventTopics } from "viem";
 import { explainRevert } from "../../chain/simulation/revert.ts";
-import { outcomesOf, type Receipt } from "./receipt.ts";
+import { outcomesOf, type Receipt, receiptOf } from "./receipt.ts";
 
 const factory: Hex = `0x${"fa".repeat(20)}`;
 const vault: Hex = `0x${"0a".repeat(20)}`;
@@ -40,6 +40,15 @@ const itemFailed = (caller: Hex, index: bigint) => ({
     args: { caller, index },
   }) as Hex[],
   data: encodeAbiParameters([{ type: "bytes" }], ["0x"]),
+});
+
+describe("receiptOf", () => {
+  test("ChainUnavailable for what is no receipt; undefined where there is none", () => {
+    const name = "ChainUnavailable";
+    assert.throws(() => receiptOf("0x"), { name, message: "wanted a receipt" });
+    assert.throws(() => receiptOf({}), { name, message: "a receipt without logs" });
+    assert.equal(receiptOf(null), undefined);
+  });
 });
 
 describe("outcomesOf", () => {
