@@ -45,37 +45,53 @@ describe("npm start", () => {
     assert.equal(child.exitCode, 1);
     assert.match(said, /cannot be written \(ENOTDIR\): set DATA_DIR/);
   });
+});
 
-  test("prints lines that work as pasted, and keeps its data between starts", async (t) => {
-    const env = await environment(join(folder, "data"));
-    const first = await start(env);
-    t.after(() => end(first.child, "SIGINT"));
-    const pasted = commandsOf(first.said).join("\n");
+describe("npm start, three times in one folder", () => {
+  let env: Awaited<ReturnType<typeof environment>>;
+  let running: Awaited<ReturnType<typeof start>>;
+  const stop = () => end(running.child, "SIGINT");
+  after(stop);
+  const keyIn = (said: string) => /API key +(\S+)/.exec(said)?.[1] ?? said;
+  let key: string;
+  let address: string;
+  const refused = async (...args: string[]) => {
+    const { stderr } = await pay(env, ...args);
+    assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+    return stderr;
+  };
+
+  test("prints lines that work as pasted", async () => {
+    env = await environment(join(folder, "data"));
+    running = await start(env);
+    key = keyIn(running.said);
+    const pasted = commandsOf(running.said).join("\n");
     const { stdout } = await run("bash", ["-euo", "pipefail", "-c", pasted], { env, cwd: root });
-    const address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)?.[0];
+    address = /^0x[0-9a-fA-F]{40}$/m.exec(stdout)![0];
     assert.match(stdout, new RegExp(`paid 25000000 to ${address}`));
     // The answers end with a newline each, the state before the terms.
     assert.match(stdout, /^\{"address":.*"state":".*\}\n\{"address":.*"terms":"0x[0-9a-f]+"\}\n$/m);
-    const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
-    assert.equal(await executedAt(`${url}/events`), true);
-    await end(first.child, "SIGINT");
-    assert.equal(first.child.exitCode, 0);
+    const events = `http://127.0.0.1:${env.PORT}/v1/address/${address}/events`;
+    assert.equal(await executedAt(events), true);
+    await stop();
+    assert.equal(running.child.exitCode, 0);
+  });
 
-    const elsewhere = { ...env, ...(await environment(env.DATA_DIR)) };
-    const second = await start(elsewhere);
-    t.after(() => end(second.child, "SIGINT"));
-    const moved = url.replace(`${env.PORT}`, elsewhere.PORT);
-    assert.equal((await fetch(moved)).status, 200);
-    const status = (await (await fetch(`${moved}/status`)).json()) as { state: string };
+  test("keeps its data, and goes by the ports of this start", async () => {
+    env = { ...env, ...(await environment(env.DATA_DIR)) };
+    running = await start(env);
+    const url = `http://127.0.0.1:${env.PORT}/v1/address/${address}`;
+    assert.equal((await fetch(url)).status, 200);
+    const status = (await (await fetch(`${url}/status`)).json()) as { state: string };
     assert.equal(status.state, "executed");
-    assert.match(second.said, new RegExp(/API key +(\S+)/.exec(first.said)![1]!));
+    assert.equal(keyIn(running.said), key);
     // What it prints is true of this start, and so is what `npm run pay` goes by.
-    assert.ok(second.said.includes(`http://127.0.0.1:${elsewhere.CHAIN_PORT} (chain id 31337`));
-    assert.match((await pay(elsewhere, address!, "1")).stdout, /^paid 1 to 0x/);
+    assert.ok(running.said.includes(`http://127.0.0.1:${env.CHAIN_PORT} (chain id 31337`));
+    assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
 
     const check = [join(root, "service/admin.ts"), "chains", "check"];
     const CHAINS_FILE = join(env.DATA_DIR, "chains.json");
-    const checked = await run(process.execPath, check, { env: { ...elsewhere, CHAINS_FILE } });
+    const checked = await run(process.execPath, check, { env: { ...env, CHAINS_FILE } });
     const [{ headBlock, finalizedBlock, answeredMs, ...found }, ...others] = JSON.parse(
       checked.stdout,
     );
@@ -83,42 +99,33 @@ describe("npm start", () => {
     assert.deepEqual(found, {
       chainId: 31_337,
       name: "Local",
-      endpoint: `127.0.0.1:${elsewhere.CHAIN_PORT}`,
+      endpoint: `127.0.0.1:${env.CHAIN_PORT}`,
       kind: "right",
       lacks: [],
       differsOn: [],
       refuses: [],
     });
     assert.ok(headBlock >= finalizedBlock && answeredMs >= 0);
+  });
 
+  test("says in a sentence that another uses its folder, and leaves that one alone", async () => {
     const beside = await start({ ...env, ...(await environment(env.DATA_DIR)) });
     assert.equal(beside.child.exitCode, 1);
     assert.match(beside.said, /^\S+ is in use by another npm start or server: .* DATA_DIR .*\.\n$/);
-    assert.match((await pay(elsewhere, address!, "1")).stdout, /^paid 1 to 0x/);
+    assert.match((await pay(env, address, "1")).stdout, /^paid 1 to 0x/);
+  });
 
-    const refused = async (...args: string[]) => {
-      const { stderr } = await pay(elsewhere, ...args);
-      assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
-      return stderr;
-    };
-    assert.match(await refused(address!, "-5"), /^The amount is -5; expected a whole number/);
-    assert.match(await refused(address!, `${2n ** 256n}`), /^The amount is 1157.*below 2\^256/);
-    assert.match(await refused(address!, `${2n ** 256n - 1n}`), /reverted/);
+  test("pay says in a sentence what is wrong", async () => {
+    assert.match(await refused(address, "-5"), /^The amount is -5; expected a whole number/);
+    assert.match(await refused(address, `${2n ** 256n}`), /^The amount is 1157.*below 2\^256/);
+    assert.match(await refused(address, `${2n ** 256n - 1n}`), /reverted/);
     assert.match(await refused("0x12"), /answers 400: /);
     assert.match(await refused(`0x${"1".repeat(40)}`), /answers 404: /);
     assert.match(await refused("--advance", "0"), /^The time is 0; expected whole seconds/);
     assert.match(await refused("--advance"), /^The time is missing; expected whole seconds/);
-    await end(second.child, "SIGINT");
-    assert.match(
-      await refused(address!),
-      /^No service answers at \S+: is npm start still running\?/,
-    );
   });
 
   test("pay --event shows a signed event, and --advance makes an order late", async (t) => {
-    const env = await environment(join(folder, "event"));
-    const { child } = await start(env);
-    t.after(() => end(child, "SIGINT"));
     const { stdout } = await pay(env, "--event");
     assert.match(stdout, /^webhook-signature: v1,\S+ v1a,\S+$/m);
     const [, body = "", secret = ""] =
@@ -138,6 +145,11 @@ describe("npm start", () => {
     assert.match((await pay(env, "--advance", "3600")).stdout, /clock is at 20/);
     while ((await stateOf()) === "unfunded") await sleep(50);
     assert.equal(await stateOf(), "expired");
+    await stop();
+    assert.match(
+      await refused(address),
+      /^No service answers at \S+: is npm start still running\?/,
+    );
 
     const { methods, rpcUrl } = await startOtherChain(t);
     await writeFile(join(env.DATA_DIR, "demo.json"), JSON.stringify({ baseUrl, apiKey, rpcUrl }));
@@ -146,23 +158,18 @@ describe("npm start", () => {
     assert.deepEqual(new Set(methods), new Set(["eth_chainId"]));
   });
 
-  test("draws another key where the file of the first is gone", async (t) => {
-    const env = await environment(join(folder, "keyless"));
-    const first = await start(env);
-    t.after(() => end(first.child, "SIGINT"));
-    await end(first.child, "SIGINT");
+  test("draws another key where the file of the first is gone", async () => {
     await rm(join(env.DATA_DIR, "demo.json"));
-    const second = await start(env);
-    t.after(() => end(second.child, "SIGINT"));
-    const key = (said: string) => /API key +(\S+)/.exec(said)?.[1];
-    assert.match(key(second.said) ?? second.said, /^svc_sk_/);
-    assert.notEqual(key(second.said), key(first.said));
-    await end(second.child, "SIGINT");
+    running = await start(env);
+    const drawn = keyIn(running.said);
+    assert.match(drawn, /^svc_sk_/);
+    assert.notEqual(drawn, key);
+    await stop();
 
     await rm(join(env.DATA_DIR, "service.db"));
-    const third = await start(env);
-    assert.equal(third.child.exitCode, 1);
-    assert.match(third.said, /^The database in \S+ does not know the API key in \S+: remove that/);
+    const { child, said } = await start(env);
+    assert.equal(child.exitCode, 1);
+    assert.match(said, /^The database in \S+ does not know the API key in \S+: remove that/);
   });
 });
 
