@@ -300,7 +300,7 @@ describe("proveEvent", () => {
     await assert.rejects(of(other), { name, message });
   });
 
-  test("ProofError unproved: the node tells a block that is not of the chain, or none", async () => {
+  test("ProofError unproved: a node tells of a block that others lack, or of none", async () => {
     const record = records.executed!;
     const withLogs =
       (change: (logs: object[]) => object[]): Rpc =>
