@@ -8,14 +8,13 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parseArgs } from "node:util";
 import { accountCommands } from "./accounts/admin.ts";
 import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { dryRunCommand, executorCommands } from "./executor/admin.ts";
 import { recordCommands } from "./records/admin.ts";
 import { sentenceOf } from "./sentence.ts";
-import type { Command, Given } from "./store/command.ts";
+import { type Command, findCommand, type Given } from "./store/command.ts";
 import { openStore, sqliteFile } from "./store/open.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
@@ -25,12 +24,15 @@ const commands: Command[] = [
   ...chainCommands,
   ...executorCommands,
   dryRunCommand(() => readConfig(process.env)),
-  ...recordCommands,
+  ...recordCommands({
+    stdin: () => process.stdin,
+    tell: (line) => process.stderr.write(`${line}\n`),
+  }),
   ...webhookCommands(targets),
 ];
 
 try {
-  const { command, given } = find(process.argv.slice(2));
+  const { command, given } = findCommand(commands, process.argv.slice(2));
   await run(command, given, readConfig(process.env));
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
@@ -71,40 +73,4 @@ async function print(answer: unknown): Promise<void> {
   await pipeline(Readable.from(pieces), process.stdout, { end: false }).catch((error) => {
     if (error.code !== "EPIPE") throw error;
   });
-}
-
-/** @throws an error that is the usage, of one command where it is known */
-function find(words: string[]): { command: Command; given: Given } {
-  const text = words.join(" ");
-  const command = commands.find((each) => text === each.words || text.startsWith(`${each.words} `));
-  if (!command) {
-    const usages = commands.map((each) => `  ${usage(each)}`).join("\n");
-    throw new Error(`${text ? "no such command; " : ""}the commands are:\n${usages}`);
-  }
-  return { command, given: parse(command, words.slice(command.words.split(" ").length)) };
-}
-
-function parse(command: Command, args: string[]): Given {
-  const { options = {}, optional = [] } = command;
-  const isRequired = (name: string) => !optional.includes(name);
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: Object.fromEntries(Object.keys(options).map((name) => [name, { type: "string" }])),
-      allowPositionals: command.rest !== undefined,
-    });
-    const missing = Object.keys(options).find((name) => isRequired(name) && !values[name]);
-    if (missing) throw new Error(`--${missing} is missing`);
-    return { options: values as Record<string, string>, rest: positionals };
-  } catch (error) {
-    const fault = (error as Error).message.split(". ")[0];
-    throw new Error(`${fault}; expected: ${usage(command)}`);
-  }
-}
-
-function usage({ words, options = {}, optional = [], rest }: Command): string {
-  const flags = Object.entries(options).map(([name, value]) =>
-    optional.includes(name) ? `[--${name} ${value}]` : `--${name} ${value}`,
-  );
-  return [words, ...flags, rest].filter(Boolean).join(" ");
 }

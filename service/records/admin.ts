@@ -2,6 +2,7 @@
 // file.
 
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { factoryAddress } from "executable-address-contracts";
 import { sql } from "kysely";
 import { findAccount } from "../accounts/account.ts";
@@ -15,9 +16,10 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-const tell = (fault: string) => process.stderr.write(`${fault}\n`);
+/** What a command reads, and where it tells a line beside its answer. */
+type Terminal = { stdin(): Readable; tell(line: string): unknown };
 
-export const recordCommands: Command[] = [
+export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [
   {
     words: "export",
     options: { since: "TIME" },
@@ -27,7 +29,7 @@ export const recordCommands: Command[] = [
       if (Number.isNaN(sinceMs)) {
         throw new Error(`--since is ${options.since}; expected a time as 2026-01-31T00:00:00Z`);
       }
-      return linesOf(store, sinceMs);
+      return linesOf(store, sinceMs, tell);
     },
   },
   {
@@ -36,7 +38,7 @@ export const recordCommands: Command[] = [
     async run({ store }, { options }) {
       const account = await findAccount(store.db, { email: options.email as string });
       if (!account) throw new Error(`no account has the email ${options.email}`);
-      const counts = await importRecords(store, account.accountId, process.stdin, tell);
+      const counts = await importRecords(store, account.accountId, stdin(), tell);
       if (counts.refused === 0) return counts;
       throw new Error(`${JSON.stringify(counts)}: what was refused stands above`);
     },
@@ -83,7 +85,7 @@ export const recordCommands: Command[] = [
 ];
 
 /** The lines of the records; what they came to is told when the last is out. */
-async function* linesOf(store: Store, sinceMs: number) {
+async function* linesOf(store: Store, sinceMs: number, tell: Terminal["tell"]) {
   const { untilMs, ...counts } = yield* exportRecords(store, sinceMs, tell);
   tell(JSON.stringify({ ...counts, until: new Date(untilMs).toISOString() }));
   if (counts.corrupt > 0) throw new Error("what does not prove itself was left out");

@@ -2,17 +2,23 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fromHex, type Intent, makeRecord } from "executable-address";
 import { createClient } from "executable-address/client";
 import { factoryAddress } from "executable-address-contracts";
 import { createAccount } from "../accounts/account.ts";
+import { accountCommands } from "../accounts/admin.ts";
+import { findCommand } from "../store/command.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { recordCommands } from "./admin.ts";
 
 const program = resolve(import.meta.dirname, "../admin.ts");
 const folder = mkdtempSync(join(tmpdir(), "records-"));
@@ -34,18 +40,40 @@ const places: Record<string, () => Promise<Place>> = {
 const open = ({ DATA_DIR, DATABASE_URL }: Place): Promise<Store> =>
   openStore({ dataDirectory: DATA_DIR, databaseUrl: DATABASE_URL }, false);
 
-/** Runs one command to its end, with `input` on its standard input. */
+/** Runs one command to its end, with `input` on its standard input, as service/admin.ts does. */
 async function admin(place: Place, words: string, input = "") {
+  let [code, out, err] = [0, "", ""];
+  const tell = (line: string) => (err += `${line}\n`);
+  const commands = [
+    ...accountCommands,
+    ...recordCommands({ stdin: () => Readable.from([Buffer.from(input)]), tell }),
+  ];
+  const store = await open(place);
+  try {
+    const { command, given } = findCommand(commands, words.split(" "));
+    const settings = { publicUrl: "", dataDirectory: place.DATA_DIR, chainsFile: "" };
+    const answer = await command.run({ store, ...settings }, given);
+    if (words.startsWith("export"))
+      for await (const piece of answer as AsyncIterable<string>) out += piece;
+    else out = `${JSON.stringify(answer)}\n`;
+  } catch (error) {
+    tell((error as Error).message);
+    code = 1;
+  }
+  await store.close();
+  return { code, out, err };
+}
+
+/** The same by the program itself. */
+async function typed(place: Place, words: string, input = "") {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ...place };
   const child = spawn(process.execPath, [program, ...words.split(" ")], { env });
-  const out: Buffer[] = [];
-  const err: Buffer[] = [];
-  child.stdout.on("data", (chunk) => out.push(chunk));
-  child.stderr.on("data", (chunk) => err.push(chunk));
+  const streams = Promise.all([text(child.stdout), text(child.stderr)]);
   child.stdin.on("error", () => {}).end(input);
-  const code = await new Promise((done) => child.once("close", done));
-  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+  const [code] = await once(child, "close");
+  const [out, err] = await streams;
+  return { code, out, err };
 }
 
 /** Expired long ago: what was paid to it can come back only while somebody has the intent. */
@@ -232,7 +260,7 @@ for (const [name, newPlace] of Object.entries(places)) {
     test("exports records as look-ups have them, expired ones too, and imports them", async () => {
       const from = await newPlace();
       const lines = await fill(from, 2500, 1_700_000_000_000);
-      const all = await admin(from, "export");
+      const all = await typed(from, "export");
       assert.equal(all.code, 0, all.err);
       assert.deepEqual(sorted(all.out), lines.toSorted());
       const { exported, until } = JSON.parse(all.err);
@@ -241,14 +269,14 @@ for (const [name, newPlace] of Object.entries(places)) {
 
       const to = await newPlace();
       await addAccount(to);
-      const imported = await admin(to, `import --email ${email}`, all.out);
+      const imported = await typed(to, `import --email ${email}`, all.out);
       assert.deepEqual(
         [imported.code, imported.out],
         [0, '{"saved":2500,"mended":0,"refused":0}\n'],
       );
-      const again = await admin(to, `import --email ${email}`, all.out);
+      const again = await typed(to, `import --email ${email}`, all.out);
       assert.equal(again.code, 0);
-      assert.deepEqual(sorted((await admin(to, "export")).out), lines.toSorted());
+      assert.deepEqual(sorted((await typed(to, "export")).out), lines.toSorted());
     });
 
     test("exports what was created since", async () => {

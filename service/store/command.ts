@@ -1,6 +1,7 @@
 // Defines an operator's command. Each room has its own in its admin.ts; service/admin.ts runs them
 // beside the server, on the same store.
 
+import { parseArgs } from "node:util";
 import type { Store } from "./store.ts";
 
 export type Command = Words & (OnStore | Alone);
@@ -43,3 +44,42 @@ export type CommandContext = {
 
 /** `options` holds every required one. */
 export type Given = { options: Record<string, string>; rest: string[] };
+
+/** @throws an error that is the usage, of one command where it is known */
+export function findCommand(
+  commands: readonly Command[],
+  words: string[],
+): { command: Command; given: Given } {
+  const text = words.join(" ");
+  const command = commands.find((each) => text === each.words || text.startsWith(`${each.words} `));
+  if (!command) {
+    const usages = commands.map((each) => `  ${usage(each)}`).join("\n");
+    throw new Error(`${text ? "no such command; " : ""}the commands are:\n${usages}`);
+  }
+  return { command, given: parse(command, words.slice(command.words.split(" ").length)) };
+}
+
+function parse(command: Command, args: string[]): Given {
+  const { options = {}, optional = [] } = command;
+  const isRequired = (name: string) => !optional.includes(name);
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: Object.fromEntries(Object.keys(options).map((name) => [name, { type: "string" }])),
+      allowPositionals: command.rest !== undefined,
+    });
+    const missing = Object.keys(options).find((name) => isRequired(name) && !values[name]);
+    if (missing) throw new Error(`--${missing} is missing`);
+    return { options: values as Record<string, string>, rest: positionals };
+  } catch (error) {
+    const fault = (error as Error).message.split(". ")[0];
+    throw new Error(`${fault}; expected: ${usage(command)}`);
+  }
+}
+
+function usage({ words, options = {}, optional = [], rest }: Command): string {
+  const flags = Object.entries(options).map(([name, value]) =>
+    optional.includes(name) ? `[--${name} ${value}]` : `--${name} ${value}`,
+  );
+  return [words, ...flags, rest].filter(Boolean).join(" ");
+}
