@@ -13,9 +13,13 @@ before(async () => {
 });
 after(() => postgres.stop());
 
-/** Each hashes some two hundred passwords, in lines that no database knows of. */
+const isLong = process.env.ATTACKS === "long";
+/**
+ * Each hashes some hundred passwords, in lines that no database knows of. The long run has them on
+ * both, and shows that the rule as it was lets the same attack keep the owner out.
+ */
 const flood = (name: string) => ({
-  skip: name === "sqlite" || process.env.ATTACKS === "long" ? false : "npm run test:attacks",
+  skip: name === "sqlite" || isLong ? false : "npm run test:attacks",
 });
 
 const newEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
@@ -219,6 +223,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.ok(byEmail!.includes(503), "the email alone opens no place");
         assert.ok(byNobody!.includes(503), "too many for strangers");
 
+        if (!isLong) return;
         const control = await oneLine(true);
         const browser = openBrowser(control);
         browser.jar.set("eas-device", owner.jar.get("eas-device")!);
@@ -243,6 +248,7 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(race.entered, 5);
         assert.ok(race.attacker.includes(429));
 
+        if (!isLong) return;
         const control = await oneLine(false);
         const lost = await raceOwner(1, attack(control), fromElsewhere(control));
         assert.equal(lost.entered, 0, "one line for all networks keeps the owner out");
