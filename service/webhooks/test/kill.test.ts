@@ -14,7 +14,7 @@ import { openStore } from "../../store/open.ts";
 import { startPostgres } from "../../testing/postgres.ts";
 import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 
-const rounds = process.env.FAULTS === "long" ? 200 : 6;
+const rounds = process.env.FAULTS === "long" ? 200 : 3;
 const program = new URL("../../testing/webhooks/deliverer.ts", import.meta.url).pathname;
 
 async function startDeliverer(where: string, aheadMs: number): Promise<ChildProcess> {
