@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { burst, callsIn, openAddresses } from "../../../service/testing/executor/burst.ts";
-import { count, fatesOf, prepareAttack } from "./world.ts";
+import { control, count, fatesOf, prepareAttack } from "./world.ts";
 
 const { world, store } = await prepareAttack();
 const [payments, open] = [count(300, 2000), count(300, 100_000)];
@@ -31,7 +31,7 @@ describe(`${payments} payments in one block, beside ${open} open addresses`, () 
   }
 
   const few = count(100, 250);
-  test(`control: with ${few} a pass they take more blocks`, async (t) => {
+  test(`control: with ${few} a pass they take more blocks`, control, async (t) => {
     const records = await openAddresses(world, store, payments);
     const took = await burst(world, store, records, { tuning: { jobsPerPass: few } });
     t.diagnostic(`${took.blocks} blocks`);

@@ -10,7 +10,16 @@ import { isHardhat } from "../../../contracts/testing/local-node.ts";
 import { type Answer, ChainUnavailable } from "../../../service/chain/rpc/json-rpc.ts";
 import type { Parts } from "../../../service/executor/parts.ts";
 import { startCore } from "../../../service/testing/executor/executor.ts";
-import { count, fatesOf, inNoTime, paceBlocks, prepareAttack, until, victim } from "./world.ts";
+import {
+  control,
+  count,
+  fatesOf,
+  inNoTime,
+  paceBlocks,
+  prepareAttack,
+  until,
+  victim,
+} from "./world.ts";
 
 const attack = await prepareAttack();
 const { world, store, recordOf, save, pay, fundedInBlock, goodPayments } = attack;
@@ -289,7 +298,7 @@ describe("a WebSocket that tells of new blocks", () => {
 });
 
 // Last, since a lone liar leaves a cursor beyond the head behind.
-describe("control: nothing is executed in ten passes", () => {
+describe("control: nothing is executed in ten passes", control, () => {
   test("where all calls go in one request that is refused", async (context) => {
     const good = await honest();
     assert.equal(await executedSoon(context, [good.url], inOneRequest(good.url)), 3);

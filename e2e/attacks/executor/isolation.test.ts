@@ -15,6 +15,7 @@ import {
   blake2f,
   burns27Million,
   burnsAll,
+  control,
   count,
   fatesOf,
   paceBlocks,
@@ -179,15 +180,19 @@ describe("good payments come through within 10 blocks of what they take without 
       await running.stop();
     });
 
-    test("control: those of the same account wait until the others are done", async (context) => {
-      await many(victim);
-      const running = startCore(store, world.chains(), slow);
-      context.after(running.stop);
-      const waits = await goodPayments(5);
-      context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
-      assert.ok(Math.max(...waits) > alone + blocksMore, `waited ${waits}`);
-      await running.stop();
-    });
+    test(
+      "control: those of the same account wait until the others are done",
+      control,
+      async (context) => {
+        await many(victim);
+        const running = startCore(store, world.chains(), slow);
+        context.after(running.stop);
+        const waits = await goodPayments(5);
+        context.diagnostic(`at most ${Math.max(...waits)} blocks, ${alone} alone`);
+        assert.ok(Math.max(...waits) > alone + blocksMore, `waited ${waits}`);
+        await running.stop();
+      },
+    );
   });
 });
 
