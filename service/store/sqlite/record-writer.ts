@@ -4,9 +4,8 @@
 
 import { together } from "../../flow/together.ts";
 import { type NewRecord, otherTerms, type Saved, UnavailableError } from "../store.ts";
-import { pack } from "./packed.ts";
 import { startThread } from "./thread.ts";
-import type { Group, WriteAnswer } from "./write-worker.ts";
+import type { WriteAnswer } from "./write-worker.ts";
 
 export type RecordWriter = {
   /**
@@ -44,14 +43,16 @@ export function startRecordWriter(file: string): RecordWriter {
     const others = new Set(answer.others);
     return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
   };
-  const thread = startThread<Group, WriteAnswer>(new URL("./write-worker.ts", import.meta.url), {
-    ...{ file, name: "writing" },
-    onEnd: stopAcknowledging,
-  });
+  const thread = startThread<NewRecord[], WriteAnswer>(
+    new URL("./write-worker.ts", import.meta.url),
+    {
+      ...{ file, name: "writing" },
+      onEnd: stopAcknowledging,
+    },
+  );
   const send = async (rows: NewRecord[]): Promise<Saved[]> => {
     assertAcknowledging();
-    const group = groupOf(rows);
-    return settled(rows, await thread.ask(group, [group.records.bytes]));
+    return settled(rows, await thread.ask(rows));
   };
   const save = together<NewRecord, void>(send, {
     sizeMax: groupSizeMax,
@@ -70,15 +71,6 @@ export function startRecordWriter(file: string): RecordWriter {
 }
 
 const unavailable = (message: string, cause: unknown) => new UnavailableError(message, { cause });
-
-function groupOf(rows: NewRecord[]): Group {
-  return {
-    accountIds: rows.map((row) => row.accountId),
-    areClientIds: Uint8Array.from(rows, (row) => (row.isClientId ? 1 : 0)),
-    createdAtMs: Float64Array.from(rows, (row) => row.createdAtMs),
-    records: pack(rows),
-  };
-}
 
 /**
  * After a failed fsync the kernel may report the next one as good with pages lost, so nothing is

@@ -4,17 +4,9 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { columnsOf } from "../columns.ts";
+import type { NewRecord } from "../store.ts";
 import { connect } from "./connect.ts";
-import { type Packed, unpack } from "./packed.ts";
 import { patiently } from "./patience.ts";
-
-/** Rows side by side, so that they cross in few pieces. */
-export type Group = {
-  accountIds: string[];
-  areClientIds: Uint8Array;
-  createdAtMs: Float64Array;
-  records: Packed;
-};
 
 /** `others`: the places of rows whose address has other terms; `failure`: SQLite's code. */
 export type WriteAnswer = { others: number[] } | { failure: string; message: string };
@@ -41,26 +33,24 @@ const insertLater = database.prepare(
 );
 
 /** @returns the places in the group of those whose address has other terms */
-function save(group: Group): number[] {
+function save(group: NewRecord[]): number[] {
   const others: number[] = [];
-  unpack(group.records).forEach(({ address, terms }, index) => {
-    const accountId = group.accountIds[index]!;
-    const createdAtMs = group.createdAtMs[index]!;
-    const byClientId = group.areClientIds[index]!;
+  for (const [index, { address, terms, accountId, createdAtMs, isClientId }] of group.entries()) {
     const { chainId, token, amount, expiresAt } = columnsOf(terms);
     const columns = [address, terms, chainId, token, amount, expiresAt];
-    if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) return;
+    const byClientId = isClientId ? 1 : 0;
+    if (insert.run(...columns, accountId, createdAtMs, byClientId).changes > 0) continue;
     const first = held.get(address);
     if (!first?.terms.equals(terms)) others.push(index);
     else if (first.accountId !== accountId)
       insertLater.run(accountId, address, createdAtMs, byClientId);
-  });
+  }
   return others;
 }
 
-const commit = database.transaction((groups: Group[]) => groups.map(save)).immediate;
+const commit = database.transaction((groups: NewRecord[][]) => groups.map(save)).immediate;
 
-function answer(groups: Group[]): WriteAnswer[] {
+function answer(groups: NewRecord[][]): WriteAnswer[] {
   try {
     return patiently(() => commit(groups)).map((others) => ({ others }));
   } catch (error) {
@@ -70,13 +60,13 @@ function answer(groups: Group[]): WriteAnswer[] {
   }
 }
 
-port.on("message", (first: Group | "stop") => {
-  const groups: Group[] = [];
+port.on("message", (first: NewRecord[] | "stop") => {
+  const groups: NewRecord[][] = [];
   let rows = 0;
-  let next: Group | "stop" | undefined = first;
+  let next: NewRecord[] | "stop" | undefined = first;
   while (next && next !== "stop") {
     groups.push(next);
-    rows += next.accountIds.length;
+    rows += next.length;
     next = rows < rowsMax ? receiveMessageOnPort(port)?.message : undefined;
   }
   if (groups.length > 0) port.postMessage(answer(groups));
