@@ -3,6 +3,7 @@
 import type { EventType } from "executable-address/webhook";
 import type { Kysely } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
+import { prune } from "../flow/prune.ts";
 import type { Tables } from "../store/tables.ts";
 
 export const eventsKeptMs = 30 * 86_400_000;
@@ -79,3 +80,17 @@ export async function findEvent(
     .executeTakeFirst();
   return row?.body;
 }
+
+/** Deletes events that are no longer kept. @returns how many are gone */
+export const pruneEvents = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
+  prune({
+    find: (limit) =>
+      db
+        .selectFrom("events")
+        .select("id")
+        .where("created_at", "<", nowMs - eventsKeptMs)
+        .orderBy("created_at")
+        .limit(limit)
+        .execute(),
+    remove: (ids) => db.deleteFrom("events").where("id", "in", ids).execute(),
+  });

@@ -23,13 +23,12 @@ import { startWorld, type World } from "../testing/chain/world.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { eventBytesMax } from "./body.ts";
 import { setConfirmations } from "./confirmations.ts";
-import { eventsKeptMs, listEvents } from "./list.ts";
+import { listEvents, pruneEvents } from "./list.ts";
 import { markObservedAbove, markWatches } from "./mark.ts";
 import { listMoney } from "./money.ts";
 import { type ObservedChain, observe } from "./observe.ts";
 import { readPace } from "./pace.ts";
 import { forgetPaymentsAbove, keepPayments, paymentsMax } from "./payments.ts";
-import { prune } from "./prune.ts";
 import { referenceWriter } from "./references.ts";
 import { openChain } from "./start.ts";
 
@@ -578,7 +577,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       const before = (await listEvents(store.db, { accountId: account, after: 0, limit: 1 }))
         .rows[0];
       nowMs += 31 * 86_400_000;
-      await prune(store.db, "events", nowMs - eventsKeptMs);
+      await pruneEvents(store.db, nowMs);
       assert.deepEqual(await types(account), []);
       await world.execute(record);
       await mark(record.address);

@@ -9,9 +9,8 @@ import { newPastCache } from "../chain/status/past.ts";
 import { readStatuses } from "../chain/status/status.ts";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import type { Store } from "../store/store.ts";
-import { eventsKeptMs } from "./list.ts";
+import { pruneEvents } from "./list.ts";
 import { type ObservedChain, type ObserveParts, observe } from "./observe.ts";
-import { prune } from "./prune.ts";
 
 const faultMs = 5_000;
 const pruneMs = 60_000;
@@ -58,7 +57,7 @@ async function run(parts: ObserverParts, chain: Known, signal: AbortSignal): Pro
       const events = await observe({ ...parts, onFault }, observed);
       for (const { type, address } of events) log.info({ type, address: toHex(address) }, "event");
       if (parts.now() - prunedAtMs > pruneMs) {
-        await prune(parts.store.db, "events", parts.now() - eventsKeptMs);
+        await pruneEvents(parts.store.db, parts.now());
         prunedAtMs = parts.now();
       }
     } catch (err) {

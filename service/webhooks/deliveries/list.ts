@@ -2,7 +2,7 @@
 
 import type { Kysely } from "kysely";
 import { eventsKeptMs } from "../../events/list.ts";
-import { prune } from "../../events/prune.ts";
+import { prune } from "../../flow/prune.ts";
 import type { Tables } from "../../store/tables.ts";
 
 /** An account or an operator is shown so many. */
@@ -45,6 +45,17 @@ export async function listDeliveries(db: Kysely<Tables>, endpointId: string, lim
 
 /** Deliveries as old as the events they carried are gone with them, those of no endpoint too. */
 export const pruneDeliveries = (db: Kysely<Tables>, nowMs: number): Promise<number> =>
-  prune(db, "webhook_deliveries", nowMs - eventsKeptMs, (ids) =>
-    db.deleteFrom("webhook_attempts").where("delivery_id", "in", ids).execute(),
-  );
+  prune({
+    find: (limit) =>
+      db
+        .selectFrom("webhook_deliveries")
+        .select("id")
+        .where("created_at", "<", nowMs - eventsKeptMs)
+        .orderBy("created_at")
+        .limit(limit)
+        .execute(),
+    async remove(ids) {
+      await db.deleteFrom("webhook_attempts").where("delivery_id", "in", ids).execute();
+      await db.deleteFrom("webhook_deliveries").where("id", "in", ids).execute();
+    },
+  });

@@ -5,10 +5,9 @@ import { pino } from "pino";
 import { openHeads } from "../../../chain/rpc/heads.ts";
 import { nothingKnown } from "../../../events/changes.ts";
 import { listConfirmations, setConfirmations } from "../../../events/confirmations.ts";
-import { eventsKeptMs } from "../../../events/list.ts";
+import { pruneEvents } from "../../../events/list.ts";
 import { markObservedAbove, markWatches } from "../../../events/mark.ts";
 import { readPayments } from "../../../events/payments.ts";
-import { prune } from "../../../events/prune.ts";
 import { startObserver } from "../../../events/start.ts";
 import {
   findDue,
@@ -70,7 +69,7 @@ export function observer({ store, nowMs, crowd }: World): Operations {
       await setConfirmations(db, accounts.many, 1, null);
     },
     "observer: a pass of the loop": () => observerPass(store),
-    "events: old ones go": () => prune(db, "events", nowMs + 10 ** 10 - eventsKeptMs),
+    "events: old ones go": () => pruneEvents(db, nowMs + 10 ** 10),
   };
 }
 
