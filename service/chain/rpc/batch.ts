@@ -1,6 +1,7 @@
 // One request to an endpoint: a batch of calls is sent, each answer is put in its place, and the
 // calls that failed for now are given back, to be asked again.
 
+import { readRetryAfterSeconds } from "executable-address/client";
 import { currentTrace, formatTraceparent, inSpan } from "../../trace/trace.ts";
 import { type Answer, type Call, ChainUnavailable, isLimited, isTransient } from "./json-rpc.ts";
 import type { ProviderPace } from "./pace.ts";
@@ -37,7 +38,10 @@ export async function sendBatch(
   if (batch.length === 0) return [];
   const response = await traced(provider, batch, () => post(provider, batch, timeoutMs));
   if (response.status === 429) {
-    pace.limited(retryAfterMs(response));
+    const { headers } = response;
+    const asked = headers.get("retry-after") ?? "";
+    const seconds = readRetryAfterSeconds(asked, headers.get("date") ?? "");
+    pace.limited(seconds === undefined ? undefined : seconds * 1000);
     return again(
       provider,
       batch,
@@ -175,12 +179,4 @@ function answerOf(item: Partial<Reply> | null | undefined): Answer | undefined {
     return { error: { ...rest, code: Number(code), message: String(message) } };
   }
   return item && "result" in item ? { result: item.result } : undefined;
-}
-
-/** Seconds or a date; undefined where the provider does not say. */
-function retryAfterMs({ headers }: { headers: Headers }): number | undefined {
-  const text = headers.get("retry-after");
-  if (text === null) return undefined;
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
