@@ -1,7 +1,7 @@
 // This service as it is served, credentials, limits and metrics included: on SQLite, or where a URL
 // is given on PostgreSQL. Without one of its machines, by which its gain is told: "wasm" has keccak
-// in JavaScript, "reader" has look-ups read by the thread that answers, "ticks" has none of the calls
-// of process.nextTick that http/app.ts makes as it loads.
+// in JavaScript, "reader" has look-ups read by the thread that answers, "ticks" has none of the
+// calls of process.nextTick that http/app.ts makes as it loads.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";

@@ -73,7 +73,7 @@ export type Credentials = {
   clientId: ClientId;
   referenceKey: { number: number; createdAt: string } | null;
 };
-/** A secret is in the answer that made it, and in no other. */
+/** An API key or a reference key is in the answer that made it, and in no other. */
 export type Made<Secret extends "apiKey" | "clientId" | "referenceKey"> = Record<Secret, string>;
 
 export type Origins = { origins: { origin: string; createdAt: string }[]; max: number };
