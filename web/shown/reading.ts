@@ -25,12 +25,12 @@ import {
 import type { Key, Say } from "./words/languages.ts";
 
 export function findToken(
-  intent: Intent,
+  { chainId }: Pick<Intent, "chainId">,
   chains: readonly Chain[],
   address: Hex,
 ): Token | undefined {
   return chains
-    .find(({ chainId }) => chainId === intent.chainId)
+    .find((chain) => chain.chainId === chainId)
     ?.tokens.find((token) => isSame(token.address, address));
 }
 
