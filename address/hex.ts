@@ -1,9 +1,6 @@
 /** Bytes as text: `0x` and two digits for each. */
 export type Hex = `0x${string}`;
 
-/** Whether two spellings in any letter case mean the same address or hash. */
-export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
-
 /** A number as JSON-RPC spells it: hexadecimal, without leading zeros. */
 export const toQuantity = (value: bigint | number): Hex => `0x${value.toString(16)}`;
 

@@ -10,7 +10,6 @@ import type { AddressRecord } from "../intent/intent.ts";
 import {
   type AddressProof,
   proveAddress,
-  proveExecution,
   proveOutcome,
   type TrustedBlock,
   verifyAddressProof,
@@ -76,16 +75,6 @@ describe("spec/proof-vectors.json", () => {
     assert.throws(() => proveOutcome(record, { ...proof.proof, account }, trusted[0]!), {
       code: "invalid_proof",
       message: /expected hex/,
-    });
-  });
-
-  test("invalid_proof: a transaction that executed another address", () => {
-    const [{ trusted, proof }, { record }] = [vectors[0]!, vectors[1]!];
-    const { hash } = proof.execution!.block;
-    const block = trusted.find((each) => each.hash === hash)!;
-    assert.throws(() => proveExecution(record, proof.execution!.proof, block), {
-      code: "invalid_proof",
-      message: /wanted one execution of this address, found none/,
     });
   });
 

@@ -2,7 +2,6 @@
 
 import type { Intent } from "executable-address";
 import { coinDecimals, coins, formatUnits, isSame, type Token } from "executable-address/page";
-import { findToken } from "../shown/reading.ts";
 import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
@@ -16,7 +15,9 @@ export const chainOf = (
 ): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
 export const tokenOf = (place: Place, chains: readonly Chain[]): Token | undefined =>
-  findToken(place, chains, place.token);
+  chainOf(place, chains)?.tokens.find(
+    ({ address }) => address.toLowerCase() === place.token.toLowerCase(),
+  );
 
 /** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
 export function sayAmount(units: string, place: Place, chains: readonly Chain[], say: Say): string {

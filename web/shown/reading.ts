@@ -25,12 +25,12 @@ import {
 import type { Key, Say } from "./words/languages.ts";
 
 export function findToken(
-  { chainId }: Pick<Intent, "chainId">,
+  intent: Intent,
   chains: readonly Chain[],
   address: Hex,
 ): Token | undefined {
   return chains
-    .find((chain) => chain.chainId === chainId)
+    .find(({ chainId }) => chainId === intent.chainId)
     ?.tokens.find((token) => isSame(token.address, address));
 }
 
