@@ -125,7 +125,7 @@ describe("everything to pay by stands on one screen", () => {
 test("what comes late moves nothing: the flow has its place before it is simulated", async () => {
   const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
   const held = Promise.withResolvers<void>();
-  await page.route("**/simulation*", async (route) => {
+  await page.route("**/v1/address/*/simulation*", async (route) => {
     await held.promise;
     await route.continue();
   });
