@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 import { exportRecords, importRecords } from "./export.ts";
 import { writeMirror } from "./mirror.ts";
 
-/** What a command reads, and where it tells a line beside its answer. */
+/** A command reads records from `stdin`, and says by `tell` what is no part of its answer. */
 type Terminal = { stdin(): Readable; tell(line: string): unknown };
 
 export const recordCommands = ({ stdin, tell }: Terminal): Command[] => [

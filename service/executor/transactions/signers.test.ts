@@ -31,12 +31,12 @@ const executorPasswordFile = join(folder, "password");
 writeFileSync(executorKeystore, JSON.stringify(keystore));
 writeFileSync(executorPasswordFile, "open sesame\n");
 
-/** What stands outside the process signs with its key, which may be another, or does not sign. */
+/** The server outside the process signs with a key, refuses, or does not answer. */
 type Outside = Signer | "refuses" | "is silent";
 type Implementation = {
   name: string;
   skip?: string | false;
-  /** What it rejects with where the other side refuses; missing where there is no other side. */
+  /** The signer rejects with these words where that server refuses; one without it has none. */
   refusal?: RegExp;
   using(outside: Outside, use: (signer: Signer) => Promise<void>): Promise<void>;
 };
