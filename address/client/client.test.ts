@@ -18,7 +18,9 @@ import {
   ClientError,
   type ClientOptions,
   createClient,
+  type Endpoint,
   InvalidError,
+  type ListedAddress,
   NetworkError,
   ServiceError,
   UnprovenError,
@@ -284,6 +286,33 @@ describe("lists and references", () => {
     });
     once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
     assert.equal(await client.event("e3"), undefined);
+  });
+
+  test("UnprovenError for an endpoint and an address of the account that are others", async () => {
+    const client = createClient({ baseUrl, apiKey });
+    const createdAt = "2026-11-01T10:00:00.000Z";
+    const endpoint: Endpoint = {
+      ...{ id: "we_1", url: `${shop}/hook`, types: [], state: "active", createdAt },
+      ...{ reason: null, failingSince: null, oldSecretUntil: null },
+    };
+    once({ body: endpoint });
+    assert.deepEqual(await client.webhooks.get("we_1"), endpoint);
+    once({ body: endpoint });
+    await assert.rejects(client.webhooks.get("we_2"), {
+      ...{ name: "UnprovenError", message: "the answer is another endpoint" },
+    });
+    const { chainId, token, amount, expirationTimestamp } = record.intent;
+    const row: ListedAddress = {
+      ...{ address: record.address, recordUrl: baseUrl, reference: null, createdBy: "api_key" },
+      ...{ createdAt, chainId, token, amount, expirationTimestamp, state: "unfunded" },
+      ...{ block: null, transactionHash: null, settledAt: null },
+    };
+    once({ body: row });
+    assert.deepEqual(await client.mine(record.address), row);
+    once({ body: { ...row, address: `0x${"3".repeat(40)}` } });
+    await assert.rejects(client.mine(record.address), {
+      ...{ name: "UnprovenError", message: "the answer is of another address" },
+    });
   });
 
   test("UnprovenError for a create whose salt the service makes and does not tell", async () => {

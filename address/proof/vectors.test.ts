@@ -10,7 +10,10 @@ import type { AddressRecord } from "../intent/intent.ts";
 import {
   type AddressProof,
   proveAddress,
+  proveExecution,
   proveOutcome,
+  provePayment,
+  proveRecovery,
   type TrustedBlock,
   verifyAddressProof,
 } from "./proof.ts";
@@ -76,6 +79,20 @@ describe("spec/proof-vectors.json", () => {
       code: "invalid_proof",
       message: /expected hex/,
     });
+  });
+
+  test("invalid_proof of a transaction that is not the address's, and says which kind", () => {
+    const [{ proof }, { record: open }] = vectors as [Vector, Vector];
+    const { execution } = proof;
+    assert.ok(execution);
+    const block = { chainId: proof.chainId, hash: execution.block.hash };
+    const of = (message: string) => ({ code: "invalid_proof", message });
+    for (const [prove, message] of [
+      [proveExecution, "receipt: the factory tells of no execution of this address in it"],
+      [proveRecovery, "receipt: the factory tells of no recovery of this address in it"],
+      [provePayment, "receipt: no payment to this address in it"],
+    ] as const)
+      assert.throws(() => prove(open, execution.proof, block), of(message));
   });
 
   for (const { record, trusted, proof } of vectors) {

@@ -7,10 +7,11 @@ import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { getAbiItem, toEventSelector } from "viem";
+import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { executedTopic, recoveredTopic } from "./factory-event.ts";
 import type * as status from "./status.ts";
-import { httpRpc, readStatus } from "./status.ts";
+import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -98,5 +99,36 @@ describe("executable-address/status", () => {
     const abi = paymentFactoryAbi;
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
+  });
+});
+
+describe("addEvents", () => {
+  const executed = {
+    name: "Executed",
+    vault: record.address,
+    token: record.intent.token.toLowerCase() as Hex,
+    values: [2n, 1n],
+    transactionHash: `0x${"1".repeat(64)}`,
+    blockNumber: 7,
+    blockHash: `0x${"2".repeat(64)}`,
+    logIndex: 0,
+  } as const satisfies Parameters<typeof addEvents>[2][number];
+  const message = (text: string) => ({ code: "rpc_inconsistent", message: text });
+
+  test("rpc_inconsistent for an execution with another token", () => {
+    const other: Hex = `0x${"9".repeat(40)}`;
+    assert.throws(
+      () => addEvents(record, noPast, [{ ...executed, token: other }]),
+      message(`${record.address} executed with token ${other}, not ${record.intent.token}`),
+    );
+  });
+
+  test("rpc_inconsistent for an execution after another one, or after a recovery", () => {
+    const refusal = message(`${record.address} executed in block 8, but not first`);
+    const later = { ...executed, blockNumber: 8 };
+    for (const name of ["Executed", "Recovered"] as const) {
+      const past = addEvents(record, noPast, [{ ...executed, name }]);
+      assert.throws(() => addEvents(record, past, [later]), refusal);
+    }
   });
 });
