@@ -1,7 +1,8 @@
 // Amounts of money in words, by what this server lists.
 
 import type { Intent } from "executable-address";
-import { coinDecimals, coins, formatUnits, isSame, type Token } from "executable-address/page";
+import { coinDecimals, coins, formatUnits, isSame } from "executable-address/page";
+import { findToken } from "../shown/reading.ts";
 import { nativeCoin } from "../shown/simulation.ts";
 import type { Chain } from "./api.ts";
 import type { Say } from "./words/words.ts";
@@ -14,15 +15,10 @@ export const chainOf = (
   chains: readonly Chain[],
 ): Chain | undefined => chains.find((chain) => chain.chainId === chainId);
 
-export const tokenOf = (place: Place, chains: readonly Chain[]): Token | undefined =>
-  chainOf(place, chains)?.tokens.find(
-    ({ address }) => address.toLowerCase() === place.token.toLowerCase(),
-  );
-
 /** "25 USDC"; of a token that is not listed, base units, which cannot mislead. */
 export function sayAmount(units: string, place: Place, chains: readonly Chain[], say: Say): string {
   if (isSame(place.token, nativeCoin)) return sayCoin(units, place, say);
-  const token = tokenOf(place, chains);
+  const token = findToken(place, chains, place.token);
   if (token) return `${formatUnits(units, token.decimals)} ${token.symbol}`;
   return say("baseUnits", { amount: sayCount(units) });
 }
@@ -34,7 +30,7 @@ const sayCoin = (wei: string, { chainId }: Pick<Place, "chainId">, say: Say): st
 /** "USDC on Base", or what is known of it. */
 export const sayToken = (place: Place, chains: readonly Chain[], say: Say): string =>
   say("tokenOn", {
-    token: tokenOf(place, chains)?.symbol ?? place.token,
+    token: findToken(place, chains, place.token)?.symbol ?? place.token,
     chain: sayChain(place, chains, say),
   });
 

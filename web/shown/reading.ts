@@ -24,8 +24,9 @@ import {
 } from "executable-address/page";
 import type { Key, Say } from "./words/languages.ts";
 
+/** Finds what is listed at `address` on the chain of an intent. */
 export function findToken(
-  intent: Intent,
+  intent: Pick<Intent, "chainId">,
   chains: readonly Chain[],
   address: Hex,
 ): Token | undefined {

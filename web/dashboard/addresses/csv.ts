@@ -2,8 +2,9 @@
 
 import type { AddressPage, ListedAddress } from "executable-address/client";
 import { formatUnits } from "executable-address/page";
+import { findToken } from "../../shown/reading.ts";
 import type { Chain } from "../api.ts";
-import { chainOf, tokenOf } from "../money.ts";
+import { chainOf } from "../money.ts";
 import { type AddressFilter, addresses } from "./api.ts";
 
 /** A spreadsheet opens so many rows with ease; the API has the rest. */
@@ -32,7 +33,7 @@ export async function exportCsv(
 /** RFC 4180, with a head line. */
 export function csvOf(rows: readonly ListedAddress[], chains: readonly Chain[]): string {
   const lines = rows.map((row) => {
-    const token = tokenOf(row, chains);
+    const token = findToken(row, chains, row.token);
     return [
       row.address,
       row.reference ?? "",

@@ -1,7 +1,8 @@
 import { useState } from "react";
+import { findToken } from "../../shown/reading.ts";
 import { Empty } from "../../ui/states.tsx";
 import type { Chain, MoneyDay, MoneyName, Pace } from "../api.ts";
-import { type Place, sayAmount, sayCount, sayToken, tokenOf } from "../money.ts";
+import { type Place, sayAmount, sayCount, sayToken } from "../money.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Select } from "../parts/field.tsx";
 import { Table } from "../parts/table.tsx";
@@ -128,7 +129,7 @@ type MoneyChartProps = { rows: readonly MoneyDay[]; place: Place; chains: readon
 
 function MoneyChart({ rows, place, chains }: MoneyChartProps) {
   const { say, language } = useSpeech();
-  const token = tokenOf(place, chains);
+  const token = findToken(place, chains, place.token);
   const says = (day: MoneyDay) =>
     say(
       "moneyDay",
