@@ -1,7 +1,7 @@
 // Lists the addresses of an account by filters. A statement walks one index and asks of a window of
 // its rows whether they fit, since on SQLite all statements but creates and look-ups wait for each
-// other: one that walks 250 rows far apart takes some 2 ms, one of a million takes 9 s. A page that
-// is not full is the last.
+// other, and one that walks a million rows would hold them up for seconds. A page that is not full
+// is the last.
 
 import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";

@@ -53,7 +53,7 @@ export async function markWatches(
   }
 }
 
-/** Rows of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
+/** Rows of one commit. Creates wait for a commit, so it is kept short. */
 const stepRows = 100;
 
 type ObservedAt = { block_number: number | null; account_id: string; address: Uint8Array };

@@ -156,7 +156,7 @@ type Observation = {
   readAgainAtMs: number | null;
 };
 
-/** Observations kept by one commit. Creates wait for it, about 20 ms. */
+/** Observations kept by one commit. Creates wait for it, so it is kept short. */
 const observationsMax = 50;
 
 /** `anchor`: nothing is kept once a reorganisation took this block back. */

@@ -10,7 +10,7 @@ import { isFormRefused } from "./forms.ts";
 
 /** Accounts remembered of each endpoint; the one that was noted first is forgotten first. */
 const accountsMax = 1000;
-/** An account whose simulations take longer is slow. 5 million gas of plain calls take 50 ms. */
+/** An account whose simulations take longer is slow. */
 const slowMs = 100;
 const groupMax = 10;
 /**

@@ -10,7 +10,7 @@ import type { Tables } from "../../store/tables.ts";
 import { wakeJobs } from "./jobs.ts";
 import { type Fence, fenced } from "./lease.ts";
 
-/** Payments of one commit. Creates wait for a commit, so it takes at most about 20 ms. */
+/** Payments of one commit. Creates wait for a commit, so it is kept short. */
 const paymentsMax = 50;
 
 /** `isGap`: too few show the blocks up to the anchor, so every record is to be looked at again. */

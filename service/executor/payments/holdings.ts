@@ -9,7 +9,7 @@ import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.
 import { groupsOf } from "../../flow/groups.ts";
 import type { HoldingsMemory, Pass } from "../parts.ts";
 
-/** Groups of one request: a node answers each in some 10 ms, and a provider is far away. */
+/** Groups of one request: a provider is far away, so one request has several. */
 const groupsMax = 8;
 
 const atHead = (

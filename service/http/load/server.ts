@@ -62,7 +62,7 @@ const createPath = "/v1/address/create";
 const isCreate = ({ method, url }: IncomingMessage) =>
   method === "POST" && (url === createPath || url?.startsWith(`${createPath}?`) === true);
 
-/** ASCII, as its text and its headers are: Node joins them, and writes that faster than UTF-8. */
+/** ASCII, as the text and the headers are: so Node writes both as one piece. */
 const encoding = "latin1";
 
 /** Adds what the framework's hooks add: headers, counts, and the close of a drain. */
