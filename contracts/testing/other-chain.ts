@@ -1,19 +1,22 @@
-// A node of chain 1 for tests of programs that may act on the local chain alone.
+// Nodes with fixed answers, for tests of programs that act on the local chain alone.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** It answers all calls with its chain id, tells their `methods`, and ends with the test. */
-export async function startOtherChain(t: TestContext) {
+/** A node of chain 1, which answers all calls with its chain id. */
+export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
+
+/** A node that answers each method with `resultOf` it, tells the `methods`, and ends with the test. */
+export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];
   const node = createServer(async (request, response) => {
     let asked = "";
     for await (const chunk of request) asked += chunk;
     const { id, method } = JSON.parse(asked);
     methods.push(method);
-    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: "0x1" }));
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result: resultOf(method) }));
   }).listen(0, "127.0.0.1");
   t.after(() => node.close());
   await once(node, "listening");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
-import { startOtherChain } from "../../../contracts/testing/other-chain.ts";
+import { startFixedNode, startOtherChain } from "../../../contracts/testing/other-chain.ts";
 import { payAt, spareAccount } from "./local-node.ts";
 
 const token: Hex = `0x${"1".repeat(40)}`;
@@ -28,5 +28,30 @@ describe("a node of another chain", () => {
     await assert.rejects(payAt(url, address, intent), /is chain 1$/);
     await assert.rejects(spareAccount(url), /is chain 1$/);
     assert.deepEqual(methods, ["eth_chainId", "eth_chainId"]);
+  });
+});
+
+describe("a local node", () => {
+  const start = (t: TestContext, accounts: readonly Hex[]) =>
+    startFixedNode(t, (method) => {
+      if (method === "eth_chainId") return "0x7a69";
+      if (method === "eth_accounts") return accounts;
+      return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
+    });
+
+  test("that has no account to pay from is refused, with nothing sent", async (t) => {
+    const { methods, rpcUrl } = await start(t, [receiver]);
+    await assert.rejects(payAt(rpcUrl, address, intent), {
+      message: `${rpcUrl} signs for nobody but its first account`,
+    });
+    assert.ok(!methods.includes("eth_sendTransaction"));
+    assert.equal(await spareAccount(rpcUrl), null);
+  });
+
+  test("whose transaction failed is told of, and the payment is not sent after it", async (t) => {
+    const { methods, rpcUrl } = await start(t, [receiver, receiver]);
+    const message = `0x${"4".repeat(64)} failed`;
+    await assert.rejects(payAt(rpcUrl, address, intent), { message });
+    assert.equal(methods.filter((method) => method === "eth_sendTransaction").length, 1);
   });
 });

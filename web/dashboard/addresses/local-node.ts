@@ -27,7 +27,7 @@ export async function payAt(url: string, address: Hex, intent: Intent): Promise<
   const { rpc, accounts } = await openLocal(url);
   const { token, amount } = intent;
   const from = accounts[1];
-  if (!from) throw new Error(`${url} signs for nobody`);
+  if (!from) throw new Error(`${url} signs for nobody but its first account`);
   const send = async (data: Hex): Promise<Hex> => {
     const hash = (await rpc("eth_sendTransaction", [{ from, to: token, data }])) as Hex;
     for (;;) {
