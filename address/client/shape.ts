@@ -43,8 +43,8 @@ export const object =
         Object.hasOwn(value, name) && shape((value as Record<string, unknown>)[name]),
     );
 
-export const address = matching(/^0x[0-9a-fA-F]{40}$/);
-export const hash = matching(/^0x[0-9a-fA-F]{64}$/);
+export const address = matching(/^0x[0-9a-f]{40}$/i);
+export const hash = matching(/^0x[0-9a-f]{64}$/i);
 export const amount = matching(/^(0|[1-9][0-9]{0,77})$/);
 export const count = integer(0);
 

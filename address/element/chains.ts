@@ -1,13 +1,15 @@
 // Names of chains, and symbols and decimals of tokens. They are shown beside amounts of money and
 // are the server's word, so only those that can be shown as they are are taken.
 
+import { address, integer } from "../client/shape.ts";
 import type { Hex } from "../intent/intent.ts";
 import { isName } from "./inert.ts";
 
 export type Token = { symbol: string; address: Hex; decimals: number };
 export type Chain = { chainId: number; name: string; tokens: readonly Token[] };
 
-const decimalsMax = 77; // 2^256 has 78 digits
+/** 2^256 has 78 digits. */
+const decimals = integer(0, 77);
 const nameMax = 32;
 
 /** Never throws: without a server there are none, and amounts stay bare base units. */
@@ -30,8 +32,4 @@ export function readChains(list: unknown): Chain[] {
 }
 
 const isToken = (token: Partial<Token> | null): token is Token =>
-  isName(token?.symbol, nameMax) &&
-  /^0x[0-9a-fA-F]{40}$/.test(String(token?.address)) &&
-  Number.isInteger(token?.decimals) &&
-  Number(token?.decimals) >= 0 &&
-  Number(token?.decimals) <= decimalsMax;
+  isName(token?.symbol, nameMax) && address(token?.address) && decimals(token?.decimals);

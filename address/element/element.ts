@@ -8,9 +8,9 @@ import type { Simulation } from "../client/simulation.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { ServiceStatus } from "../status/shape.ts";
 import { drawRecord, element } from "./drawing/draw.ts";
-import { style } from "./drawing/style.ts";
 import { followStatus, type News, noNews } from "./follow.ts";
 import { type LookedUp, lookUp } from "./look-up.ts";
+import { attachRoot, Base, define } from "./mount.ts";
 import { formatUnits } from "./payment.ts";
 import { findSimulation } from "./simulation.ts";
 import { isOver, standingOf } from "./standing.ts";
@@ -21,9 +21,6 @@ export type { ElementWords } from "./words.ts";
 
 /** `detail` of the events `paid`, `executed` and `expired`, each of which comes once. */
 export type AddressEventDetail = { readonly address: Hex; readonly status: ServiceStatus };
-
-// A server that renders pages may import this too; there it defines nothing.
-const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 export class ExecutableAddressElement extends Base {
   static observedAttributes = ["address", "base-url", "mirrors", "lang"];
@@ -57,11 +54,7 @@ export class ExecutableAddressElement extends Base {
   }
 
   connectedCallback() {
-    if (!this.shadowRoot) {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(style);
-      this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
-    }
+    attachRoot(this);
     this.#start();
   }
 
@@ -84,7 +77,7 @@ export class ExecutableAddressElement extends Base {
     this.#draw();
     const address = parsed(this.getAttribute("address"));
     const baseUrl = this.getAttribute("base-url")?.replace(/\/+$/, "");
-    const mirrors = (this.getAttribute("mirrors") ?? "").split(/\s+/).filter((url) => url);
+    const mirrors = this.getAttribute("mirrors")?.match(/\S+/g) ?? [];
     if (!address || !baseUrl) return this.#show({ kind: "missing" });
     const stopping = new AbortController();
     const stopFollowing = followStatus({ address, baseUrl, tell: (news) => this.#hear(news) });
@@ -216,7 +209,4 @@ declare global {
   }
 }
 
-const registry = globalThis.customElements;
-if (registry && !registry.get("executable-address")) {
-  registry.define("executable-address", ExecutableAddressElement);
-}
+define("executable-address", ExecutableAddressElement);

@@ -5,6 +5,7 @@ import { factoryAddress } from "../deployment.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 import { type Chain, findChains, type Token } from "./chains.ts";
+import { isSame } from "./hazards.ts";
 
 export type LookedUp =
   | { kind: "loading" | "wrong" | "missing" | "unreachable" }
@@ -64,6 +65,6 @@ async function recordAt(url: string, address: Hex, signal: AbortSignal) {
 
 function named({ intent }: AddressRecord, chains: Chain[]) {
   const chain = chains.find(({ chainId }) => chainId === intent.chainId);
-  const isPaid = ({ address }: Token) => address.toLowerCase() === intent.token.toLowerCase();
+  const isPaid = ({ address }: Token) => isSame(address, intent.token);
   return { chainName: chain?.name, token: chain?.tokens.find(isPaid) };
 }

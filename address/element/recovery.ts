@@ -5,14 +5,11 @@
 import { parseAddress } from "../abi/checksum.ts";
 import type { Hex } from "../intent/intent.ts";
 import { button, element } from "./drawing/draw.ts";
-import { style } from "./drawing/style.ts";
+import { attachRoot, Base, define } from "./mount.ts";
 import { ask, PaymentRefused, type WalletProvider } from "./wallet/provider.ts";
 import { connect } from "./wallet/send.ts";
 import { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
 import { type ElementWords, elementWords, fill, wordsFor } from "./words.ts";
-
-// A server that renders pages may import this too; there it defines nothing.
-const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
 /** Where no wallet has announced itself by then, the page says so. */
 const patienceMs = 600;
@@ -25,11 +22,7 @@ export class ExecutableRecoveryElement extends Base {
   #isWarning = false;
 
   connectedCallback() {
-    if (!this.shadowRoot) {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(style);
-      this.attachShadow({ mode: "open" }).adoptedStyleSheets = [sheet];
-    }
+    attachRoot(this);
     const stopFollowing = followWallets((wallets) => {
       this.#wallets = wallets;
       if (this.#said === "recoveryNoWallet") this.#said = undefined;
@@ -108,7 +101,4 @@ declare global {
   }
 }
 
-const registry = globalThis.customElements;
-if (registry && !registry.get("executable-recovery")) {
-  registry.define("executable-recovery", ExecutableRecoveryElement);
-}
+define("executable-recovery", ExecutableRecoveryElement);

@@ -68,8 +68,11 @@ export function proveExecution(
 ): ProvedExecution {
   const { events, intent, logs, ...place } = proveEvents(record, proof, block, options);
   const [execution, more] = events.filter((event) => event.name === "Executed");
-  if (!execution || more || execution.token !== intent.token.toLowerCase())
+  if (!execution)
     throw invalidProof("receipt: the factory tells of no execution of this address in it");
+  if (more) throw invalidProof("receipt: the factory tells of more than one execution in it");
+  if (!isSame(execution.token, intent.token))
+    throw invalidProof(`receipt: executed with token ${execution.token}, not ${intent.token}`);
   const moved = transfersIn(logs)
     .filter(({ from }) => isSame(from, record.address))
     .map(({ token, to, amount }) => ({ token, to, amount }));

@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 /** A node of chain 1, which answers all calls with its chain id. */
 export const startOtherChain = (t: TestContext) => startFixedNode(t, () => "0x1");
 
-/** A node that answers each method with `resultOf` it, tells the `methods`, and ends with the test. */
+/** A node that answers a method with `resultOf` it, tells the `methods`, and ends with the test. */
 export async function startFixedNode(t: TestContext, resultOf: (method: string) => unknown) {
   const methods: string[] = [];
   const node = createServer(async (request, response) => {
