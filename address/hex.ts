@@ -13,3 +13,6 @@ export const lowerHex = (value: unknown): Hex | undefined =>
   typeof value === "string" && value.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(value)
     ? (value.toLowerCase() as Hex)
     : undefined;
+
+/** Whether two texts are the same hex, each in digits of either case. */
+export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

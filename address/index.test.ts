@@ -18,7 +18,7 @@ const exported: Record<string, string> = {
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "./status": `
     RpcError StatusError addEvents addressStates decodeFactoryEvent findBlock findFirstBlock
-    fromQuantity httpRpc isNativeToken lowerHex noPast parseVaultEvents readStatus stateOf
+    fromQuantity httpRpc isNativeToken isSame lowerHex noPast parseVaultEvents readStatus stateOf
     statusOf toQuantity topicOf transferOf transferTopic vaultEventFilter withoutCoinParams`,
   "./page": `
     PaymentRefused addressGroups ask coinDecimals coins drawIdenticon drawQr elementWords fill

@@ -2,6 +2,7 @@
 // that is not met fails, and with it the whole execution, which may be tried again until expiry.
 
 import { conditionsAddress, guardsAddress } from "../deployment.ts";
+import { isSame } from "../hex.ts";
 import type { Call, Hex } from "../intent/intent.ts";
 
 /** Addresses in lower case; `min` in base units of `token`, the zero address for native coin. */
@@ -53,11 +54,11 @@ export const requireBalance = (token: Hex, holder: Hex, min: bigint): Call => ({
 export function requirementOf({ target, function: text, args }: Call): Requirement | undefined {
   const [first, second, third] = args.map((each) => each.toLowerCase()) as [Hex, Hex, Hex];
   const types = text.replaceAll(/ [\w$]+(?=[,)])/g, "");
-  if (target.toLowerCase() === conditionsAddress.toLowerCase()) {
+  if (isSame(target, conditionsAddress)) {
     if (types === "requireExecuted(address)") return { of: "executed", vault: first };
     if (types === "requireClosed(address)") return { of: "closed", vault: first };
   }
-  if (target.toLowerCase() === guardsAddress.toLowerCase()) {
+  if (isSame(target, guardsAddress)) {
     if (types === "requireGas(uint256)") return { of: "gas", gas: BigInt(first) };
     if (types === "requireBalance(address, address, uint256)") {
       return { of: "balance", token: first, holder: second, min: BigInt(third) };

@@ -1,6 +1,7 @@
 // Tips: what an intent pays to its executor, by a call of the Tip contract among its own.
 
 import { tipAddress } from "../deployment.ts";
+import { isSame } from "../hex.ts";
 import type { Call, Hex } from "../intent/intent.ts";
 
 /** Base units of `token`, in lower case. */
@@ -15,7 +16,6 @@ const tipFunction = /^tip\(address [\w$]+, uint256 [\w$]+\)$/;
  * contract.
  */
 export function tipOf({ target, function: text, args }: Call): Tip | undefined {
-  if (target.toLowerCase() !== tipAddress.toLowerCase() || !tipFunction.test(text))
-    return undefined;
+  if (!isSame(target, tipAddress) || !tipFunction.test(text)) return undefined;
   return { token: args[0]!.toLowerCase() as Hex, amount: BigInt(args[1]!) };
 }

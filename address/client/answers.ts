@@ -2,6 +2,7 @@
 // cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
 
 import { InvalidError, quoted } from "../errors.ts";
+import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
 import type { AddressStatus, ServiceStatus } from "../status/shape.ts";
@@ -68,7 +69,7 @@ export function proveSalted(
 /** @throws {UnprovenError} */
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
-  if (!isSame(named, factory)) {
+  if (!isSame(String(named), factory)) {
     const found = typeof named === "string" ? (quoted(named) ?? "other text") : "none";
     throw new UnprovenError(`wanted factory ${factory}, found ${found}`);
   }
@@ -97,9 +98,6 @@ function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T
   if (isSame(found.address, asked)) return found;
   throw new UnprovenError(`the answer is of another address than ${asked}`);
 }
-
-const isSame = (found: unknown, wanted: Hex): boolean =>
-  typeof found === "string" && found.toLowerCase() === wanted.toLowerCase();
 
 const chainList = object({
   factory: address,

@@ -1,6 +1,7 @@
 // An account's own lists: its addresses, and the events about them. They are the service's word
 // and no proof: a record proves itself, and `executable-address/status` asks the chain.
 
+import { isSame } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
 import { addressStatus } from "./answers.ts";
@@ -223,7 +224,7 @@ const eventPage = object({
 /** @throws {UnprovenError} also of another address than `asked` */
 export function proveListed(answer: unknown, asked: Hex): ListedAddress {
   const row = shaped<ListedAddress>(answer, listedAddress, "row of an address");
-  if (row.address.toLowerCase() === asked.toLowerCase()) return row;
+  if (isSame(row.address, asked)) return row;
   throw new UnprovenError("the answer is of another address");
 }
 

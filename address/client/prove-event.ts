@@ -2,6 +2,7 @@
 // what is so. No fact is taken from the event.
 
 import { factoryAddress } from "../deployment.ts";
+import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { agree, parseAgreement } from "../proof/agree.ts";
 import { readAgreed } from "../proof/agreed-status.ts";
@@ -131,7 +132,7 @@ async function recordOf(address: Hex, of: AddressRecord | Lookup, options: Prove
   const found = "lookup" in of ? await of.lookup(address) : of;
   if (!found) throw new WebhookError(`the service has no record of ${address}`);
   const record = verifyRecord(found, { ...options, factory: options.factory ?? factoryAddress });
-  if (record.address.toLowerCase() === address.toLowerCase()) return record;
+  if (isSame(record.address, address)) return record;
   throw new WebhookError(`the record is of ${record.address}, the event of ${address}`);
 }
 
@@ -206,7 +207,7 @@ const rules: Record<ServiceEvent["type"], (asked: Asked) => Promise<Fact | undef
 async function holdingOf(asked: Asked, token: Hex): Promise<Fact | undefined> {
   const status = await heldAt(asked);
   const held = [...status.recoverable, { token: status.token, amount: status.balance }];
-  const found = held.find((each) => each.token.toLowerCase() === token.toLowerCase());
+  const found = held.find((each) => isSame(each.token, token));
   if (!found || found.amount === "0") return undefined;
   return { fact: "held", token: found.token, amount: found.amount, depth: depthOf(asked) };
 }

@@ -1,5 +1,6 @@
 // Finds what in an intent a payer should be warned of before paying.
 
+import { isSame } from "../hex.ts";
 import type { Intent } from "../intent/intent.ts";
 import { findCautions } from "../intent/parse.ts";
 import { partsOf, signatureOf } from "./function.ts";
@@ -21,8 +22,6 @@ export type Hazard = {
 
 /** An approval of this much or more is meant to have no limit. */
 export const unlimitedFrom = 2n ** 255n;
-
-export const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 /** @param isListed whether the server lists the intent's token */
 export function hazardsOf(intent: Intent, isListed: boolean): Hazard[] {

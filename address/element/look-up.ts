@@ -2,10 +2,10 @@
 
 import { openSources } from "../client/mirrors.ts";
 import { factoryAddress } from "../deployment.ts";
+import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { verifyRecord } from "../record.ts";
 import { type Chain, findChains, type Token } from "./chains.ts";
-import { isSame } from "./hazards.ts";
 
 export type LookedUp =
   | { kind: "loading" | "wrong" | "missing" | "unreachable" }

@@ -1,5 +1,6 @@
 // `executable-address/page`: what a page about an address is drawn by, here and embedded in others.
 
+export { isSame } from "../hex.ts";
 export { type Chain, findChains, readChains, type Token } from "./chains.ts";
 export { drawIdenticon, identiconSide } from "./drawing/identicon.ts";
 export {
@@ -9,7 +10,7 @@ export {
   noNews,
 } from "./follow.ts";
 export { type Parameter, partsOf, signatureOf } from "./function.ts";
-export { type Hazard, hazardsOf, isSame, unlimitedFrom } from "./hazards.ts";
+export { type Hazard, hazardsOf, unlimitedFrom } from "./hazards.ts";
 export { hasHidden, inertPieces, isName } from "./inert.ts";
 export * from "./payment.ts";
 export {

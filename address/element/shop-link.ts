@@ -3,6 +3,7 @@
 // gets money for, or whose key signed the link. Names are shown with the domain that said them.
 
 import { parseAddress } from "../abi/checksum.ts";
+import { isSame } from "../hex.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { isName } from "./inert.ts";
 
@@ -133,7 +134,7 @@ const givesTo = /^(approve|transfer)\(address \w+, uint256 \w+\)$/;
  */
 export function partiesOf({ token, calls }: Pick<Intent, "token" | "calls">) {
   return calls.map(({ target, function: text, args }) => {
-    if (target.toLowerCase() !== token.toLowerCase()) return target.toLowerCase();
+    if (!isSame(target, token)) return target.toLowerCase();
     return givesTo.test(text) ? args[0]!.toLowerCase() : undefined;
   });
 }

@@ -3,6 +3,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
+import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { decodeFactoryEvent } from "../status/factory-event.ts";
@@ -98,8 +99,6 @@ export function provePayment(
   if (payments.length === 0) throw invalidProof("receipt: no payment to this address in it");
   return { ...place, payments };
 }
-
-const isSame = (a: Hex, b: Hex) => a.toLowerCase() === b.toLowerCase();
 
 /**
  * Proves what one transaction returned of `record`.

@@ -2,6 +2,7 @@
 // is verified by the hashes of its blocks and nothing else, so it is as good in ten years as today.
 
 import { factoryAddress } from "../deployment.ts";
+import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import { keccakOf } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
@@ -75,7 +76,7 @@ export function verifyReceipt(
   const trusted = known.map((hash) => ({ chainId, hash }));
   const proved = verifyAddressProof(record, receipt.proof, trusted, trust);
   const payments = receipt.payments.map(({ proof, ...claimed }) => {
-    const block = trusted.find(({ hash }) => isSameHash(hash, claimed.block.hash));
+    const block = trusted.find(({ hash }) => isSame(hash, claimed.block.hash));
     if (!block) throw invalidProof(`payments: ${claimed.block.hash} is not a trusted block`);
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
     if (canonical(found) !== canonical(claimed))
@@ -100,7 +101,7 @@ export async function agreeOnReceipt(
   await blockHashOf(rpcs, { ...options, chainId: receipt.record.intent?.chainId });
   const asked = receiptBlocks(receipt).map(async ({ number, hash }) => {
     const found = await agree(rpcs, number, quorum);
-    if (found && isSameHash(found.hash, hash)) return found.hash;
+    if (found && isSame(found.hash, hash)) return found.hash;
     const what = found ? `have ${found.hash}` : "agree on none";
     throw new ProofError("no_quorum", `block ${number} is ${hash} here, and the nodes ${what}`);
   });
@@ -114,11 +115,9 @@ function receiptBlocks({ proof, payments }: SavedReceipt): BlockReference[] {
   const isAlone = execution?.proof?.headers?.length === 1;
   const all = [block, ...(isAlone ? [execution.block] : []), ...payments.map((each) => each.block)];
   return all.filter(
-    ({ hash }, index) => all.findIndex((each) => isSameHash(each.hash, hash)) === index,
+    ({ hash }, index) => all.findIndex((each) => isSame(each.hash, hash)) === index,
   );
 }
-
-const isSameHash = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 /** Text that is the same for the same value: names in order. */
 const canonical = (value: unknown): string =>

@@ -20,7 +20,7 @@ import {
 import { addEvents, type Holding, noPast, type Past, statusOf } from "./rule.ts";
 import type { AddressStatus, BlockReference } from "./shape.ts";
 
-export { fromQuantity, lowerHex, toQuantity } from "../hex.ts";
+export { fromQuantity, isSame, lowerHex, toQuantity } from "../hex.ts";
 export { findFirstBlock } from "./events.ts";
 export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
 export { isNativeToken, withoutCoinParams } from "./native-token.ts";

@@ -3,6 +3,7 @@
 // dashboard asks, from where the last count ended, so that no create writes a further row.
 
 import type { AddressStatus } from "executable-address/status";
+import { isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
@@ -14,7 +15,7 @@ export const nothingMoved: Moved = { paid: "0", executed: "0", returned: "0" };
 
 /** The sum of what is there, what the calls took and what went back is what was paid. */
 export function movedOf({ token, balance, execution, recoveries }: AddressStatus): Moved {
-  const isOfToken = (each: { token: string }) => each.token.toLowerCase() === token.toLowerCase();
+  const isOfToken = (each: { token: string }) => isSame(each.token, token);
   const returned = recoveries
     .filter(isOfToken)
     .reduce((sum, { amount }) => sum + BigInt(amount), 0n);

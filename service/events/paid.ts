@@ -2,6 +2,7 @@
 
 import { type Hex, zeroAddress } from "executable-address";
 import type { AddressStatus, EventReference } from "executable-address/status";
+import { isSame } from "executable-address/status";
 import type { EventType, Payment, PaymentNews } from "executable-address/webhook";
 import { movedOf } from "./money.ts";
 import { type KeptPayment, paymentsMax } from "./payments.ts";
@@ -36,8 +37,6 @@ const growthsMax = 16;
 
 /** Short, for there may be 64 of an address: 48 bits of the block's hash, and the log's index. */
 const keyOf = ({ blockHash, logIndex }: KeptPayment) => `${blockHash.slice(2, 14)}.${logIndex}`;
-
-const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
 /** Whether a payment that was told has left the chain. */
 export function isTakenBack({ told }: ToldPayments, { payments }: Paid): boolean {

@@ -89,9 +89,7 @@ export function sayAccount(
   labels: Labels,
   say: Say,
 ): string | undefined {
-  const at = record.intent.calls.findIndex(
-    ({ target }) => target.toLowerCase() === account.toLowerCase(),
-  );
+  const at = record.intent.calls.findIndex(({ target }) => isSame(target, account));
   const call = at < 0 ? undefined : say("partyCall", { n: at + 1 });
   const recovery = isSame(account, record.intent.recovery) ? say("partyRecovery") : undefined;
   return sayParty(account, record, labels, say) ?? recovery ?? call;

@@ -3,9 +3,8 @@
 // sent meanwhile, and to tell replaced and dropped from slow.
 
 import { encodeTransfer } from "../../abi/token.ts";
-import { toQuantity } from "../../hex.ts";
+import { isSame, toQuantity } from "../../hex.ts";
 import type { Hex } from "../../intent/intent.ts";
-import { isSame } from "../hazards.ts";
 import type { Kept } from "./kept.ts";
 import { ask, askQuantity, type WalletProvider } from "./provider.ts";
 

@@ -9,6 +9,7 @@ import type {
   Holding,
   TokenAmount,
 } from "executable-address/status";
+import { isSame } from "executable-address/status";
 import { zeroAddress } from "viem";
 import { recalled } from "../../flow/recalled.ts";
 import { togetherBy } from "../../flow/together.ts";
@@ -33,9 +34,7 @@ export function openStrayReader(chain: ListedChain) {
   const answered = recalled<TokenAmount[]>(answersMax);
 
   const readOne = async ({ address, token, block }: AddressStatus) => {
-    const others = chain.tokens.filter(
-      (each) => each.address.toLowerCase() !== token.toLowerCase(),
-    );
+    const others = chain.tokens.filter((each) => !isSame(each.address, token));
     const holders = [token, ...others.map((each) => each.address)].map((held) => ({
       vault: address,
       token: held,

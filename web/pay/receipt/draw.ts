@@ -1,6 +1,6 @@
 // A receipt as it is read: drawn as text alone, since intents and tokens are strangers' words.
 
-import { formatUnits, inertPieces } from "executable-address/page";
+import { formatUnits, inertPieces, isSame } from "executable-address/page";
 import type { ProvedReceipt } from "executable-address/proof";
 import { sharesIn } from "../../shown/shares.ts";
 import { drawFlow, drawTimeline, identicon } from "./pictures.ts";
@@ -29,7 +29,7 @@ export function drawReceipt(proved: ProvedReceipt, shown: Shown): HTMLElement[] 
   const { record, outcome, block, execution, payments } = proved;
   const { intent } = record;
   const amountOf = (amount: string, token: string = intent.token) =>
-    token.toLowerCase() === intent.token.toLowerCase()
+    isSame(token, intent.token)
       ? sayAmount(amount, shown)
       : said("span", "unitsOf", { amount: formatUnits(amount, 0), token: account(token) });
   const paid = payments.flatMap((payment) =>

@@ -2,7 +2,7 @@
 // person keeps, which asks nobody. Both run this script.
 
 import { type AddressRecord, InvalidError } from "executable-address";
-import { readChains } from "executable-address/page";
+import { isSame, readChains } from "executable-address/page";
 import {
   type AddressProof,
   type PaymentProof,
@@ -57,7 +57,7 @@ async function fetchReceipt(address: string): Promise<Kept> {
   const { payments, ...proof } = answer;
   const { chainId, token } = record.intent;
   const chain = readChains(chains).find((each) => each.chainId === chainId);
-  const listed = chain?.tokens.find((each) => each.address.toLowerCase() === token.toLowerCase());
+  const listed = chain?.tokens.find((each) => isSame(each.address, token));
   const { symbol, decimals } = listed ?? {};
   return {
     receipt: { format: receiptFormat, record, proof, payments },

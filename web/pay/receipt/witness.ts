@@ -1,7 +1,7 @@
 // Who says that a block is of the chain: endpoints that the reader names, and their wallets.
 
 import type { Hex } from "executable-address";
-import { followWallets, nameOf, type Wallet } from "executable-address/page";
+import { followWallets, isSame, nameOf, type Wallet } from "executable-address/page";
 import { httpRpc } from "executable-address/status";
 import { say } from "./speech.ts";
 
@@ -23,10 +23,10 @@ async function testify(
       blocks.map(async ({ number, hash }) => {
         const byNumber = ["eth_getBlockByNumber", [`0x${number.toString(16)}`, false]] as const;
         const block = (await request(...byNumber)) as { hash?: string } | null;
-        return block?.hash?.toLowerCase() === hash.toLowerCase();
+        return isSame(String(block?.hash), hash);
       }),
     );
-    const knows = found.filter((isSame) => isSame).length;
+    const knows = found.filter(Boolean).length;
     if (knows === blocks.length) return { name, knows };
     return { name, knows, error: say("hasSome", { count: knows, all: blocks.length }) };
   } catch {
