@@ -1,10 +1,10 @@
 // GET /address/{address}/proof: spec/service.md, "Proof". Public; what became of an address, so
 // that nobody has to believe the status.
 
+import { InvalidError } from "executable-address";
 import { networkOf } from "../../accounts/attempts.ts";
 import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
-import { Refusal } from "../errors.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf } from "../input/address.ts";
 import { budget } from "../load/budget.ts";
@@ -45,7 +45,5 @@ function blockOf(text: unknown): ProofBlock {
   if (text === "finalized") return "finalized";
   if (typeof text === "string" && /^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
   const message = 'expected "latest", "finalized" or a number';
-  throw new Refusal("invalid_request", "the query is not as specified", {
-    issues: [{ path: ["block"], code: "wrong_block", message }],
-  });
+  throw new InvalidError([{ path: ["block"], code: "wrong_block", message }]);
 }
