@@ -83,7 +83,7 @@ const types: Record<string, string> = {
   ".woff2": "font/woff2",
 };
 
-type File = { body: Buffer; gzip: Buffer; etag: string; headers: Record<string, string> };
+type File = ReturnType<typeof bodyOf> & { headers: Record<string, string> };
 
 type Reached = {
   /** reach/walletconnect.ts makes it. */
@@ -184,21 +184,28 @@ function readFile(file: string, path: string, common: Record<string, string>): F
   };
 }
 
-const bodyOf = (body: Buffer) => ({
-  body,
-  gzip: gzipSync(body, { level: 9 }),
-  etag: hash("sha256", body, "base64url").slice(0, 22),
-});
+/** Compressed when it is first asked for: a start would wait for all pages. */
+function bodyOf(body: Buffer) {
+  let gzip: Buffer | undefined;
+  return {
+    body,
+    etag: hash("sha256", body, "base64url").slice(0, 22),
+    gzip: () => {
+      gzip ??= gzipSync(body, { level: 9 });
+      return gzip;
+    },
+  };
+}
 
 function send(file: File, request: FastifyRequest, reply: FastifyReply) {
-  const isSmaller = file.gzip.length < file.body.length;
-  const isGzip = isSmaller && takesGzip(request.headers["accept-encoding"]);
+  const { body, gzip } = file;
+  const isGzip = takesGzip(request.headers["accept-encoding"]) && gzip().length < body.length;
   const etag = `"${file.etag}${isGzip ? "-gzip" : ""}"`;
   reply.headers(file.headers);
   const isFound = reply.statusCode === 200;
   if (isFound && isKnown(etag, request.headers["if-none-match"], reply)) return reply.send();
   if (isGzip) reply.header("content-encoding", "gzip");
-  return reply.send(isGzip ? file.gzip : file.body);
+  return reply.send(isGzip ? gzip() : body);
 }
 
 /** Whether a browser navigates, and not to a path of the API or of assets. */
