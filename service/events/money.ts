@@ -2,8 +2,7 @@
 // added in the transaction that keeps an observation; what was asked for is counted when the
 // dashboard asks, from where the last count ended, so that no create writes a further row.
 
-import type { AddressStatus } from "executable-address/status";
-import { isSame } from "executable-address/status";
+import { type AddressStatus, isSame } from "executable-address/status";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { dayOf } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";

@@ -1,8 +1,7 @@
 // Which payments to an address are to be told, and what each is to what was asked for. Pure.
 
 import { type Hex, zeroAddress } from "executable-address";
-import type { AddressStatus, EventReference } from "executable-address/status";
-import { isSame } from "executable-address/status";
+import { type AddressStatus, type EventReference, isSame } from "executable-address/status";
 import type { EventType, Payment, PaymentNews } from "executable-address/webhook";
 import { movedOf } from "./money.ts";
 import { type KeptPayment, paymentsMax } from "./payments.ts";

@@ -4,7 +4,7 @@
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
-import { hexToBigInt, size } from "viem";
+import { hexToBigInt, size } from "viem/utils";
 import type { StateOverrides } from "../rpc/call-at.ts";
 import { viewCall } from "../rpc/view-call.ts";
 import { callGas } from "../simulation/meter.ts";

@@ -1,7 +1,7 @@
 // Finds amounts that were probably written for other decimals. No chain is asked.
 
 import type { Finding } from "executable-address/client";
-import { formatUnits } from "viem";
+import { formatUnits } from "viem/utils";
 import type { Token } from "../chains.ts";
 
 /** The decimals that tokens commonly have, and none: whole tokens. */

@@ -5,7 +5,7 @@ import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
 import { toQuantity } from "executable-address/status";
-import { isHex } from "viem";
+import { isHex } from "viem/utils";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import { CallRefused, isRefusal, isRevert } from "../rpc/json-rpc.ts";
 import { callGas } from "../simulation/meter.ts";

@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import type { Note } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
-import { size } from "viem";
+import { size } from "viem/utils";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { viewCall } from "../rpc/view-call.ts";
 import { type Codes, isProxy } from "./codes.ts";

@@ -4,7 +4,7 @@
 import { type Hex, type Intent, type Path, zeroAddress } from "executable-address";
 import type { Finding, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
-import { hexToBigInt } from "viem";
+import { hexToBigInt } from "viem/utils";
 import { type Codes, canMoveTokens, isDelegating } from "./codes.ts";
 
 /** An account is sent a token; the intent names it at `path`. */

@@ -4,7 +4,7 @@
 import { encodeBalanceOf, encodeTransfer, type Hex } from "executable-address";
 import type { Finding } from "executable-address/client";
 import type { BlockReference, StatusSubject } from "executable-address/status";
-import { hexToBigInt, keccak256, size, slice } from "viem";
+import { hexToBigInt, keccak256, size, slice } from "viem/utils";
 import type { StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { viewCall } from "../rpc/view-call.ts";

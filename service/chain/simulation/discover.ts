@@ -5,7 +5,7 @@
 import { type Hex, zeroAddress } from "executable-address";
 import type { BlockReference } from "executable-address/status";
 import { transferTopic } from "executable-address/status";
-import { getAddress, hexToBigInt, isHex, size, sliceHex } from "viem";
+import { getAddress, hexToBigInt, isHex, size, sliceHex } from "viem/utils";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
 import { isRefusal } from "../rpc/json-rpc.ts";

@@ -3,7 +3,7 @@
 
 import type { Hex } from "executable-address";
 import { meter } from "executable-address-contracts";
-import { decodeAbiParameters, encodeDeployData, parseAbiParameters } from "viem";
+import { decodeAbiParameters, encodeDeployData, parseAbiParameters } from "viem/utils";
 import { ChainUnavailable } from "../rpc/json-rpc.ts";
 
 /** `token`: the zero address asks for the native coin. */

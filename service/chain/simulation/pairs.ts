@@ -3,7 +3,7 @@
 import { type Hex, type Intent, zeroAddress } from "executable-address";
 import type { Role } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
-import { getAddress } from "viem";
+import { getAddress } from "viem/utils";
 import type { Token } from "../chains.ts";
 import { type Pair, pairsMax } from "./meter.ts";
 

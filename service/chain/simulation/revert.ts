@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { paymentFactoryAbi } from "executable-address-contracts";
-import { decodeErrorResult, parseAbi, size } from "viem";
+import { decodeErrorResult, parseAbi, size } from "viem/utils";
 
 /** `call`: the place in the intent of the call that failed, from 0, where the factory names one. */
 type Failure = { call: number | null; reason: string };

@@ -6,7 +6,7 @@
 import { encodeExecution, type Hex, toHex } from "executable-address";
 import type { BalanceChange, Simulation } from "executable-address/client";
 import { type BlockReference, type StatusSubject, stateOf } from "executable-address/status";
-import { isAddressEqual, size, sliceHex } from "viem";
+import { isAddressEqual, size, sliceHex } from "viem/utils";
 import type { Token } from "../chains.ts";
 import { callAt, oneAt, type StateOverrides } from "../rpc/call-at.ts";
 import { ChainUnavailable, isRefusal } from "../rpc/json-rpc.ts";

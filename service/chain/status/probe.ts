@@ -4,7 +4,7 @@
 import type { Hex } from "executable-address";
 import type { Holding } from "executable-address/status";
 import { probe } from "executable-address-contracts";
-import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem";
+import { encodeDeployData, hexToBigInt, size, sliceHex } from "viem/utils";
 import { groupsOf } from "../../flow/groups.ts";
 import type { AtBlock } from "../rpc/call-at.ts";
 import { type Answer, ChainUnavailable, hexData, resultOf } from "../rpc/json-rpc.ts";

@@ -2,15 +2,14 @@
 // token. It is no part of a status, which the record and one block decide; the service lists it
 // beside the status.
 
-import type { Hex } from "executable-address";
-import type {
-  AddressStatus,
-  BlockReference,
-  Holding,
-  TokenAmount,
+import { type Hex, zeroAddress } from "executable-address";
+import {
+  type AddressStatus,
+  type BlockReference,
+  type Holding,
+  isSame,
+  type TokenAmount,
 } from "executable-address/status";
-import { isSame } from "executable-address/status";
-import { zeroAddress } from "viem";
 import { recalled } from "../../flow/recalled.ts";
 import { togetherBy } from "../../flow/together.ts";
 import { oneAt } from "../rpc/call-at.ts";
@@ -44,7 +43,7 @@ export function openStrayReader(chain: ListedChain) {
       token: others[at]!.address,
       amount: balance,
     }));
-    return [{ token: zeroAddress as Hex, amount: coinOf(holdings) }, ...held]
+    return [{ token: zeroAddress, amount: coinOf(holdings) }, ...held]
       .filter(({ amount }) => amount > 0n)
       .map(({ token, amount }) => ({ token, amount: String(amount) }));
   };

@@ -1,7 +1,7 @@
 // Which executions, or which recoveries, go together in one transaction, and how much gas it gets.
 
 import type { Hex } from "executable-address";
-import { size } from "viem";
+import { size } from "viem/utils";
 import type { Share } from "../ledger/purposes.ts";
 import type { Size } from "../money/data-fee.ts";
 import type { Tuning } from "../parts.ts";

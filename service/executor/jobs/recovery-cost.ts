@@ -2,7 +2,7 @@
 // before that is known an approximate cost, which decides whether the money is worth it.
 
 import { fromHex } from "executable-address";
-import { size } from "viem";
+import { size } from "viem/utils";
 import { costOf } from "../money/data-fee.ts";
 import type { Purse } from "../transactions/send.ts";
 import { itemCalldataBytes } from "./batch.ts";

@@ -1,7 +1,7 @@
 // From due jobs to transactions: examine, decide, estimate gas, batch, send. An address that fails
 // gets a later time of its own, and costs the others nothing but the reading of its balances.
 
-import { keccak256 } from "viem";
+import { keccak256 } from "viem/utils";
 import { hexData, resultOf } from "../../chain/rpc/json-rpc.ts";
 import { dayOf } from "../../flow/days.ts";
 import { patience, retryAt } from "../ledger/backoff.ts";

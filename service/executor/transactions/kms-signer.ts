@@ -2,15 +2,15 @@
 // dependency. What it gives back is believed only once it recovers to the executor's address.
 
 import type { Hex } from "executable-address";
+import { publicKeyToAddress } from "viem/accounts";
 import {
   keccak256,
   numberToHex,
-  recoverTransactionAddress,
+  recoverAddress,
   serializeTransaction,
   toBytes,
   toHex,
-} from "viem";
-import { publicKeyToAddress } from "viem/accounts";
+} from "viem/utils";
 import type { Signer } from "../parts.ts";
 import { eip1559Of } from "./eip1559.ts";
 import { SignerRefused, sMax } from "./remote-signer.ts";
@@ -37,19 +37,18 @@ export function kmsSigner(keyId: string, address: Hex): Signer {
     address,
     async sign(transaction) {
       const unsigned = eip1559Of(transaction);
+      const hash = keccak256(serializeTransaction(unsigned));
       const { Signature } = await ask("SignCommand", {
-        Message: toBytes(keccak256(serializeTransaction(unsigned))),
+        Message: toBytes(hash),
         MessageType: "DIGEST",
         SigningAlgorithm: "ECDSA_SHA_256",
       });
-      const signature = signatureIn(Signature);
+      const rs = signatureIn(Signature);
       // KMS tells no recovery id, so both are tried.
       for (const yParity of [0, 1]) {
-        const signed = serializeTransaction(unsigned, { ...signature, yParity });
-        const signedBy = await recoverTransactionAddress({ serializedTransaction: signed }).catch(
-          () => "no address",
-        );
-        if (signedBy.toLowerCase() === address) return signed;
+        const signature = { ...rs, yParity };
+        const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
+        if (signedBy.toLowerCase() === address) return serializeTransaction(unsigned, signature);
       }
       const { PublicKey } = await ask("GetPublicKeyCommand", {});
       const signedBy = addressIn(PublicKey);

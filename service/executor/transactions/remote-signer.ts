@@ -2,13 +2,14 @@
 // web3signer does. What it gives back is believed only after it was checked.
 
 import { fromHex, type Hex } from "executable-address";
+import type { TransactionSerializedEIP1559 } from "viem";
 import {
+  keccak256,
   numberToHex,
   parseTransaction,
-  recoverTransactionAddress,
+  recoverAddress,
   serializeTransaction,
-  type TransactionSerializedEIP1559,
-} from "viem";
+} from "viem/utils";
 import { httpEndpoint } from "../../chain/rpc/endpoint.ts";
 import type { Signer, UnsignedTransaction } from "../parts.ts";
 import { eip1559Of } from "./eip1559.ts";
@@ -54,13 +55,13 @@ export function remoteSigner(url: string, address: Hex): Signer {
  * @throws {SignerRefused}
  */
 async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
-  const { r, s, yParity } = signatureIn(raw);
-  const again = serializeTransaction(eip1559Of(wanted), { r, s, yParity });
+  const signature = signatureIn(raw);
+  const unsigned = eip1559Of(wanted);
+  const again = serializeTransaction(unsigned, signature);
   if (again !== raw) throw new SignerRefused("the signer signed another transaction than asked");
-  if (BigInt(s) > sMax) throw new SignerRefused("the signer's signature has a high s");
-  const signedBy = await recoverTransactionAddress({ serializedTransaction: again }).catch(
-    () => "no address",
-  );
+  if (BigInt(signature.s) > sMax) throw new SignerRefused("the signer's signature has a high s");
+  const hash = keccak256(serializeTransaction(unsigned));
+  const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
   if (signedBy.toLowerCase() !== address) {
     throw new SignerRefused(`the signer signed as ${signedBy}, expected ${address}`);
   }

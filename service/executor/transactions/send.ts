@@ -2,7 +2,7 @@
 // transaction that any node may have.
 
 import type { Hex } from "executable-address";
-import { keccak256, size } from "viem";
+import { keccak256, size } from "viem/utils";
 import { middle, saidBy, upperMiddle } from "../../chain/rpc/alike.ts";
 import {
   type Call,
