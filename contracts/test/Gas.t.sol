@@ -130,7 +130,7 @@ contract GasTest is Fixture {
         Intent memory intent = intentOf(plainCall(address(meter), "look()", ""));
         funded(intent, AMOUNT);
         factory.execute{gas: 3_000_000}(intent);
-        uint256 spentBefore = 38_700;
+        uint256 spentBefore = 39_200;
         uint256 least = (3_000_000 - spentBefore) * 63 ** 3 / 64 ** 3;
         check(meter.seen() > least && meter.seen() < least + 500, "all there is");
     }

@@ -21,15 +21,18 @@ const leftOut = ["Vectors.t.sol", "canary", "periphery"];
 
 const secondsMax = 600;
 
-/** Cases of each fuzzed test, and sequences of each invariant. */
-export const shortRuns = { FOUNDRY_FUZZ_RUNS: "32", FOUNDRY_INVARIANT_RUNS: "10" };
+/** Cases of each fuzzed test, sequences of each invariant, and calls of each sequence. */
+export const shortRuns = {
+  FOUNDRY_FUZZ_RUNS: "32",
+  FOUNDRY_INVARIANT_RUNS: "10",
+  FOUNDRY_INVARIANT_DEPTH: "50",
+};
 
 const environment = {
   ...process.env,
   NO_COLOR: "1",
   FOUNDRY_PROFILE: "test",
   ...shortRuns,
-  FOUNDRY_INVARIANT_DEPTH: "50",
   LADDER_STRIDE: "50000",
   // A loop without end ends.
   FOUNDRY_GAS_LIMIT: "10000000000",

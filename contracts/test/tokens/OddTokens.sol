@@ -121,7 +121,7 @@ contract HalfToken is PlainToken {
 contract SlowToken is HalfToken {
     function balanceOf(address account) public view override returns (uint256) {
         bytes32 word;
-        for (uint256 i = 0; i < 1_500; ++i) {
+        for (uint256 i = 0; i < 880; ++i) {
             word = keccak256(abi.encode(word));
         }
         return word == 0 ? 0 : slots[account];
