@@ -1,18 +1,21 @@
-// The program as a shell runs it.
+// The program: as a shell runs it where that is the question, else its commands in this process.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { batchSelector, encodeExecution, factoryAddress, makeRecord, toHex } from "../index.ts";
 import { checkOf, credentials } from "../test/answers.ts";
+import { runCommand as run } from "../test/command.ts";
 import { sample, shop, withCall } from "../test/samples.ts";
 import { serve } from "../test/serve.ts";
 
 const cli = new URL("./cli.ts", import.meta.url).pathname;
 const record = makeRecord(sample);
 
-async function run(args: string[], stdin = "", env: Record<string, string> = {}) {
+async function runProgram(args: string[], stdin = "", env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, ...args], { env: { ...process.env, ...env } });
   let [out, err] = ["", ""];
   child.stdout.on("data", (chunk) => (out += chunk));
@@ -53,7 +56,7 @@ describe("executable-address", () => {
   });
 
   test("2 and how to use it, without arguments", async () => {
-    const { status, out, err } = await run([]);
+    const { status, out, err } = await runProgram([]);
     assert.deepEqual([status, out], [2, ""]);
     assert.match(err, /^usage: executable-address/);
   });
@@ -61,7 +64,7 @@ describe("executable-address", () => {
   test("0 and the version of the package, when asked", async () => {
     const file = new URL("../package.json", import.meta.url);
     const { version } = JSON.parse(readFileSync(file, "utf8"));
-    assert.deepEqual(await run(["--version"]), { status: 0, out: `${version}\n`, err: "" });
+    assert.deepEqual(await runProgram(["--version"]), { status: 0, out: `${version}\n`, err: "" });
   });
 
   test("0 and how to use it on stdout, when asked", async () => {
@@ -73,7 +76,7 @@ describe("executable-address", () => {
   });
 
   test("1 and a line for each fault, when refused", async () => {
-    const { status, out, err } = await run(
+    const { status, out, err } = await runProgram(
       ["derive"],
       JSON.stringify({ ...sample, amount: "01", x: 1 }),
     );
@@ -91,6 +94,15 @@ describe("executable-address", () => {
     const { status, out, err } = await run(["derive"], twice);
     assert.deepEqual([status, out], [1, ""]);
     assert.equal(err, 'field "amount" stands there twice (repeated_field)\n');
+  });
+
+  test("input is read from a .json file that is named", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "cli-"));
+    const file = join(folder, "intent.json");
+    writeFileSync(file, JSON.stringify(sample));
+    const { out } = await runProgram(["derive", file]);
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(JSON.parse(out), record);
   });
 
   test("1 and the fault alone, where it is of the whole input", async () => {
@@ -141,7 +153,7 @@ describe("executable-address", () => {
     });
     const url = `${server.origin}/v1`;
     const env = { EXECUTABLE_ADDRESS_API_KEY: credentials.apiKey };
-    const made = await run(["create", "--url", url], JSON.stringify(sample), env);
+    const made = await runProgram(["create", "--url", url], JSON.stringify(sample), env);
     const found = await run(["lookup", record.address, "--url", url]);
     const missed = await run(["lookup", factoryAddress, "--url", url]);
     const noStatus = await run(["status", factoryAddress, "--url", url, "--rpc", url]);

@@ -1,10 +1,9 @@
 // A key from a keystore file (version 3), and transactions signed by it. Signing is viem's: it is
 // asked for only here, and has to be installed beside this package.
 
-import { pbkdf2Async } from "@noble/hashes/pbkdf2.js";
 import { scryptAsync } from "@noble/hashes/scrypt.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
+import { pbkdf2, sha256 } from "@noble/hashes/webcrypto.js";
 import { fromHex, toHex } from "../abi/hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { keccakOf } from "../keccak/keccak.ts";
@@ -41,7 +40,7 @@ export async function openKeystore(text: string, password: string | undefined): 
   const derived =
     box.kdf === "scrypt"
       ? await scryptAsync(password, salt, { N: kdfparams.n, r: kdfparams.r, p: kdfparams.p, dkLen })
-      : await pbkdf2Async(sha256, password, salt, { c: kdfparams.c, dkLen });
+      : await pbkdf2(sha256, password, salt, { c: kdfparams.c, dkLen });
   const encrypted = bytes(box.ciphertext);
   if (!sameBytes(keccak(concatBytes(derived.slice(16, 32), encrypted)), bytes(box.mac)))
     throw new Error("keystore: another password");

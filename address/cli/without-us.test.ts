@@ -1,8 +1,8 @@
-// Everything that anybody needs to do without the service, by the program and three nodes of which
-// one lies: 16 tasks, and no word of the liar in what comes out. docs/without-us.md lists them.
+// Everything that anybody needs to do without the service, by the program's commands and three nodes
+// of which one lies: 16 tasks, and no word of the liar in what comes out. docs/without-us.md lists
+// them.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,23 +13,15 @@ import { startProxy } from "../../service/testing/executor/rpc-proxy.ts";
 import { toHex } from "../abi/hex.ts";
 import { batchCalldata, executeCalldata, recoverCalldata } from "../calldata/calldata.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { runCommand } from "../test/command.ts";
 
-const cli = new URL("./cli.ts", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "without-us-"));
 const payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const recovery = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const keyFile = join(folder, "key.json");
 const tasks: string[] = [];
 
-async function run(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [cli, ...args], { env: { ...process.env, ...env } });
-  let [out, err] = ["", ""];
-  child.stdout.on("data", (chunk) => (out += chunk));
-  child.stderr.on("data", (chunk) => (err += chunk));
-  child.stdin.end();
-  const status = await new Promise<number>((resolve) => child.on("close", resolve));
-  return { status, out, err };
-}
+const run = (args: string[], env?: Record<string, string>) => runCommand(args, "", env);
 
 /** A liar makes these of true answers: they have the same form and are wrong. */
 const lies: Record<string, (result: never) => unknown> = {

@@ -1,0 +1,22 @@
+// A command of the program `executable-address` in the test's own process.
+
+import { readFileSync } from "node:fs";
+import { run } from "../cli/commands.ts";
+
+/** @returns the exit status, and what goes to stdout and to stderr */
+export async function runCommand(
+  args: string[],
+  input = "",
+  env: Record<string, string | undefined> = {},
+) {
+  let [out, err] = ["", ""];
+  const status = await run(args, {
+    env,
+    readInput: async () => input,
+    readFile: (path) => readFileSync(path, "utf8"),
+    serve: () => Promise.reject(new Error("expected no command that serves")),
+    print: (text) => (out += text),
+    complain: (text) => (err += text),
+  });
+  return { status, out, err };
+}
