@@ -27,15 +27,19 @@ async function runProgram(args: string[], stdin = "", env: Record<string, string
 
 describe("executable-address", () => {
   test("2 and how to use it, when misused", async () => {
-    const misuses = [
-      ["toString"],
-      ["derive", "a", "b"],
-      ["derive", "--what"],
-      ["derive", "{}", "--factory", shop, "--factory", shop],
+    const misuses: [string[], RegExp][] = [
+      [["toString"], /no command is called toString/],
+      [["--url", "x"], /a command is needed/],
+      [["derive", "a", "b"], /expected one input, found 2/],
+      [["derive", "--what"], /no option is called --what/],
+      [["derive", "{}", "--factory"], /--factory needs a value/],
+      [["derive", "{}", "--factory", shop, "--factory", shop], /--factory is given twice/],
+      [["lookup", shop, "--url", "x"], /baseUrl/],
     ];
-    for (const args of [...misuses, ["lookup", shop], ["lookup", shop, "--url", "x"]]) {
+    for (const [args, sentence] of misuses) {
       const { status, err } = await run(args);
       assert.equal(status, 2, args.join(" "));
+      assert.match(err, sentence);
       assert.match(err, /usage: executable-address/);
     }
   });

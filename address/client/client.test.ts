@@ -234,7 +234,9 @@ describe("lookup", () => {
       isService(404, "unknown_path"),
     );
     once({ status: 404, body: "<html>not found</html>" });
-    await assert.rejects(client().lookup(shop), /does baseUrl end in \/v1\?/);
+    await assert.rejects(client().lookup(shop), {
+      message: "unexpected_answer: HTTP 404, not as specified; does baseUrl end in /v1?",
+    });
   });
 
   test("undefined where the service has no intent", async () => {
@@ -379,14 +381,18 @@ describe("chains, status and simulation", () => {
   test("UnprovenError for another factory's list, or another address's status or run", async () => {
     const client = createClient({ baseUrl });
     const list = chainListOf(factoryAddress);
-    for (const body of [
-      { ...list, factory: shop },
-      { ...list, chains: [{}] },
-      { chains: [] },
-      null,
-    ]) {
+    const lists: [unknown, RegExp][] = [
+      [
+        { ...list, factory: shop },
+        new RegExp(`^wanted factory ${factoryAddress}, found "${shop}"$`),
+      ],
+      [{ chains: [] }, /^wanted factory \w+, found none$/],
+      [null, /^wanted factory \w+, found none$/],
+      [{ ...list, chains: [{}] }, /chain list/],
+    ];
+    for (const [body, message] of lists) {
       once({ body });
-      await assert.rejects(client.chains(), UnprovenError);
+      await assert.rejects(client.chains(), { name: "UnprovenError", message });
     }
     const status = statusOf(record.address, "funded");
     for (const body of [

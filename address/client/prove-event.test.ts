@@ -320,6 +320,10 @@ describe("proveEvent", () => {
       const proof = proveAddress(record, { rpcs: [liar], confirmations: 0 });
       await assert.rejects(proof, { code: "unproved", message });
     }
+    const rpcs = liars.map(([liar]) => liar);
+    const message = new RegExp(`others have; nothing such is known of ${record.address}$`);
+    const proof = proveAddress(record, { rpcs, confirmations: 0 });
+    await assert.rejects(proof, { code: "unproved", message });
   });
 
   test("an error for the record of another factory, and of another intent", async () => {

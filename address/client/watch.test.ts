@@ -177,6 +177,7 @@ describe("waitFor", () => {
         .catch((error) => error);
       assert.ok(error instanceof WaitError && error.reason === "never", String(error));
       assert.equal(error.status?.state, found);
+      assert.equal(error.message, `${address} is ${found} and will not be ${wanted}`);
     }
   });
 

@@ -32,6 +32,14 @@ describe("headers of other chains", () => {
       }
     });
 
+    test(`${chain}: invalid_proof, where another block is trusted`, () => {
+      const other = `0x${"ab".repeat(32)}`;
+      assert.throws(() => readTrustedHeader(findHeader(block)!, other, keccak), {
+        code: "invalid_proof",
+        message: `header: wanted the block ${other}, found ${block.hash}`,
+      });
+    });
+
     test(`${chain}: its header has its hash, and roots, number and time in their places`, () => {
       const bytes = findHeader(block)!;
       const header = readTrustedHeader(bytes, block.hash, keccak);

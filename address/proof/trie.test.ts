@@ -74,22 +74,28 @@ describe("nodes that no trie has", () => {
 
 describe("RLP", () => {
   test("refused where another encoder would not have written it", () => {
-    const hex = [
-      "",
-      "81",
-      "8101",
-      "b800",
-      "b90001",
-      "c1",
-      "c28101",
-      "f800",
-      "8080",
-      "bf",
-      "c88080",
+    const early = "RLP: it ends too early";
+    const behind = "RLP: bytes behind its end";
+    const asTwo = "RLP: a byte written as two";
+    const inTooMany = "RLP: a length in too many bytes";
+    const texts: [hex: string, message: string][] = [
+      ["", early],
+      ["81", early],
+      ["8101", asTwo],
+      ["b800", inTooMany],
+      ["b90001", inTooMany],
+      ["c1", early],
+      ["c28101", asTwo],
+      ["f800", inTooMany],
+      ["8080", behind],
+      ["bf", inTooMany],
+      ["c88080", early],
+      ["c9c8c7c6c5c4c3c2c1c0", early], // ten deep
     ];
-    for (const text of hex)
-      assert.throws(() => decodeRlp(Uint8Array.from(Buffer.from(text, "hex"))), {
+    for (const [hex, message] of texts)
+      assert.throws(() => decodeRlp(Uint8Array.from(Buffer.from(hex, "hex"))), {
         code: "invalid_proof",
+        message,
       });
   });
 

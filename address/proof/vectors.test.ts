@@ -95,6 +95,18 @@ describe("spec/proof-vectors.json", () => {
       assert.throws(() => prove(open, execution.proof, block), of(message));
   });
 
+  test("invalid_proof where the block has no transaction at that index", () => {
+    const { record, proof } = vectors[0]!;
+    const { execution } = proof;
+    assert.ok(execution);
+    const block = { chainId: proof.chainId, hash: execution.block.hash };
+    const elsewhere = { ...execution.proof, transactionIndex: 1 };
+    assert.throws(() => proveExecution(record, elsewhere, block), {
+      code: "invalid_proof",
+      message: "receipt: the block has none at 1",
+    });
+  });
+
   for (const { record, trusted, proof } of vectors) {
     test(`${proof.outcome}: proved with its blocks trusted, and with no other`, () => {
       const { outcome, block, execution } = verifyAddressProof(record, proof, trusted);

@@ -12,6 +12,7 @@ import { verifyWebhook } from "../../client/webhook.ts";
 import type { Hex } from "../../intent/intent.ts";
 import { openShop, sqliteStore } from "../../shop/shop.ts";
 import { serve } from "../../test/serve.ts";
+import { openTryChain } from "./chain.ts";
 import { settingsAt } from "./try-receiver.ts";
 
 const cli = new URL("../cli.ts", import.meta.url).pathname;
@@ -126,5 +127,12 @@ describe("try-receiver", { concurrency: true }, () => {
       const child = spawn(process.execPath, [cli, "try-receiver", ...args]);
       assert.equal(await new Promise((done) => child.on("close", done)), 2);
     }
+  });
+});
+
+test("-32601 for a method of JSON-RPC that receivers do not ask", async () => {
+  await assert.rejects(openTryChain(1).call("eth_mining", []), {
+    rpcCode: -32601,
+    message: "eth_mining is not known here",
   });
 });
