@@ -1,0 +1,117 @@
+// What a wallet is asked, in order, and why nothing is sent. The browser's own part, tabs and
+// reloads, is in e2e/browser/wallet.test.ts.
+
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { type Hex, makeRecord } from "executable-address";
+import {
+  findKept,
+  type Kept,
+  keep,
+  type Order,
+  type PaymentRefused,
+  type Refusal,
+  sendPayment,
+} from "executable-address/page";
+
+const buyer: Hex = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+const record = makeRecord({
+  ...{ chainId: 1, token: `0x${"1".repeat(40)}`, amount: "25" },
+  calls: [{ target: `0x${"1".repeat(40)}`, function: "pay()", args: [] }],
+  ...{ expirationTimestamp: 2_000_000_000, recovery: buyer, salt: `0x${"0".repeat(64)}` },
+});
+const { address, intent } = record;
+const { amount, chainId } = intent;
+const order: Order = {
+  ...{ record, amount, chainName: "the chain", walletChain: undefined },
+  ...{ owedNow: () => amount, tell() {} },
+};
+const hash = `0x${"12".repeat(32)}` as const;
+const kept: Kept = {
+  ...{ from: buyer, nonce: 0, chainId, amount, rdns: "a.wallet", sinceMs: 1, fromBlock: 1 },
+};
+const keepAnother = () => {
+  keep(address, kept);
+  return "0x9";
+};
+const refuseWith = (code: number) => () => {
+  throw Object.assign(new Error("no"), { code });
+};
+
+/** A wallet that can pay, but for `answers`. */
+async function send(answers: Record<string, () => unknown>, changed: Partial<Order> = {}) {
+  const asked: string[] = [];
+  const able: typeof answers = {
+    eth_requestAccounts: () => [buyer],
+    eth_chainId: () => `0x${chainId.toString(16)}`,
+    wallet_switchEthereumChain: () => null,
+    eth_call: () => `0x${BigInt(amount).toString(16).padStart(64, "0")}`,
+    eth_estimateGas: () => "0x10",
+    eth_gasPrice: () => "0x2",
+    eth_getBalance: () => "0x20",
+    eth_getTransactionCount: () => "0x7",
+    eth_blockNumber: () => "0x9",
+    eth_sendTransaction: () => hash,
+    eth_getTransactionByHash: () => null,
+    ...answers,
+  };
+  const request = async ({ method }: { method: string }) => {
+    asked.push(method);
+    return able[method]!();
+  };
+  const sent = sendPayment({ request }, "a.wallet", { ...order, ...changed });
+  const refusal = await sent.then(
+    () => undefined,
+    (error) => (error as PaymentRefused).refusal,
+  );
+  return { refusal, isAsked: asked.includes("eth_sendTransaction") };
+}
+
+describe("sendPayment", () => {
+  afterEach(() => keep(address, undefined));
+
+  const cases: [Refusal, Record<string, () => unknown>, Partial<Order>?][] = [
+    [{ kind: "no_account" }, { eth_requestAccounts: () => [] }],
+    [{ kind: "rejected" }, { eth_requestAccounts: refuseWith(4001) }],
+    [{ kind: "busy" }, { eth_requestAccounts: refuseWith(-32002) }],
+    [{ kind: "failed", reason: "eth_chainId: no number" }, { eth_chainId: () => "none" }],
+    [{ kind: "other_chain" }, { eth_chainId: () => "0x7a69" }],
+    [
+      { kind: "unknown_chain" },
+      { eth_chainId: () => "0x7a69", wallet_switchEthereumChain: refuseWith(4902) },
+    ],
+    [{ kind: "poor", held: "0" }, { eth_call: () => "0x" }],
+    [{ kind: "refused", reason: "no" }, { eth_estimateGas: refuseWith(3) }],
+    [{ kind: "no_gas", heldWei: "31", neededWei: "32" }, { eth_getBalance: () => "0x1f" }],
+    [{ kind: "changed" }, {}, { owedNow: () => "1" }],
+    [{ kind: "asked_elsewhere" }, { eth_blockNumber: keepAnother }],
+  ];
+  for (const [refusal, answers, changed] of cases)
+    test(`${refusal.kind}, and nothing is sent`, async () => {
+      assert.deepEqual(await send(answers, changed), { refusal, isAsked: false });
+    });
+
+  const skip = navigator.locks ? false : "this Node has no locks";
+  test("asked_elsewhere while another asks for the same address", { skip }, async () => {
+    const held = Promise.withResolvers<string[]>();
+    const first = send({ eth_requestAccounts: () => held.promise });
+    const second = await send({});
+    assert.deepEqual(second, { refusal: { kind: "asked_elsewhere" }, isAsked: false });
+    held.resolve([buyer]);
+    assert.deepEqual(await first, { refusal: undefined, isAsked: true });
+  });
+
+  test("rejected at the signature leaves nothing kept, any other failure does", async () => {
+    const declined = await send({ eth_sendTransaction: refuseWith(4001) });
+    assert.deepEqual(declined, { refusal: { kind: "rejected" }, isAsked: true });
+    assert.equal(findKept(address), undefined);
+    const failed = await send({ eth_sendTransaction: refuseWith(-32603) });
+    assert.deepEqual(failed, { refusal: { kind: "failed", reason: "no" }, isAsked: true });
+    assert.equal(findKept(address)?.nonce, 7);
+  });
+
+  test("is sent, and kept by its hash", async () => {
+    assert.deepEqual(await send({}), { refusal: undefined, isAsked: true });
+    assert.equal(findKept(address)?.hash, hash);
+  });
+});
