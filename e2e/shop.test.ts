@@ -54,12 +54,10 @@ before(async () => {
   browser = await launchBrowser();
   folder = install();
   const port = String(await freePort());
-  const { accountId } = await admin(service.env, "account", "show", "--email", "shop@example.com");
   const url = `http://127.0.0.1:${port}/webhooks`;
-  const add = ["webhook", "add", "--account", String(accountId), "--url", url];
-  const { secret } = await admin(service.env, ...add);
-  const rotate = ["reference-key", "rotate", "--account", String(accountId)];
-  const { referenceKey } = await admin(service.env, ...rotate);
+  const account = ["--account", service.accountId];
+  const { secret } = await admin(service.env, "webhook", "add", ...account, "--url", url);
+  const { referenceKey } = await admin(service.env, "reference-key", "rotate", ...account);
   env = {
     ...{ PATH: process.env.PATH, PORT: port, BASE: service.baseUrl, API_KEY: service.apiKey },
     ...{ RPC_URL: service.anvil.rpcUrl, WEBHOOK_SECRET: String(secret), RECONCILE_MS: "2000" },

@@ -115,7 +115,9 @@ async function file(path, response) {
     : await readModule(path);
   if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not here\n");
   const module = path.endsWith(".json") ? "application/json" : "text/javascript";
-  response.writeHead(200, { "content-type": type ?? module }).end(found);
+  // The library comes module by module: the next page of the same customer has them already.
+  const headers = { "content-type": type ?? module, "cache-control": "max-age=60" };
+  response.writeHead(200, headers).end(found);
 }
 
 async function bodyOf(request) {
