@@ -167,13 +167,25 @@ test("agreeOnReceipt: nodes that have other blocks, and those that have these", 
 });
 
 describe("docs/receipt", () => {
+  const path = join(folder, "receipt.json");
   const say = (command: string, script: string, receipt: unknown) => {
-    const path = join(folder, "receipt.json");
     writeFileSync(path, JSON.stringify(receipt));
     return spawnSync(command, [join(scripts, script), path], {
       encoding: "utf8",
       env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1" },
     });
+  };
+  let imports = 0;
+  /** Does what {@link say} does, in this process: to start one with viem takes 0.3 s of CPU. */
+  const sayHere = async (script: string, receipt: unknown) => {
+    writeFileSync(path, JSON.stringify(receipt));
+    process.argv[2] = path;
+    try {
+      await import(`${scripts}${script}?${++imports}`);
+      return { status: 0, stderr: "" };
+    } catch (error) {
+      return { status: 1, stderr: String(error) };
+    }
   };
   /** The library refuses for the word before, and the scripts say this of the same receipt. */
   const reasons: Record<string, RegExp> = {
@@ -213,18 +225,23 @@ describe("docs/receipt", () => {
   ] as const)
     test(`${script} says the outcome of true receipts, and refuses the tampered`, {
       skip: command === "python3" && !hasPython ? "there is no python3 here" : false,
-    }, () => {
+    }, async ({ mock }) => {
       for (const receipt of receipts.slice(0, 2)) {
         const { stdout, stderr } = say(command, script, receipt);
         assert.match(stdout, new RegExp(`is ${receipt.proof.outcome}\n$`), stderr);
       }
+      mock.method(console, "log", () => {});
+      const sayOf = (each: Tampered) =>
+        script === "verify.js"
+          ? sayHere(script, changed(each))
+          : say(command, script, changed(each));
       for (const each of tampered.filter((one) => isReadBy(script, one))) {
-        const { status, stderr } = say(command, script, changed(each));
+        const { status, stderr } = await sayOf(each);
         assert.equal(status, 1, each.path.join());
         assert.match(stderr, reasons[each.says]!, each.path.join());
       }
       // What docs/verifying.md says that they do not read.
       for (const each of tampered.filter((one) => one.of < 2 && !isReadBy(script, one)))
-        assert.equal(say(command, script, changed(each)).status, 0, each.path.join());
+        assert.equal((await sayOf(each)).status, 0, each.path.join());
     });
 });
