@@ -90,6 +90,11 @@ describe("a chain is NOT LISTED, said as an error, yet still known, where its RP
   }
 });
 
+test("a chain that the file does not name has no RPC", async () => {
+  const { chains } = await open({});
+  assert.throws(() => chains.rpcOf(2), { message: "chain 2 is not known" });
+});
+
 describe("a chain is listed", () => {
   test("where its RPC bears the file out", async () => {
     const { ids, lines } = await open({});

@@ -47,3 +47,16 @@ test("an endpoint that others contradict is asked last, and which and why is tol
   nowMs += 600_000;
   assert.deepEqual(await whoIsAsked(), ["liar", "one", "two"], "half of its points are forgotten");
 });
+
+test("rpc_wrong_chain where an endpoint names another chain, and it is not read from", async () => {
+  const events: NetworkEvent[] = [];
+  const ask: Endpoint["ask"] = async (calls) =>
+    calls.map(({ method }) => ({ result: method === "eth_chainId" ? "0x2" : block }));
+  const report = (event: NetworkEvent) => events.push(event);
+  const network = openNetwork(1, [{ name: "stray", ask }], report, () => 0);
+  await assert.rejects(network.openView(), {
+    name: "ChainUnavailable",
+    message: "no endpoint of chain 1 answers as itself",
+  });
+  assert.deepEqual(events, [{ kind: "rpc_wrong_chain", rpc: "stray", found: 2 }]);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Manner } from "../../testing/chain/node.ts";
 import { type SimulatedWorld, startSimulated } from "../../testing/chain/simulated.ts";
 import { openSimulations } from "./reader.ts";
@@ -14,12 +15,34 @@ describe("many readers", () => {
   test("unavailable where the node takes too long", async () => {
     const record = await world.paid();
     const slow: Manner = async (method, params, ask) => {
-      if (method === "eth_simulateV1") await new Promise((resolve) => setTimeout(resolve, 300));
+      if (method === "eth_simulateV1") await setTimeout(300);
       return ask(method, params);
     };
     await world.through(slow, async (url) => {
       const read = openSimulations(world.chainAt(url), { waitMsMax: 100 });
       await assert.rejects(read(record), /not simulated within 100 ms/);
+    });
+  });
+
+  test("unavailable where no place became free in time", async () => {
+    const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
+    const { promise: free, resolve } = Promise.withResolvers<void>();
+    const held: Manner = async (method, params, ask) => {
+      if (method === "eth_call") await free;
+      return ask(method, params);
+    };
+    await world.through(held, async (url) => {
+      const read = openSimulations(world.chainAt(url), { waitMsMax: 1000 });
+      const first = Promise.allSettled(records.map(read));
+      await setTimeout(900);
+      const waiting = assert.rejects(read(records[8]!), {
+        name: "ChainUnavailable",
+        message: "no place became free in time",
+      });
+      await setTimeout(200);
+      resolve();
+      await waiting;
+      await first;
     });
   });
 
@@ -34,7 +57,7 @@ describe("many readers", () => {
         assert.equal(calls.filter((method) => method === "eth_simulateV1").length, 1);
         assert.ok(calls.length <= 5, calls.join());
         await world.mine(1);
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await setTimeout(150);
         assert.equal((await read(record)).block.number, answers[0]!.block.number + 1);
       },
     );

@@ -30,6 +30,27 @@ describe("what cannot be simulated is not guessed", () => {
     await other.stop();
   });
 
+  test("unavailable where the meter's answer is none, or of another chain or time", async () => {
+    const record = await world.paid();
+    const cases: [(answer: string) => string, RegExp][] = [
+      [() => "0x1234", /^the meter answered 0x1234$/],
+      [
+        (answer) => answer.replace(/^0x.{64}/, `0x${"7".padStart(64, "0")}`),
+        /^the meter ran on chain 7 at/,
+      ],
+    ];
+    for (const [change, message] of cases) {
+      let calls = 0;
+      await world.through(
+        async (method, params, ask) => {
+          const answer = await ask(method, params);
+          return method === "eth_call" && ++calls > 1 ? change(answer as string) : answer;
+        },
+        (url) => assert.rejects(world.simulate(record, url), { name: "ChainUnavailable", message }),
+      );
+    }
+  });
+
   test("unknown where the node takes no call that creates", async () => {
     const record = await world.paid();
     let calls = 0;

@@ -153,7 +153,8 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
         if (method === "eth_getLogs") await world.replaceHead();
         return answer;
       };
-      await assert.rejects(readFrom(record, manner), /ChainUnavailable|StatusError/);
+      const message = /left chain 31337|the chain changed under 3 readings/;
+      await assert.rejects(readFrom(record, manner), message);
     });
   });
 
@@ -210,6 +211,39 @@ for (const [name, read] of Object.entries({ theServices, theLibrarys })) {
 }
 
 describe("the service's reading", () => {
+  const word = (value: number) => value.toString(16).padStart(64, "0");
+  const answering =
+    (change: (answer: string) => string): Manner =>
+    async (method, params, ask) => {
+      const answer = await ask(method, params);
+      return method === "eth_call" ? change(answer as string) : answer;
+    };
+  const refusing: Manner = async (method, params, ask) => {
+    if (method === "eth_getLogs") throw new NodeError(-32000, "out of order");
+    return ask(method, params);
+  };
+  const faults: [string, Manner, RegExp][] = [
+    [
+      "of too few bytes",
+      answering((answer) => answer.slice(0, -2)),
+      /^the probe answered 255 bytes/,
+    ],
+    [
+      "of another time",
+      answering((answer) => `${answer.slice(0, 66)}${word(7)}${answer.slice(130)}`),
+      /^wanted time \d+, found 7$/,
+    ],
+    ["without the logs of any block", refusing, /^no logs of block \d+: .*out of order/],
+  ];
+  for (const [name, manner, message] of faults) {
+    test(`ChainUnavailable for an answer ${name}`, async () => {
+      const record = await executed();
+      const node = await startNode(world.rpcUrl, manner);
+      await assert.rejects(theServices(record, node.rpcUrl), { name: "ChainUnavailable", message });
+      await node.stop();
+    });
+  }
+
   test("goes on where it ended when a node gives too little for one read", async () => {
     const record = await executed();
     await world.mine(100);
@@ -279,6 +313,7 @@ describe("the library's reading", () => {
     const node = await startNode(world.rpcUrl, forgetful(narrow(0)));
     await assert.rejects(readStatus(record, { rpc: node.rpcUrl }), {
       code: "evidence_unavailable",
+      message: /^past events: block \d+ alone is refused: 1 blocks are over 0$/,
     });
     await node.stop();
   });
