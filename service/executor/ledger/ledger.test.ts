@@ -10,7 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { paymentTo } from "../../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { dropJob, retryJob } from "./jobs.ts";
-import { type Fence, LeaseLost } from "./lease.ts";
+import type { Fence } from "./lease.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { PurposeConflict } from "./purposes.ts";
 
@@ -80,13 +80,15 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       await ledger.savePayments(fence, found(7, sightings), 50);
     });
 
+    const lost = () => ({ name: "LeaseLost", message: `chain ${chainId}: epoch 1 is over` });
+
     test("a lease taken by another makes every later write of the first fail", async () => {
       const seen = await ledger.findLease(chainId);
       const taken = await ledger.takeLease(chainId, "b", seen);
       assert.equal(taken?.epoch, 2);
-      await assert.rejects(ledger.renewLease(fence), LeaseLost);
-      await assert.rejects(ledger.openPurpose(fence, purpose(0, address(1)), signed(1)), LeaseLost);
-      await assert.rejects(ledger.savePayments(fence, found(8), 50), LeaseLost);
+      await assert.rejects(ledger.renewLease(fence), lost());
+      await assert.rejects(ledger.openPurpose(fence, purpose(0, address(1)), signed(1)), lost());
+      await assert.rejects(ledger.savePayments(fence, found(8), 50), lost());
       assert.deepEqual(await ledger.findPending(chainId, sender), []);
     });
 
@@ -345,7 +347,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.deepEqual(await ledger.saveLook(fence, [enough], 80), [enough]);
         assert.equal(await ledger.readLookedUntil(chainId), 80);
         await ledger.takeLease(chainId, "b", await ledger.findLease(chainId));
-        await assert.rejects(ledger.saveLook(fence, hints, 90), LeaseLost);
+        await assert.rejects(ledger.saveLook(fence, hints, 90), lost());
         assert.equal(await ledger.readLookedUntil(chainId), 80);
       });
     });

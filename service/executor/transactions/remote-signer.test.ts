@@ -4,6 +4,7 @@ import { numberToHex, parseTransaction, serializeTransaction } from "viem";
 import {
   asAsked,
   curveOrder,
+  other,
   own,
   refused,
   wanted,
@@ -28,6 +29,12 @@ describe("a remote signer", () => {
         (signer) => assert.rejects(signer.sign(wanted), refused(/another transaction/)),
       ));
   }
+
+  test("SignerRefused: the signature of another key", () =>
+    withRemoteSigner(
+      () => other.sign(wanted),
+      (signer) => assert.rejects(signer.sign(wanted), refused(/^the signer signed as 0x/)),
+    ));
 
   test("SignerRefused: a value not asked, a high s, no transaction", async () => {
     const parsed = parseTransaction(await own.sign(wanted));
