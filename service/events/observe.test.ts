@@ -297,6 +297,23 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
+    test("nothing where the node has lost the block to be read", async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await mark(record.address);
+      await follow();
+      const { blockAt } = chain;
+      let asked = 0;
+      chain.blockAt = async (number) => (asked++ === 0 ? blockAt(number) : undefined);
+      const message = "chain 31337 lost a block below its head";
+      await assert.rejects(observe(parts(), chain), { message });
+      chain.blockAt = blockAt;
+      assert.deepEqual(await types(account), []);
+      await pass();
+      assert.deepEqual(await types(account), ["funded"]);
+    });
+
     test("nothing of a block that was taken back while it was read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
