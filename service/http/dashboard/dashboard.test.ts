@@ -268,6 +268,10 @@ for (const [name, database] of Object.entries(databases)) {
       const excess = await add("https://excess.example");
       assert.equal(excess.statusCode, 400);
       assert.equal(excess.json().error.issues[0].code, "too_many");
+      const entry = { entry: "https://excess.example" };
+      const verdict = (await browser.post(`${api}/origins/verdict`, entry)).json().entry;
+      assert.equal(verdict.ok, false);
+      assert.match(verdict.message, /^the list holds 20 of 20 already/);
       const { origins, max } = (await browser.get(`${api}/origins`)).json();
       assert.deepEqual([origins.length, max], [originsMax, originsMax]);
       await browser.delete(`${api}/origins`, { origin: "https://shop0.example" });

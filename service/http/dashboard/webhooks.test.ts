@@ -119,7 +119,9 @@ for (const dialect of ["sqlite", "postgres"] as const)
         const { id } = (await caller.post(api, { url })).json();
         const paused = await caller.post(`${api}/${id}/pause`, {});
         assert.equal(paused.json().state, "paused");
-        assert.equal((await caller.post(`${api}/${id}/test`, {})).statusCode, 409);
+        const untested = await caller.post(`${api}/${id}/test`, {});
+        assert.equal(untested.statusCode, 409);
+        assert.equal(untested.json().error.message, "the endpoint is paused: resume it first");
         const resumed = await caller.post(`${api}/${id}/resume`, {});
         assert.equal(resumed.json().state, "active");
         assert.equal((await caller.post(`${api}/${id}/test`, {})).statusCode, 200);
