@@ -118,17 +118,18 @@ describe("a webhook's target", () => {
   });
 
   test("refused: another scheme, a password, too long, no URL", () => {
-    for (const url of [
-      "http://example.com/",
-      "ftp://example.com/",
-      "file:///etc/passwd",
-      "https://user:pass@example.com/",
-      `https://example.com/${"x".repeat(500)}`,
-      "example.com",
-      "",
-      "https://",
-    ]) {
-      assert.throws(() => parseTarget(url, "public"), TargetError, url);
+    const noUrl = /^expected a URL such as/;
+    for (const [url, message] of [
+      ["http://example.com/", "http: is not allowed, only https:"],
+      ["ftp://example.com/", "ftp: is not allowed, only https:"],
+      ["file:///etc/passwd", "file: is not allowed, only https:"],
+      ["https://user:pass@example.com/", "a URL with a password is not allowed"],
+      [`https://example.com/${"x".repeat(500)}`, "a URL has at most 500 characters"],
+      ["example.com", noUrl],
+      ["", noUrl],
+      ["https://", noUrl],
+    ] as const) {
+      assert.throws(() => parseTarget(url, "public"), { name: "TargetError", message });
     }
   });
 
