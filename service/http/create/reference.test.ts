@@ -115,6 +115,17 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.equal((await listed(server, "order-4")).length, 1);
     });
 
+    test("409 to all pages but one that name an address at once", async () => {
+      const { page } = await shop();
+      const intent = newIntent();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => create(page, `reference=cart-8${i}`, intent)),
+      );
+      const refused = answers.filter(({ statusCode }) => statusCode !== 200);
+      const codes = refused.map((answer) => answer.json().error.code);
+      assert.deepEqual(codes, Array(7).fill("reference_in_use"));
+    });
+
     test("400 for other fields, repeats, broken escapes, and an Idempotency-Key", async () => {
       const { server } = await shop();
       for (const query of [
