@@ -24,28 +24,6 @@ describe("many readers", () => {
     });
   });
 
-  test("unavailable where no place became free in time", async () => {
-    const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
-    const { promise: free, resolve } = Promise.withResolvers<void>();
-    const held: Manner = async (method, params, ask) => {
-      if (method === "eth_call") await free;
-      return ask(method, params);
-    };
-    await world.through(held, async (url) => {
-      const read = openSimulations(world.chainAt(url), { waitMsMax: 1000 });
-      const first = Promise.allSettled(records.map(read));
-      await setTimeout(900);
-      const waiting = assert.rejects(read(records[8]!), {
-        name: "ChainUnavailable",
-        message: "no place became free in time",
-      });
-      await setTimeout(200);
-      resolve();
-      await waiting;
-      await first;
-    });
-  });
-
   test("of one address within a block cost one simulation; the next block another", async () => {
     const record = await world.paid();
     await world.through(
