@@ -6,9 +6,9 @@
 
 import cluster, { type Worker } from "node:cluster";
 import type { Logger } from "pino";
-import type { Config } from "../config.ts";
-import { serveWorkersMetrics } from "../http/metrics.ts";
-import { exitLogged } from "../log.ts";
+import type { Config } from "../../config.ts";
+import { serveWorkersMetrics } from "../../http/metrics.ts";
+import { exitLogged } from "../../log.ts";
 import { onStopSignals } from "./signals.ts";
 
 /** Delays of a worker that dies again and again double from the first to the last of these. */

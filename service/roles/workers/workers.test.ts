@@ -9,10 +9,10 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "executable-address-contracts/anvil";
-import { type Server, startServer } from "../../e2e/attacks/server.ts";
-import { admin } from "../../e2e/service.ts";
-import { newIntent } from "../testing/app.ts";
-import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
+import { type Server, startServer } from "../../../e2e/attacks/server.ts";
+import { admin } from "../../../e2e/service.ts";
+import { newIntent } from "../../testing/app.ts";
+import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 let postgres: TestPostgres;
 before(async () => {
@@ -223,7 +223,7 @@ describe("a worker that hangs in its drain", () => {
 test("a port that is taken ends the start; kill -9 of the first ends all", async () => {
   const server = await start();
   const env = { ...server.env, PORT: String(server.port) };
-  const second = execFile(process.execPath, [`${import.meta.dirname}/../main.ts`], { env });
+  const second = execFile(process.execPath, [`${import.meta.dirname}/../../main.ts`], { env });
   let stderr = "";
   second.stderr!.on("data", (text) => {
     stderr += text;

@@ -2,8 +2,8 @@
 // process are each worker's own, and those of a chain's endpoints are counted by the shared
 // limiter.
 
-import type { Config } from "../config.ts";
-import { defaultEventLimits, type EventLimits } from "../http/limits.ts";
+import type { Config } from "../../config.ts";
+import { defaultEventLimits, type EventLimits } from "../../http/limits.ts";
 
 export function eventLimitsOf(config: Config): EventLimits {
   const { streamsMax, streamsPerAddressMax, streamsPerClientMax, ...rest } = defaultEventLimits;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readConfig } from "../config.ts";
-import { defaultEventLimits } from "../http/limits.ts";
+import { readConfig } from "../../config.ts";
+import { defaultEventLimits } from "../../http/limits.ts";
 import { eventLimitsOf } from "./limits.ts";
 
 const DATABASE_URL = "postgres://user@host/database";

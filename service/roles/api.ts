@@ -1,0 +1,63 @@
+// The role `api`: the HTTP API and the dashboard.
+
+import type { AddressInfo } from "node:net";
+import { factoryAddress } from "executable-address";
+import { type Accounts, openAccounts } from "../accounts/open.ts";
+import type { Config } from "../config.ts";
+import { openDesk } from "../executor/desk/desk.ts";
+import { seldom } from "../flow/seldom.ts";
+import { buildApp } from "../http/app.ts";
+import { readLabels } from "../http/dashboard/preview/labels.ts";
+import { walletConnectOf } from "../http/dashboard/reach/walletconnect.ts";
+import { prepareDrain } from "../http/load/drain.ts";
+import { connectionsWaitingMax } from "../http/load/sockets.ts";
+import type { RoleParts } from "./parts.ts";
+import { eventLimitsOf } from "./workers/limits.ts";
+
+/** Resolves when it listens. @param draining aborts when the process is told to stop */
+export async function startApi(config: Config, parts: RoleParts, draining: AbortSignal) {
+  const { log, stops, metrics, keccak, store, chains } = parts;
+  const accounts = await countedAccounts(config, parts);
+  stops.push(() => accounts.close());
+  const app = buildApp({
+    store,
+    accounts,
+    chains,
+    desk: openDesk(store, log),
+    factory: factoryAddress,
+    keccak,
+    publicUrl: config.publicUrl,
+    webhookTargets: config.webhookTargets,
+    walletConnect: walletConnectOf(config),
+    labels: readLabels(config.labelsFile),
+    docsUrl: config.docsUrl,
+    securityContact: config.securityContact,
+    trustedProxies: config.trustedProxies,
+    limits: config.limits,
+    eventLimits: eventLimitsOf(config),
+    metrics,
+    log,
+    now: Date.now,
+    draining,
+  });
+  const drain = prepareDrain(app, log);
+  await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
+  stops.push(() => drain(config.drainSeconds));
+  const { address, port } = app.server.address() as AddressInfo;
+  log.info({ address, port, publicUrl: config.publicUrl }, "listening");
+}
+
+function countedAccounts(config: Config, { store, metrics, log }: RoleParts): Promise<Accounts> {
+  const tell = seldom();
+  return openAccounts(store, config, {
+    onLimiterFault(err) {
+      metrics.limiterFaults.inc();
+      const text = "the shared limiter does not answer; this server limits by itself";
+      tell("limiter", (leftOut) => log.error({ err, leftOut }, text));
+    },
+    onUsageFault(err) {
+      const text = "usage was not written; it will be tried again";
+      tell("usage", (leftOut) => log.error({ err, leftOut }, text));
+    },
+  });
+}

@@ -1,0 +1,71 @@
+// The role `executor`: executions and recoveries, events of addresses, and webhooks.
+
+import { factoryAddress } from "executable-address";
+import type { Config } from "../config.ts";
+import { startObserver } from "../events/start.ts";
+import { wantedBy } from "../executor/money/wanted.ts";
+import { startExecutor } from "../executor/start.ts";
+import { messageKind, seldom } from "../flow/seldom.ts";
+import { followMirrors } from "../records/follow-mirrors.ts";
+import { startDelivery } from "../webhooks/deliver.ts";
+import { enqueue } from "../webhooks/deliveries/enqueue.ts";
+import { sender } from "../webhooks/send.ts";
+import type { RoleParts } from "./parts.ts";
+
+export function startExecutorRole(config: Config, parts: RoleParts): void {
+  const { log, stops, metrics, keccak, store, chains } = parts;
+  const { registry } = metrics;
+  const factory = factoryAddress;
+  takeFromMirrors(config, parts);
+  const executor = startExecutor({
+    store,
+    chains: chains.known,
+    factory,
+    config,
+    registry,
+    log,
+    onHead: (chainId, head) => chains.rpcOf(chainId).heads.note(head),
+  });
+  stops.push(() => executor.stop());
+  const observer = startObserver({
+    store,
+    chains,
+    factory,
+    keccak,
+    publicUrl: config.publicUrl,
+    now: Date.now,
+    onEvents: (transaction, events) => enqueue(transaction, events, Date.now()),
+    pollMs: config.executorPollMs,
+    log,
+  });
+  stops.push(() => observer.stop());
+  const delivery = startDelivery({
+    store,
+    send: sender(config.webhookTargets),
+    now: Date.now,
+    random: Math.random,
+    pollMs: 250,
+    log,
+  });
+  stops.push(() => delivery.stop());
+}
+
+/** Takes in the records of mirrors, where some are named. */
+function takeFromMirrors(
+  { executorMirrors, executorPays, dataDirectory }: Config,
+  parts: RoleParts,
+) {
+  if (!executorMirrors) return;
+  const { store, chains, stops, log } = parts;
+  const tell = seldom();
+  const mirrors = followMirrors(executorMirrors, {
+    store,
+    dataDirectory,
+    isWanted: wantedBy(chains.known, executorPays),
+    tell(mirror, fault) {
+      const kind = `${mirror} ${messageKind(fault)}`;
+      tell(kind, (leftOut) => log.warn({ mirror, fault, leftOut }, "a mirror is at fault"));
+    },
+  });
+  stops.push(() => mirrors.stop());
+}

@@ -1,0 +1,38 @@
+// Opens what both roles work with.
+
+import { factoryAddress, type Keccak } from "executable-address";
+import { factoryCodeHash } from "executable-address-contracts";
+import type { Logger } from "pino";
+import { readChains } from "../chain/chains.ts";
+import { type Chains, openChains } from "../chain/registry.ts";
+import type { Config } from "../config.ts";
+import { createMetrics, type Metrics } from "../http/metrics.ts";
+import { keccak } from "../store/keccak.ts";
+import { openStore } from "../store/open.ts";
+import { requireOwnRecords } from "../store/record.ts";
+import type { Store } from "../store/store.ts";
+import { startTelemetry } from "../trace/telemetry.ts";
+
+export type RoleParts = {
+  log: Logger;
+  /** Undone last first, so that nothing is closed before those who use it. */
+  stops: (() => unknown)[];
+  metrics: Metrics;
+  keccak: Keccak;
+  store: Store;
+  chains: Chains;
+};
+
+/** @throws where what the configuration names cannot be opened */
+export async function openParts(config: Config, log: Logger): Promise<RoleParts> {
+  const stops: RoleParts["stops"] = [];
+  const stopTelemetry = await startTelemetry(process.env, log);
+  if (stopTelemetry) stops.push(stopTelemetry);
+  const store = await openStore(config);
+  stops.push(() => store.close());
+  await requireOwnRecords(store, { factory: factoryAddress, keccak });
+  const factory = { address: factoryAddress, codeHash: factoryCodeHash };
+  const chains = await openChains(readChains(config.chainsFile), factory, log);
+  stops.push(() => chains.close());
+  return { log, stops, metrics: createMetrics(), keccak, store, chains };
+}
