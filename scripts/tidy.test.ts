@@ -224,6 +224,15 @@ describe("the direction table", () => {
     assert.deepEqual(circlesOf(folderGraph()), []);
   });
 
+  test("the service takes of viem what its utils have: its clients slow each start", () => {
+    const loadsAll = /^import (?!type )[^;]*"viem";/m;
+    const loading = sources.filter(
+      (path) => path.startsWith("service/") && !isTest(path) && loadsAll.test(textOf.get(path)!),
+    );
+    // An operator's command, which talks to a node as viem does and is loaded by nothing else.
+    assert.deepEqual(loading, ["service/chain/bring.ts"]);
+  });
+
   test("the library imports nothing of Node outside its tests and its command line", () => {
     const wrong = sources.filter(
       (path) =>
