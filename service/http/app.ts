@@ -42,6 +42,11 @@ export const bodyBytesMax = 192 * 1024;
 const settlingCalls = 2_000;
 for (let call = 0; call < settlingCalls; call++) process.nextTick(() => {});
 
+/** Called for a route with a schema of the framework's. */
+const noSchema = () => {
+  throw new Error("routes have no schemas of the framework's");
+};
+
 export function buildApp(parts: Parts): FastifyInstance {
   const newRequestId = requestIds();
   const creates = admitCreates(parts);
@@ -55,6 +60,8 @@ export function buildApp(parts: Parts): FastifyInstance {
     // A request that is on its way when a drain begins is served.
     return503OnClosing: false,
     forceCloseConnections: "idle",
+    // Bodies are checked by our own schemas, so the framework's compilers need not be loaded.
+    schemaController: { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } },
     // The router would answer 404 beyond it; a path that is not an address is 400 at any length.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerError(parts),
