@@ -1,11 +1,10 @@
 // Operators' commands for the executor: make its key, show what it has in hand, retry an address,
-// drop one. All but the key's work on the store, whether an executor runs or not.
+// drop one. All but the key's work on the store, whether an executor runs or not. What only one
+// of them needs is loaded by that one, so that the others start sooner.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";
 import { factoryAddress } from "executable-address-contracts";
-import { pino } from "pino";
-import { Registry } from "prom-client";
 import { readChains } from "../chain/chains.ts";
 import { dateOf } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
@@ -23,14 +22,9 @@ import type { ExecutorConfig } from "./start.ts";
 export const dryRunCommand = (configOf: () => ExecutorConfig): Command => ({
   words: "executor dry-run",
   async run({ store, chainsFile }) {
-    const { coresOf } = await import("./start.ts");
-    const { dryRun } = await import("./dry-run.ts");
-    const chains = readChains(chainsFile).map((chain) => ({ ...chain, wsUrls: [] }));
-    const rest = { registry: new Registry(), log: pino({ level: "silent" }) };
-    const parts = { store, chains, factory: factoryAddress, config: configOf(), ...rest };
-    const plans = [];
-    for (const core of coresOf(parts, AbortSignal.abort())) plans.push(await dryRun(core));
-    return plans;
+    const { dryRunAll } = await import("./dry-run.ts");
+    const chains = readChains(chainsFile);
+    return dryRunAll({ store, chains, factory: factoryAddress, config: configOf() });
   },
 });
 

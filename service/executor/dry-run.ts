@@ -2,11 +2,14 @@
 // nothing is signed, and nothing is stored.
 
 import type { Hex } from "executable-address";
+import { pino } from "pino";
+import { Registry } from "prom-client";
 import { work } from "./jobs/work.ts";
 import type { JobUpdate } from "./ledger/jobs.ts";
 import { shareOut } from "./money/budgets.ts";
 import type { Parts, Pass } from "./parts.ts";
 import { budgetsOf, freshMemory } from "./pass.ts";
+import { coresOf, type ExecutorParts } from "./start.ts";
 import { openPurse } from "./transactions/send.ts";
 
 /** `weiMax`: what a transaction, or an address's part of it, may cost at most, decimal. */
@@ -26,6 +29,22 @@ type Plan = {
   transactions: Planned[];
   waiting: { address: Hex; reason: string | null }[];
 };
+
+/**
+ * A plan for each chain.
+ * @throws {ChainUnavailable} where no endpoint of a chain answers
+ */
+export async function dryRunAll(
+  parts: Omit<ExecutorParts, "registry" | "log" | "onHead">,
+): Promise<Plan[]> {
+  const chains = parts.chains.map((chain) => ({ ...chain, wsUrls: [] }));
+  const silent = { registry: new Registry(), log: pino({ level: "silent" }) };
+  const plans: Plan[] = [];
+  for (const core of coresOf({ ...parts, chains, ...silent }, AbortSignal.abort())) {
+    plans.push(await dryRun(core));
+  }
+  return plans;
+}
 
 /** @throws {ChainUnavailable} where no endpoint answers */
 export async function dryRun(core: Parts): Promise<Plan> {

@@ -2,7 +2,6 @@
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { openPostgres } from "./postgres.ts";
 import { becomeServerOf } from "./sqlite/server-lock.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
@@ -21,7 +20,10 @@ export async function openStore(
   config: { databaseUrl?: string | undefined; dataDirectory: string },
   isServer = true,
 ): Promise<Store> {
-  if (config.databaseUrl) return openPostgres(config.databaseUrl);
+  if (config.databaseUrl) {
+    const { openPostgres } = await import("./postgres.ts");
+    return openPostgres(config.databaseUrl);
+  }
   // Its parents are not made: a path misspelled near its root is better refused.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
