@@ -39,13 +39,18 @@ const recovery = "0x00000000000000000000000000000000000c0ffe";
 const unit = 1_000_000n;
 let salt = 0n;
 
-/** The stand-in for a proxied token has its own folder, since tests write theirs meanwhile. */
+/**
+ * The stand-in for a proxied token, compiled as a deployed one is. It has its own folder, since
+ * tests write theirs meanwhile.
+ */
 const out = "out/bench";
 
 /** Gas by scenario and token, and the parts of one call of the proxied token. */
 export async function measure(): Promise<{ figures: Figures; parts: Record<string, number> }> {
   const source = "test/tokens/FiatToken.sol";
-  const built = runForge("test", ["build", "--out", out, "--cache-path", "cache/bench", source]);
+  const args = ["build", "--out", out, "--cache-path", "cache/bench", source];
+  const optimizer = { FOUNDRY_OPTIMIZER: "true", FOUNDRY_OPTIMIZER_RUNS: "200" };
+  const built = runForge("test", args, optimizer);
   if (built.exitCode !== 0) throw new Error(built.output);
   const chain = await openChain(["--hardfork", "prague", "--steps-tracing"]);
   try {
