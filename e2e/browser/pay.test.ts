@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { type AddressRecord, makeRecord } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import { signShopLink } from "executable-address/shop";
@@ -38,6 +38,10 @@ let labels: string;
 let service: Running;
 let site: string;
 let browser: Browser;
+/** What most tests look at: a second load costs half of the first of a new context. */
+let page: Page;
+/** Of `page`, in any test. */
+let faults: string[];
 let honest: AddressRecord;
 let hostile: AddressRecord;
 let partly: AddressRecord;
@@ -76,6 +80,13 @@ before(async () => {
   await mint(service, executed.address, 30_000_000n);
   await mint(service, returned.address, 25_000_000n);
   await execute(service, executed);
+  page = await open();
+  faults = listenForFaults(page);
+});
+
+afterEach(async () => {
+  await page.unrouteAll({ behavior: "wait" });
+  assert.deepEqual(faults, []);
 });
 
 after(async () => {
@@ -98,7 +109,6 @@ describe("what is not the address's own is never shown", () => {
   ];
   for (const [name, forge] of forgeries) {
     test(`a server that answers ${name} is refused, loudly and without its data`, async () => {
-      const page = await open();
       await page.route(`**/v1/address/${honest.address}`, (route) =>
         route.fulfill({ json: forge(honest) }),
       );
@@ -107,35 +117,28 @@ describe("what is not the address's own is never shown", () => {
       const text = await page.locator("main").textContent();
       assert.doesNotMatch(text ?? "", /25|0x[0-9a-f]{40}|To pay/i);
       assert.equal(await page.locator(".qr").count(), 0);
-      await page.context().close();
     });
   }
 
   test("an address that the service does not hold says so", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${stranger}`);
     await page.getByText("Nothing is known about this address").waitFor();
     await page.goto(`${site}/a/0x1234`);
     await page.getByText("This link holds no address").waitFor();
-    await page.context().close();
   });
 
   test("a server that does not answer is no reason to pay", async () => {
-    const page = await open();
     await page.route("**/v1/address/**", (route) => route.abort());
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("The address could not be looked up").waitFor();
     await page.unroute("**/v1/address/**");
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("To pay").first().waitFor();
-    await page.context().close();
   });
 });
 
 describe("a hostile intent cannot mislead", () => {
   test("text is inert, what would not show is written out, permissions called out", async () => {
-    const page = await open();
-    const faults = listenForFaults(page);
     await page.goto(`${site}/a/${hostile.address}`);
     await page.getByText("Call 1 gives an unlimited permission").waitFor();
     await page.getByText("Call 2 contains characters that would not show").waitFor();
@@ -144,22 +147,18 @@ describe("a hostile intent cannot mislead", () => {
     assert.equal(await page.locator("main b", { hasText: "Verified" }).count(), 0);
     assert.doesNotMatch((await page.locator("main").textContent()) ?? "", /\u202e/);
     await page.getByText("on a contract this page does not know").waitFor();
-    assert.deepEqual(faults, []);
-    await page.context().close();
   });
 
   test("a token that the service does not list is called unknown, amounts bare", async () => {
-    const page = await open();
     await page.route("**/v1/chains", (route) => route.fulfill({ json: { chains: [] } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByText("Unknown token").waitFor();
     await page.getByRole("heading", { name: "25\u202f000\u202f000 base units" }).waitFor();
-    await page.context().close();
   });
 });
 
 describe("whatever reads the page pays the address itself", () => {
-  const mustShow = (page: Page, amount: string, { address }: AddressRecord) =>
+  const mustShow = (amount: string, { address }: AddressRecord) =>
     page
       .getByText(`Check in your wallet: ${amount} to ${shortAddress(address)}, network Local`)
       .waitFor();
@@ -167,40 +166,34 @@ describe("whatever reads the page pays the address itself", () => {
     `ethereum:${token.address}@${localChainId}/transfer?address=${address}&uint256=${amount}`;
 
   test("waiting for payment: code and text, and the payment link only when chosen", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${honest.address.toLowerCase()}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await readCode(page)), honest.address);
     assert.equal(naively(await atTop(page).innerText()), honest.address);
-    await mustShow(page, `25 ${token.symbol}`, honest);
+    await mustShow(`25 ${token.symbol}`, honest);
     await page.getByRole("button", { name: "Payment link" }).click();
     assert.equal(await readCode(page), linkOf(honest, "25000000"));
     await page.getByText("Only for wallets that read payment links (ERC-681) for Local").waitFor();
-    await mustShow(page, `25 ${token.symbol}`, honest);
+    await mustShow(`25 ${token.symbol}`, honest);
     const link = page.getByRole("link", { name: "Open in a wallet app" });
     assert.equal(await link.getAttribute("href"), linkOf(honest, "25000000"));
-    await page.context().close();
   });
 
   test("partly paid: the headline is what is still to pay, and so is the link", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${partly.address}`);
     await page.getByRole("heading", { name: `15 ${token.symbol}` }).waitFor();
     await page.getByText(`10 of 25 ${token.symbol} received`).waitFor();
     assert.equal(await readCode(page), partly.address);
-    await mustShow(page, `15 ${token.symbol}`, partly);
+    await mustShow(`15 ${token.symbol}`, partly);
     await page.getByRole("button", { name: "Payment link" }).click();
     assert.equal(await readCode(page), linkOf(partly, "15000000"));
-    await page.context().close();
   });
 
   test("without any server: still the address", async () => {
-    const page = await open();
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     assert.equal(await readCode(page), honest.address);
     assert.equal(naively(await atTop(page).innerText()), honest.address);
-    await page.context().close();
   });
 
   const doubtful: [string, () => AddressRecord, string | RegExp][] = [
@@ -212,7 +205,6 @@ describe("whatever reads the page pays the address itself", () => {
   ];
   for (const [name, record, text] of doubtful) {
     test(`${name}: said, and no way to pay before a deliberate press`, async () => {
-      const page = await open();
       await page.goto(`${site}/a/${record().address}`);
       await page.getByText(text).waitFor();
       assert.equal(await page.locator(".qr").count(), 0);
@@ -221,14 +213,12 @@ describe("whatever reads the page pays the address itself", () => {
       await showAnyway(page).click();
       assert.equal(await readCode(page), record().address);
       await page.getByText(text).waitFor();
-      await page.context().close();
     });
   }
 });
 
 describe("what is known, and since when", () => {
   test("paid and unable to run: why, the day it goes back, and nothing green", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${stuck.address}`);
     await page.getByText("Paid, cannot run now: call 2: “no contract is there”").waitFor();
     await page.getByText(/It goes to the recovery address on .* if it has not run/).waitFor();
@@ -236,18 +226,17 @@ describe("what is known, and since when", () => {
     await page.getByText("Amount asked for").waitFor();
     const copies = page.getByRole("button", { name: `Copy 25 ${token.symbol}` });
     assert.equal(await copies.count(), 0, "nothing is to pay, so no amount is to be typed");
-    await page.context().close();
   });
 
   test("the chain's clock decides, not the payer's", async () => {
+    const page = await open();
     for (const days of [-400, 400]) {
-      const page = await open();
-      await page.clock.install({ time: Date.now() + days * 86_400_000 });
+      await page.clock.setSystemTime(Date.now() + days * 86_400_000);
       await page.goto(`${site}/a/${honest.address}`);
       await page.getByText(/Expires in (1 h|5\d min)/).waitFor();
       assert.equal(await readCode(page), honest.address);
-      await page.context().close();
     }
+    await page.context().close();
   });
 
   test("a server that falls silent shows within 30 s, and its return too", async () => {
@@ -274,18 +263,15 @@ describe("what is known, and since when", () => {
   });
 
   test("surplus: how much, and where it can go", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(/, \d{4}, \d+:\d\d\s[AP]M\s.* · block \d+/).waitFor();
     await page.getByText(`5 ${token.symbol} can go to the recovery address ${stranger}`).waitFor();
     await page.getByText("the address is a contract, and wallets may say so").waitFor();
-    await page.context().close();
   });
 });
 
 describe("money that is not the payment", () => {
   test("is said in units: the coin by its name, an unlisted token in groups", async () => {
-    const page = await open();
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
     await page.route("**/status", async (route) => {
       const status = await (await route.fetch()).json();
@@ -298,74 +284,60 @@ describe("money that is not the payment", () => {
     await page.goto(`${site}/a/${executed.address}`);
     await page.getByText(`1.2340 ETH can go to the recovery address`).waitFor();
     await page.getByText(`1\u202f234\u202f567 base units of token ${stranger}`).waitFor();
-    await page.unrouteAll({ behavior: "wait" });
-    await page.context().close();
   });
 });
 
 describe("what would happen now", () => {
-  const section = (page: Page) =>
-    page.locator("details", { has: page.getByRole("heading", { name: "What would happen now" }) });
   /** Beside the card on a screen that is wide enough. */
-  const unfold = async (page: Page) => section(page);
+  const section = () =>
+    page.locator("details", { has: page.getByRole("heading", { name: "What would happen now" }) });
   const simulated = "**/v1/address/*/simulation";
 
   test("a server that cannot simulate changes nothing else, and can be asked again", async () => {
-    const page = await open();
     const error = { code: "chain_unavailable", message: "away", issues: [] };
     await page.route(simulated, (route) => route.fulfill({ status: 503, json: { error } }));
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
-    const card = await unfold(page);
+    const card = section();
     await card.getByText("It could not be simulated").waitFor();
     await page.unroute(simulated);
     await card.getByRole("button", { name: "Simulate again" }).click();
     await card.getByText("it would run. Measured changes").waitFor();
-    await page.context().close();
   });
 
   test("another address's simulation, or one that is none, is not shown", async () => {
-    const page = await open();
     await page.route(simulated, async (route) => {
       const other = route.request().url().replace(honest.address, hostile.address);
       return route.fulfill({ response: await route.fetch({ url: other }) });
     });
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
-    await (await unfold(page)).getByText("It could not be simulated").waitFor();
-    await page.context().close();
+    await section().getByText("It could not be simulated").waitFor();
   });
 
   test("a call that fails opens it, with its reason, and a hostile reason is inert", async () => {
-    const page = await open();
-    const faults = listenForFaults(page);
     await page.goto(`${site}/a/${hostile.address}`);
-    await section(page).getByText("Call 2 fails: “no contract is there”").waitFor();
+    await section().getByText("Call 2 fails: “no contract is there”").waitFor();
     await page.route(simulated, async (route) => {
       const answer = await (await route.fetch()).json();
       return route.fulfill({ json: { ...answer, reason: "\u202eok <img src=x> <b>paid</b>" } });
     });
     await page.reload();
-    await section(page).getByText("U+202E", { exact: true }).waitFor();
+    await section().getByText("U+202E", { exact: true }).waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.locator("main b", { hasText: "paid" }).count(), 0);
-    assert.deepEqual(faults, []);
-    await page.unrouteAll({ behavior: "wait" });
-    await page.context().close();
   });
 
   test("before it is paid: the changes, that payment is assumed, and at which block", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
     await page.locator(".qr").waitFor();
-    const card = await unfold(page);
+    const card = section();
     await card.getByText(`Once it holds 25 ${token.symbol}, it would run`).waitFor();
     assert.deepEqual(await card.locator(".divide-y > li").allTextContents(), [
       `−25 ${token.symbol}${honest.address} (this very address)`,
       `+25 ${token.symbol}${shopAddress} (Demo Shop)`,
     ]);
     await card.getByText(/Simulated by this server's node at block \d+\./).waitFor();
-    await page.context().close();
   });
 });
 
@@ -373,21 +345,18 @@ describe("who asks", () => {
   const headOf = async (path: string) => (await fetch(`${site}/a/${path}`)).text();
 
   test("is named by the operator only where all of the money goes to that contract", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${hostile.address}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
-    await page.context().close();
   });
 
   test("is an account that the operator has named, but not for its client ID", async () => {
     const account = ["--email", "shop@example.com"];
     const origin = "https://shop.example.com";
-    const { accountId } = await admin(service.env, "account", "show", ...account);
-    await admin(service.env, "origins", "set", "--account", `${accountId}`, origin);
+    await admin(service.env, "origins", "set", "--account", service.accountId, origin);
     const createWith = async (headers: Record<string, string>) => {
       const { salt, ...intent } = hostile.intent;
       const answer = await fetch(`${service.baseUrl}/address/create`, {
@@ -402,7 +371,6 @@ describe("who asks", () => {
     assert.doesNotMatch(await headOf(byKey), /Ada/);
     await assert.rejects(admin(service.env, "account", "name", ...account, "--name", "A\u202eda"));
     await admin(service.env, "account", "name", ...account, "--name", "Ada & Sons <b>");
-    const page = await open();
     await page.goto(`${site}/a/${byKey}`);
     await page.locator(".payee", { hasText: "Ada & Sons <b>" }).waitFor();
     await page.goto(`${site}/a/${byPage}`);
@@ -413,7 +381,6 @@ describe("who asks", () => {
     await page.goto(`${site}/a/${byKey}`);
     await page.locator("h1.amount").waitFor();
     assert.equal(await page.locator(".payee").count(), 0);
-    await page.context().close();
   });
 
   test("stands in the preview of a link, with amount and state, before any script", async () => {
@@ -452,56 +419,44 @@ describe("a shop that a link names", () => {
     signShopLink(`${site}/a/${address}`, { shop, order: "No. 77", privateKey });
 
   test("and that does not agree is a reason not to pay, and its name is not shown", async () => {
-    const page = await open();
     const stolen = new URL(await linkOf(honest));
     stolen.pathname = `/a/${hostile.address}`;
     await page.goto(stolen.href);
     await page.getByRole("alert").getByText(`${shop} does not agree`).waitFor();
     assert.equal(await page.getByText("Ada's Shoes").count(), 0);
-    await page.context().close();
   });
 
   test("is shown by its domain, with name, logo and order, once its origin agreed", async () => {
-    const page = await open();
-    const faults = listenForFaults(page);
     await page.goto(await linkOf(honest));
     await page.locator(".shop", { hasText: `${shop} · Ada's Shoes · order No. 77` }).waitFor();
     assert.match((await page.locator(".shop img").getAttribute("src")) ?? "", /^data:image\/svg/);
     await assertSound(page, "a named shop");
-    assert.deepEqual(faults, []);
-    await page.context().close();
   });
 
   test("and that is silent is not shown; the page works as ever", async () => {
-    const page = await open();
     await page.goto((await linkOf(honest)).replace(shop.replace(":", "%3A"), "localhost%3A9"));
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     assert.equal(await readCode(page), honest.address);
     assert.equal(await page.locator(".shop").count(), 0);
-    await page.context().close();
   });
 });
 
 describe("an honest one", () => {
   test("is said in words, call by call when unfolded", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("heading", { name: `25 ${token.symbol}` }).waitFor();
     await page.locator(".payee", { hasText: "Demo Shop" }).waitFor();
     await page.getByText(`Then Demo Shop is called and can take up to 25`).waitFor();
     await page.getByText("Terms match this address").waitFor();
     await page.getByText(`take up to 25 ${token.symbol} from here`).waitFor();
-    await page.context().close();
   });
 
   test("opens from its terms alone, with no API at all, and no mangled terms do", async () => {
-    const page = await open();
     await page.route("**/v1/**", (route) => route.abort());
     await page.goto(`${site}/a/#terms=${honest.terms}`);
     await page.getByText("Terms match this address").waitFor();
     await page.goto(`${site}/a/#terms=${honest.terms.slice(0, -2)}`);
     await page.getByText("Do not pay this address").waitFor();
-    await page.context().close();
   });
 
   test("from an exchange: at least so much, and what is typed there can be copied", async () => {
@@ -535,14 +490,12 @@ const fixed = (amount: string) =>
 
 describe("what a payer compares and types has one reading", () => {
   test("two ends and the middle of the address, as the wallet is to show them", async () => {
-    const page = await open();
     const record = fixed("25000000");
     assert.equal(record.address, "0xa08C0901eeEe88e4298912ECC00506bDF6Cc12e6");
     await page.goto(`${site}/a/#terms=${record.terms}`);
     await page
       .getByText("Check in your wallet: 25 DUSD to 0xa08C…8912…12e6, network Local")
       .waitFor();
-    await page.context().close();
   });
 
   for (const [amount, said] of [
@@ -550,14 +503,12 @@ describe("what a payer compares and types has one reading", () => {
     ["1500000000", "1\u202f500 DUSD"],
   ] as const) {
     test(`${amount} base units are ${said}`, async () => {
-      const page = await open();
       await page.goto(`${site}/a/#terms=${fixed(amount).terms}`);
       await page.getByText("Check in your wallet:").waitFor();
       const text = await atTop(page).innerText();
       assert.match(text, new RegExp(`To pay\\s+${said}`));
       assert.ok(text.includes(`Check in your wallet: ${said} to `), text);
       assert.doesNotMatch(text, /1\.234 |1[,.]500/);
-      await page.context().close();
     });
   }
 });
@@ -565,7 +516,7 @@ describe("what a payer compares and types has one reading", () => {
 describe("whose the money is if something goes wrong", () => {
   test("is said above the code on a phone, beside it elsewhere, and read before it", async () => {
     for (const width of [360, 1280]) {
-      const page = await open({ viewport: { width, height: 800 } });
+      await page.setViewportSize({ width, height: 800 });
       await page.goto(`${site}/a/${honest.address}`);
       const line = page.getByText("If it cannot run, the money goes to");
       await page.locator(".qr").waitFor();
@@ -577,18 +528,15 @@ describe("whose the money is if something goes wrong", () => {
         (node) => (node.compareDocumentPosition(node.ownerDocument.querySelector(".qr")!) & 4) > 0,
       );
       assert.ok(isFirst);
-      await page.context().close();
     }
   });
 
   test("is an address and no role: label, else the address", async () => {
-    const page = await open();
     const gift = await create(service, [transferTo(stranger)]);
     await page.goto(`${site}/a/${gift.address}`);
     const short = shortAddress(stranger);
     await page.getByText(`Then 25 ${token.symbol} goes to ${short}`).waitFor();
     await page.getByText(`If it cannot run, the money goes to ${short}. Not yours?`).waitFor();
-    await page.context().close();
   });
 
   test("is not asked of a wallet that it belongs to", async () => {
@@ -601,11 +549,9 @@ describe("whose the money is if something goes wrong", () => {
   });
 
   test("from an exchange: chains on which it would be lost are named", async () => {
-    const page = await open();
     await page.goto(`${site}/a/${honest.address}`);
     await page.getByRole("button", { name: "Exchange", exact: true }).click();
     await page.getByText("Sent on zkSync, another chain of its family, or Tron").waitFor();
-    await page.context().close();
   });
 });
 
@@ -637,7 +583,6 @@ describe("a browser that is not as most are", () => {
 
 describe("an explorer that the operator names", () => {
   test("is linked, for the address and its transaction, unless it is no plain page", async () => {
-    const page = await open();
     let explorer = "https://explorer.example?redirect=evil.example";
     let hash = "";
     await page.route("**/events", (route) => route.fulfill({ status: 503 }));
@@ -657,13 +602,10 @@ describe("an explorer that the operator names", () => {
     assert.equal(await transaction.getAttribute("href"), `${explorer}/tx/${hash}`);
     assert.equal(await transaction.getAttribute("rel"), "noreferrer");
     await assertSound(page, "with an explorer");
-    await page.unrouteAll({ behavior: "wait" });
-    await page.context().close();
   });
 });
 
 test("every state of the page is sound", async () => {
-  const page = await open();
   const records = [honest, hostile, partly, soon, paid, stuck, executed];
   for (const path of [...records.map(({ address }) => address), stranger, "0x12"]) {
     await assertSoundAt(page, path);
@@ -671,7 +613,6 @@ test("every state of the page is sound", async () => {
   await page.goto(`${site}/a/#terms=0x00`);
   await page.getByText("Do not pay this address").waitFor();
   await assertSoundInAll(page, "refused");
-  await page.context().close();
 });
 
 async function assertSoundAt(page: Page, path: string) {
@@ -688,7 +629,6 @@ describe("an address that is over without having run", () => {
   before(() => expire(service, 600, [returned]));
 
   test("says so, offers no payment, and is sound in light and dark", async () => {
-    const page = await open();
     for (const [record, sentence] of [
       [soon, "It was never run and cannot run any more."],
       [returned, "It was never run. What it held was sent to the recovery address"],
@@ -697,7 +637,6 @@ describe("an address that is over without having run", () => {
       await page.getByText(sentence).first().waitFor();
       assert.equal(await page.locator(".qr:visible").count(), 0);
     }
-    await page.context().close();
   });
 
   test("is shared by the browser's own means where it has them", async () => {
