@@ -1,6 +1,6 @@
-// Everything that anybody needs to do without the service, by the program's commands and three nodes
-// of which one lies: 16 tasks, and no word of the liar in what comes out. docs/without-us.md lists
-// them.
+// Everything that anybody needs to do without the service, by the program's commands and three
+// nodes of which one lies: 16 tasks, and no word of the liar in what comes out.
+// docs/without-us.md lists them.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // Starts the roles of one process, and drains them on a signal. A process loads the code of its own
-// roles alone: an executor's start takes a quarter less CPU without the API's.
+// roles alone, so that it starts sooner.
 
 import cluster from "node:cluster";
 import type { Logger } from "pino";
@@ -11,12 +11,11 @@ import { onStopSignals } from "./workers/signals.ts";
 
 export async function startRoles(config: Config, log: Logger): Promise<void> {
   const draining = new AbortController();
+  // Loaded before the store starts its threads: http/app.ts tells why.
+  const api = config.role === "executor" ? undefined : await import("./api.ts");
   const parts = await openParts(config, log);
   parts.stops.push(await tellMetrics(parts.metrics, config, log));
-  if (config.role !== "executor") {
-    const { startApi } = await import("./api.ts");
-    await startApi(config, parts, draining.signal);
-  }
+  await api?.startApi(config, parts, draining.signal);
   if (config.role !== "api") {
     const { startExecutorRole } = await import("./executor.ts");
     startExecutorRole(config, parts);
