@@ -190,9 +190,12 @@ describe("OutcomeProof", () => {
   let evidence: Evidence;
   before(async () => {
     // So many accounts that proofs are several nodes long.
-    for (let i = 1n; i <= 600n; ++i) {
-      await client.setBalance({ address: slice(keccak256(numberToHex(i)), 12), value: i });
-    }
+    await Promise.all(
+      Array.from({ length: 600 }, (_, i) => {
+        const address = slice(keccak256(numberToHex(i)), 12);
+        return client.setBalance({ address, value: 1n });
+      }),
+    );
     coin = await paid([transfer]);
     await client.setBalance({ address: coin.vault, value: 1n });
     await client.mine({ blocks: 1 });
@@ -260,16 +263,19 @@ describe("OutcomeProof", () => {
     );
     const fates = [fate.executed, fate.closed, fate.never];
     const places = Array.from({ length: 300 }, (_, i) => slice(keccak256(stringToHex(`${i}`)), 12));
-    for (const [i, address] of places.slice(0, 240).entries()) {
-      const bytecode = codes[i % 3];
-      if (bytecode) await client.setCode({ address, bytecode });
-      else await client.setBalance({ address, value: 1n });
-    }
+    await Promise.all(
+      places.slice(0, 240).map((address, i) => {
+        const bytecode = codes[i % 3];
+        if (bytecode) return client.setCode({ address, bytecode });
+        return client.setBalance({ address, value: 1n });
+      }),
+    );
     await client.mine({ blocks: 1 });
     const { number, stateRoot } = await client.getBlock();
     const depths = new Set<number>();
-    for (const [i, vault] of places.entries()) {
-      const evidence = await evidenceOf(vault, number);
+    const found = await Promise.all(places.map((vault) => evidenceOf(vault, number)));
+    for (const [i, evidence] of found.entries()) {
+      const { vault } = evidence;
       const nodes = evidence.proof.map((node) => toBytes(node));
       const account = proveInTrie(toBytes(stateRoot), keccakBytes(vault), nodes, keccakBytes);
       depths.add(nodes.length);

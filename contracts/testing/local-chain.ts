@@ -35,7 +35,7 @@ export async function openChain(args: string[] = ["--hardfork", "prague"]) {
   const client = createTestClient({
     mode: "anvil",
     chain: anvilChain,
-    transport: http(anvil.rpcUrl),
+    transport: http(anvil.rpcUrl, { batch: { batchSize: 100 } }),
     account: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     pollingInterval: 5,
   })
