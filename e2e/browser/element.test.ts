@@ -231,9 +231,10 @@ describe("<executable-address>", () => {
     await page.getByText("Partly paid").waitFor();
     assert.equal(await part("amount").textContent(), `15 ${token.symbol}`);
     assert.equal(await readCodeIn(page, part("qr")), partly.address);
-    const squares = part("identicon").locator("rect");
-    await squares.first().waitFor();
-    assert.equal(await squares.count(), 64);
+    const colours = part("identicon").locator("path");
+    await colours.first().waitFor();
+    const paths = await colours.evaluateAll((all) => all.map((path) => path.getAttribute("d")));
+    assert.equal(paths.join("").match(/M/g)?.length, 64);
     const soon = await createOrder(service, 400);
     await show(soon.address);
     await page.getByText("It expires within minutes").waitFor();

@@ -273,14 +273,18 @@ describe("the picture beside an address", () => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
       return (await page.evaluate(
-        "[...document.querySelectorAll('.ask-words .identicon rect')].map((rect) => " +
-          "['x', 'y', 'fill'].map((name) => rect.getAttribute(name)).join())",
+        "[...document.querySelectorAll('.ask-words .identicon path')].map((path) => " +
+          "['d', 'fill'].map((name) => path.getAttribute(name)).join())",
       )) as string[];
     };
     const drawn = await picture(order);
-    const isDrawn = (x: number, y: number) => drawn.some((rect) => rect.startsWith(`${x},${y},`));
+    const colourOf = (x: number, y: number) =>
+      drawn.findIndex((path) => path.includes(`M${x} ${y}h1v1h-1z`));
     for (let y = 0; y < 8; y++) {
-      for (let x = 0; x < 4; x++) assert.equal(isDrawn(x, y), isDrawn(7 - x, y), `${x} ${y}`);
+      for (let x = 0; x < 4; x++) {
+        assert.ok(colourOf(x, y) >= 0, `${x} ${y}`);
+        assert.equal(colourOf(x, y), colourOf(7 - x, y), `${x} ${y}`);
+      }
     }
     assert.notDeepEqual(await picture(many), drawn);
     assert.deepEqual(await picture(order), drawn);
@@ -352,7 +356,7 @@ describe("where the money goes", () => {
     const said = async () => (await flow.locator("li b").allInnerTexts()).sort();
     await flow.waitFor();
     assert.deepEqual(await said(), ["10 DUSD", "15 DUSD", "25 DUSD"]);
-    assert.equal(await flow.locator("path").count(), 3);
+    assert.equal(await flow.locator(".flow-picture path").count(), 3);
     await mint(service, record.address, 30_000_000n);
     await execute(service, record);
     await flow.getByText("5 DUSD", { exact: true }).waitFor();
@@ -450,7 +454,7 @@ describe("where the money went", () => {
       ["25 DUSD", shop, "5 DUSD", "Recovery address"],
     ]);
     const widths = await flow
-      .locator("path")
+      .locator(".flow-picture path")
       .evaluateAll((paths) =>
         paths.map((path) => Number(/v([\d.]+)/.exec(path.getAttribute("d")!)![1])),
       );

@@ -182,7 +182,7 @@ describe("the receipt", () => {
     await alone.goto(pathToFileURL(path).href);
     await alone.getByText("Its calls have run").waitFor();
     assert.equal(await alone.locator("h1 img").evaluate((img) => img.naturalWidth > 0), true);
-    await alone.locator("figure.flow path").first().waitFor();
+    await alone.locator(".flow-picture path").first().waitFor();
     const text = await alone.locator("main").innerText();
     for (const { hash } of blocks) assert.ok(text.includes(hash));
     assert.deepEqual(asked, [pathToFileURL(path).href]);

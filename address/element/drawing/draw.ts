@@ -147,7 +147,7 @@ function groups(address: Hex): Node {
             "aria-hidden": "true",
             viewBox: `0 0 ${identiconSide} ${identiconSide}`,
           },
-          drawIdenticon(address).map((square) => ["rect", square]),
+          drawIdenticon(address).map((squares) => ["path", squares]),
         ),
       ),
     // The address stands there without it.

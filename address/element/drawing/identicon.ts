@@ -2,19 +2,18 @@
 // eight by eight squares in three colours, the right half the left one's mirror. Its random numbers
 // are a xorshift of 128 bits that the address seeds.
 
-type Square = {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly fill: string;
-};
+/** The squares of one colour, as a path's attributes. */
+type Squares = { readonly d: string; readonly fill: string };
 
 /** The length of a side, in squares. */
 export const identiconSide = 8;
 
-/** All 64 squares. @param address in any letter case */
-export function drawIdenticon(address: string): Square[] {
+/**
+ * All 64 squares. A page has a dozen pictures, so each is three elements and not 64.
+ *
+ * @param address in any letter case
+ */
+export function drawIdenticon(address: string): Squares[] {
   const random = randomOf(address.toLowerCase());
   const colour = () => {
     const hue = Math.floor(random() * 360);
@@ -23,16 +22,14 @@ export function drawIdenticon(address: string): Square[] {
     return `hsl(${hue} ${saturation}% ${light}%)`;
   };
   const [front, ground, spot] = [colour(), colour(), colour()];
-  const fills = [ground, front, spot];
-  const squares: Square[] = [];
+  const paths = [ground, front, spot].map((fill) => ({ d: "", fill }));
   for (let y = 0; y < identiconSide; y++) {
     for (let x = 0; x < identiconSide / 2; x++) {
-      const fill = fills[Math.floor(random() * 2.3)]!;
-      for (const at of [x, identiconSide - 1 - x])
-        squares.push({ x: at, y, width: 1, height: 1, fill });
+      const path = paths[Math.floor(random() * 2.3)]!;
+      for (const at of [x, identiconSide - 1 - x]) path.d += `M${at} ${y}h1v1h-1z`;
     }
   }
-  return squares;
+  return paths;
 }
 
 /** Each from 0 up to 1. */

@@ -3,4 +3,4 @@ import type { Shape } from "./shape.ts";
 
 export const identiconBox = `0 0 ${identiconSide} ${identiconSide}`;
 export const identiconShapes = (address: string): Shape[] =>
-  drawIdenticon(address).map((square) => ["rect", square]);
+  drawIdenticon(address).map((squares) => ["path", squares]);
