@@ -1,7 +1,7 @@
 // What a payer sees without scrolling, in every language; the receipt; and the way back to a shop.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import { shortAddress } from "executable-address/payment";
 import type { Browser, Page, Route } from "playwright-core";
@@ -34,6 +34,9 @@ const screens = [
 
 let service: Running;
 let browser: Browser;
+/** Two pages for most tests, since a second load costs half of the first of a new context. */
+let page: Page;
+let pageWithWallet: Page;
 let order: AddressRecord;
 let many: AddressRecord;
 let executed: AddressRecord;
@@ -50,7 +53,22 @@ before(async () => {
   executed = await createOrder(service);
   await mint(service, executed.address, 25_000_000n);
   hash = await execute(service, executed);
+  page = await openFresh(browser);
+  pageWithWallet = await openFresh(browser);
+  await announceWallet(pageWithWallet, service.anvil.rpcUrl, payer);
 });
+
+let visitors = 0;
+/** Each test is another client, which may simulate 30 times at once. */
+beforeEach(async () => {
+  const headers = { "x-forwarded-for": `198.51.100.${++visitors}` };
+  for (const each of [page, pageWithWallet]) {
+    await each.setExtraHTTPHeaders(headers);
+    await each.setViewportSize({ width: 1280, height: 720 });
+  }
+});
+
+afterEach(() => page.unrouteAll({ behavior: "wait" }));
 
 after(async () => {
   await browser?.close();
@@ -65,13 +83,6 @@ const transfers = (count: number) =>
     args: [receiverOf(at + 1), "1000"],
   }));
 
-let visitors = 0;
-/** A payer of an address of his own: a client may simulate 30 times at once, and these are more. */
-const openVisitor = () =>
-  openFresh(browser, {
-    extraHTTPHeaders: { "x-forwarded-for": `198.51.100.${++visitors}` },
-  });
-
 /** How far down the page an element ends, in pixels. */
 const bottomOf = async (page: Page, selector: string): Promise<number> => {
   const box = await page.locator(selector).first().boundingBox();
@@ -84,34 +95,30 @@ describe("everything to pay by stands on one screen", () => {
     const isEnglish = language === "en";
     const calls = isEnglish ? "2 and 32 calls" : "2 calls";
     test(`1280 x 800 and 360 x 740, ${language}, ${calls}`, async () => {
-      const page = await openVisitor();
-      await announceWallet(page, service.anvil.rpcUrl, payer);
       // Only three calls are unfolded, so 32 take the room of three in every language.
       for (const record of isEnglish ? [many, order] : [order]) {
-        await page.goto(urlOf(record, `lang=${language}`));
+        await pageWithWallet.goto(urlOf(record, `lang=${language}`));
         for (const viewport of screens) {
-          await page.setViewportSize(viewport);
-          assert.equal(await readCode(page), record.address);
-          const dir = await page.locator("html").getAttribute("dir");
+          await pageWithWallet.setViewportSize(viewport);
+          assert.equal(await readCode(pageWithWallet), record.address);
+          const dir = await pageWithWallet.locator("html").getAttribute("dir");
           assert.equal(dir, language === "ar" ? "rtl" : "ltr");
-          await assertOnScreen(page, viewport, `${record.intent.calls.length} calls`);
-          assert.equal(await page.locator(".pay-card .button-primary").count(), 1);
+          await assertOnScreen(pageWithWallet, viewport, `${record.intent.calls.length} calls`);
+          assert.equal(await pageWithWallet.locator(".pay-card .button-primary").count(), 1);
           // Amounts and addresses are the same in every language.
-          const text = await page.locator(".pay-card").innerText();
+          const text = await pageWithWallet.locator(".pay-card").innerText();
           assert.ok(text.includes(`25 ${token.symbol}`) && text.includes(record.address));
-          if (record === order) await assertSound(page, `${language}, ${viewport.width} px`);
+          if (record === order)
+            await assertSound(pageWithWallet, `${language}, ${viewport.width} px`);
         }
       }
-      await page.context().close();
       // Without a wallet the card names apps in place of the button, which takes more lines.
-      const bare = await openVisitor();
-      await bare.goto(urlOf(order, `lang=${language}`));
-      await bare.getByRole("link", { name: "Rainbow" }).waitFor();
+      await page.goto(urlOf(order, `lang=${language}`));
+      await page.getByRole("link", { name: "Rainbow" }).waitFor();
       for (const viewport of screens) {
-        await bare.setViewportSize(viewport);
-        await assertOnScreen(bare, viewport, "without a wallet");
+        await page.setViewportSize(viewport);
+        await assertOnScreen(page, viewport, "without a wallet");
       }
-      await bare.context().close();
     });
   }
 
@@ -123,7 +130,7 @@ describe("everything to pay by stands on one screen", () => {
 });
 
 test("what comes late moves nothing: the flow has its place before it is simulated", async () => {
-  const page = await openFresh(browser, { viewport: { width: 1280, height: 800 } });
+  await page.setViewportSize({ width: 1280, height: 800 });
   const held = Promise.withResolvers<void>();
   await page.route("**/v1/address/*/simulation*", async (route) => {
     await held.promise;
@@ -136,7 +143,6 @@ test("what comes late moves nothing: the flow has its place before it is simulat
   held.resolve();
   await page.locator("figure.flow").waitFor();
   assert.equal((await below.boundingBox())?.y, early.y);
-  await page.context().close();
 });
 
 /** The sum of what moved by itself, as Core Web Vitals count it, since the page was opened. */
@@ -152,7 +158,7 @@ const shiftOf = (page: Page) =>
 
 describe("the first view", () => {
   test("moves nothing of what is there already", async () => {
-    const page = await openVisitor();
+    const page = await openFresh(browser);
     await announceWallet(page, service.anvil.rpcUrl, payer);
     // A receipt takes the place of what is asked for: 0.1 is what counts as good.
     const cases = [
@@ -194,21 +200,19 @@ describe("the first view", () => {
 });
 
 test("without its pictures, which are loaded apart, it is paid by as well", async () => {
-  const page = await openFresh(browser);
   await page.route("**/money-flow-*.js", (route) => route.abort());
   await page.goto(urlOf(order));
   assert.equal(await readCode(page), order.address);
   await page.getByRole("heading", { name: "What paying does" }).waitFor();
   assert.equal(await page.locator("figure.flow").count(), 0);
-  await page.context().close();
 });
 
 describe("32 calls", () => {
   const callsOf = (page: Page) => page.locator("details.details");
-  const narrow = { viewport: { width: 360, height: 740 } };
+  const narrow = { width: 360, height: 740 };
 
   test("are folded after three, counted, and all there in their order", async () => {
-    const page = await openFresh(browser, narrow);
+    await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     const calls = callsOf(page);
     await calls.locator("summary").first().click();
@@ -226,49 +230,42 @@ describe("32 calls", () => {
     });
     assert.equal(await calls.locator("ol:has(dl)").last().getAttribute("start"), "4");
     await assertSound(page, "32 calls");
-    await page.context().close();
   });
 
   test("of which the last is hazardous are all open, and a notice names it", async () => {
     const unlimited = approve(String(2n ** 256n - 1n));
     const record = await create(service, [...transfers(31), unlimited]);
-    const page = await openFresh(browser);
     await page.goto(urlOf(record));
     await page.getByText("Call 32", { exact: false }).first().waitFor();
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 32);
-    await page.context().close();
   });
 
   test("of which none is hazardous stay folded", async () => {
-    const page = await openFresh(browser, narrow);
+    await page.setViewportSize(narrow);
     await page.goto(urlOf(many));
     await readCode(page);
     assert.equal(await callsOf(page).getAttribute("open"), null);
     assert.equal(await callsOf(page).locator("li:has(dl)").filter({ visible: true }).count(), 0);
-    await page.context().close();
   });
 });
 
 describe("a narrow screen with text of twice the size", () => {
   for (const language of ["en", "de", "ar"]) {
     test(`does not scroll sideways, ${language}`, async () => {
-      const page = await openFresh(browser, { viewport: { width: 360, height: 740 } });
-      await announceWallet(page, service.anvil.rpcUrl, payer);
+      await pageWithWallet.setViewportSize({ width: 360, height: 740 });
       for (const record of [order, executed]) {
-        await page.goto(urlOf(record, `lang=${language}`));
-        await page.locator(".pay-card .button").first().waitFor();
-        await page.evaluate("document.documentElement.style.fontSize = '200%'");
-        await page.locator(".details > summary").click();
-        await assertSound(page, `200 %, ${language}`);
+        await pageWithWallet.goto(urlOf(record, `lang=${language}`));
+        await pageWithWallet.locator(".pay-card .button").first().waitFor();
+        await pageWithWallet.evaluate("document.documentElement.style.fontSize = '200%'");
+        await pageWithWallet.locator(".details > summary").click();
+        await assertSound(pageWithWallet, `200 %, ${language}`);
       }
-      await page.context().close();
     });
   }
 });
 
 describe("the picture beside an address", () => {
   test("is drawn of its address alone, one half the mirror of the other", async () => {
-    const page = await openFresh(browser);
     const picture = async (record: AddressRecord) => {
       await page.goto(urlOf(record));
       await page.locator(".ask-words .identicon").waitFor();
@@ -288,7 +285,6 @@ describe("the picture beside an address", () => {
     }
     assert.notDeepEqual(await picture(many), drawn);
     assert.deepEqual(await picture(order), drawn);
-    await page.context().close();
   });
 });
 
@@ -299,7 +295,6 @@ const bare = `[...document.querySelectorAll("main code")]
   .map(([text]) => text)`;
 
 test("every address in full has its picture: receivers, recovery, token, factory", async () => {
-  const page = await openFresh(browser);
   for (const record of [order, executed]) {
     await page.goto(urlOf(record));
     await page.locator("figure.flow").waitFor();
@@ -309,7 +304,6 @@ test("every address in full has its picture: receivers, recovery, token, factory
   await page.getByRole("button", { name: "Exchange" }).click();
   await page.getByText("Token contract").waitFor();
   assert.deepEqual(await page.evaluate(bare), []);
-  await page.context().close();
 });
 
 describe("the rail of four steps", () => {
@@ -349,7 +343,6 @@ describe("where the money goes", () => {
     ]);
 
   test("is drawn and listed: what each receives before, what came back after", async () => {
-    const page = await openFresh(browser);
     const record = await split();
     await page.goto(urlOf(record));
     const flow = page.getByRole("figure", { name: "Where the money goes" });
@@ -364,7 +357,6 @@ describe("where the money goes", () => {
     const times = await page.locator(".timeline li b").allInnerTexts();
     assert.deepEqual(times, ["Paid 30 DUSD", "Done", "Now", "Expires"]);
     assert.equal(await page.locator(".rail [aria-current] span").first().innerText(), "Done");
-    await page.context().close();
   });
 });
 
@@ -378,7 +370,7 @@ describe("where the money of an open address comes from", () => {
 
   test("is each payer and what is still to pay, with transactions; dust is counted", async () => {
     const { record, paid } = await partly();
-    const page = await openFresh(browser, { viewport: { width: 360, height: 740 } });
+    await page.setViewportSize({ width: 360, height: 740 });
     let asked = 0;
     await page.route("**/proof", (route) => {
       asked += 1;
@@ -403,13 +395,11 @@ describe("where the money of an open address comes from", () => {
       ...["0.000002 DUSD", "Other payers", "14.999995 DUSD", "Still to pay"],
     ]);
     await assertSound(page, "an open address with payments");
-    await page.context().close();
   });
 
   test("is no name where the proof does not verify", async () => {
     const { record, paid } = await partly();
     const forged = receiverOf(7);
-    const page = await openFresh(browser);
     await page.route("**/proof", async (route) => {
       const proof = await (await route.fetch()).json();
       proof.payments[0].payments[0].from = forged;
@@ -426,7 +416,6 @@ describe("where the money of an open address comes from", () => {
     ]);
     const text = await page.locator("main").innerText();
     assert.ok(!text.includes(paid) && !text.includes(shortAddress(forged)));
-    await page.context().close();
   });
 });
 
@@ -439,7 +428,6 @@ describe("where the money went", () => {
     await payFrom(service, payerAccount, record.address, 10_000_000n);
     await payFrom(service, executorAccount, record.address, 20_000_000n);
     await execute(service, record);
-    const page = await openFresh(browser);
     await page.goto(urlOf(record));
     const flow = flowOf(page);
     await flow.getByText(shop).waitFor();
@@ -463,7 +451,6 @@ describe("where the money went", () => {
       Math.abs(large - 2 * small) < 0.1 && Math.abs(taken - 5 * returned) < 0.1,
       `${widths}`,
     );
-    await page.context().close();
   });
 
   for (const [name, answer] of [
@@ -478,12 +465,10 @@ describe("where the money went", () => {
     ["is missing", (route: Route) => route.fulfill({ status: 503, json: {} })],
   ] as const) {
     test(`is told by the calls alone where the proof ${name}`, async () => {
-      const page = await openFresh(browser);
       await page.route("**/proof", answer);
       await page.goto(urlOf(executed));
       await flowOf(page).getByText("Taken by the calls").waitFor();
       assert.doesNotMatch(await flowOf(page).innerText(), new RegExp(shortAddress(stranger)));
-      await page.context().close();
     });
   }
 });
@@ -558,7 +543,6 @@ describe("return_to", () => {
   const shop = encodeURIComponent("https://shop.example/orders/7?paid=1");
 
   test("is opened by a press and only when the state is final, named by its host", async () => {
-    const page = await openFresh(browser);
     await page.goto(urlOf(order, `return_to=${shop}`));
     await page.getByText("Afterwards you can go back to shop.example.").waitFor();
     assert.equal(await page.getByRole("link", { name: /shop\.example/ }).count(), 0);
@@ -566,11 +550,9 @@ describe("return_to", () => {
     const back = page.getByRole("link", { name: "Back to shop.example" });
     assert.equal(await back.getAttribute("href"), "https://shop.example/orders/7?paid=1");
     assert.equal(await back.getAttribute("rel"), "noreferrer");
-    await page.context().close();
   });
 
   test("is ignored unless it is https, without a name or password in it", async () => {
-    const page = await openFresh(browser);
     for (const wrong of [
       "javascript:alert(1)",
       "http://shop.example/",
@@ -583,6 +565,5 @@ describe("return_to", () => {
       await page.getByText("The calls have run").waitFor();
       assert.equal(await page.getByText(/Back to|evil\.example/).count(), 0, wrong);
     }
-    await page.context().close();
   });
 });
