@@ -135,7 +135,6 @@ function share<One extends Due>(
   usedBy: (accountId: string) => number,
   most: number,
 ): (One & { room: number })[] {
-  const then = { all, byId: new Map(byId) };
   // An account that may have no place now may have none after others got theirs.
   const accounts = [...new Set(due.map(({ accountId }) => accountId))];
   const used = new Map(
@@ -143,14 +142,17 @@ function share<One extends Due>(
       .map((id) => [id, usedBy(id)] as const)
       .filter(([id, lately]) => mayHaveMore(lane, { all, byId }, id, lately)),
   );
+  if (used.size === 0) return [];
+  const then = { all, byId: new Map([...used.keys()].map((id) => [id, byId.get(id) ?? 0])) };
   const has = new Map([...used].map(([id, lately]) => [id, lately + (byId.get(id) ?? 0)]));
+  const able = due.filter(({ accountId }) => used.has(accountId));
   const wanted: { one: One; has: number }[] = [];
   for (let nth = 0; nth < places[lane].endpoint; nth++) {
-    for (const one of due) {
-      if (!used.has(one.accountId)) continue;
+    for (const one of able) {
       if ((byId.get(one.id) ?? 0) + nth >= places[lane].endpoint) continue;
-      wanted.push({ one, has: has.get(one.accountId)! });
-      has.set(one.accountId, has.get(one.accountId)! + 1);
+      const hasNow = has.get(one.accountId)!;
+      wanted.push({ one, has: hasNow });
+      has.set(one.accountId, hasNow + 1);
     }
   }
   const given = new Map<One, number>();
