@@ -21,7 +21,7 @@ export type Anvil = {
  * blocks. Where a block comes with each transaction no other follows, so the wait for a receipt
  * would never end.
  *
- * viem describes this chain too, but to import one of its chains is to load all: 0.3 s of CPU.
+ * viem describes this chain too, but to import one of its chains is to load all.
  */
 export const anvilChain = {
   id: 31_337,

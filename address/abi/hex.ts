@@ -1,5 +1,5 @@
-// Hex text and bytes. Letters of either case are read; lower case is written, by tables of words,
-// since terms are most of a record: joined strings or single digits take longer.
+// Hex text and bytes. Letters of either case are read; lower case is written, by tables of words:
+// terms are most of a record.
 
 import { InvalidError, kindOf, type Path } from "../errors.ts";
 import type { Hex } from "../hex.ts";
@@ -45,7 +45,7 @@ export function writeDigits(into: Digits, bytes: Uint8Array): void {
 const scratch = newDigits(termsBytesMax);
 const ascii = new TextDecoder();
 
-/** The text of the first `count` bytes that {@link writeDigits} wrote. A view has its price too. */
+/** The text of the first `count` bytes that {@link writeDigits} wrote. */
 export function digitsText({ text }: Digits, count: number): Hex {
   const length = 2 + 2 * count;
   return ascii.decode(length === text.length ? text : text.subarray(0, length)) as Hex;

@@ -55,7 +55,7 @@ export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): L
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
-  intervalMs: Math.floor(86_400_000 / count),
+  intervalMs: Math.ceil(86_400_000 / count),
   burst: count,
 });
 

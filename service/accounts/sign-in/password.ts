@@ -5,7 +5,7 @@ import { passwordCharactersMax, passwordCharactersMin, SignInError } from "./err
 
 /** 3 of 4: more than 10^8 guesses, where sign-in allows a few thousand a day. */
 const scoreMin = 3;
-/** The estimate takes time that grows with the length: of 125 characters, 0.2 s. */
+/** The estimate takes time that grows faster than the length, and others wait for it. */
 const charactersMax = 40;
 
 let loading: Promise<Estimator> | undefined;

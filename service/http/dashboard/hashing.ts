@@ -10,7 +10,7 @@ import { Refusal } from "../errors.ts";
 /** Node hashes on four threads, which files and names share. */
 const threadsMax = 3;
 const atOnceByDefault = Math.max(1, Math.min(threadsMax, availableParallelism() - 1));
-/** Each turn before one's own takes about 0.1 s. */
+/** Each turn before one's own takes the time of a hash. */
 const knownPlaces: Places = { max: 64, eachMax: 4 };
 const strangersPlaces: Places = { max: 32, eachMax: 8 };
 const strangersEvery = 4;

@@ -19,10 +19,7 @@ export type RecordReader = {
   stop(): Promise<void>;
 };
 
-/**
- * A group of this size leaves at once: the reading thread starts while requests are still read.
- * With 20 in place of 32 the bench answers an eighth fewer look-ups of random addresses a second.
- */
+/** A group of this size leaves at once: the reading thread starts while requests are still read. */
 const groupSizeMax = 32;
 /** One is worked on while the next waits before the thread. */
 const groupsRunningMax = 2;
