@@ -83,6 +83,17 @@ export function listenForFaults(page: Page): string[] {
 /** Waits until `path` shows what it loaded, its heading first. */
 export async function openPage(page: Page, url: string): Promise<void> {
   await page.goto(url);
+  await untilShown(page);
+}
+
+/** Does the same for `path` of a dashboard that is open, without a load, as a link there does. */
+export async function followPath(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
+  await untilDrawn(page);
+  await untilShown(page);
+}
+
+async function untilShown(page: Page): Promise<void> {
   await page.locator("main h1:visible").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
