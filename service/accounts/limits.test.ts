@@ -26,6 +26,8 @@ after(async () => {
 let keys = 0;
 const newKey = () => `key-${keys++}`;
 
+const away: Limiter = { take: () => Promise.reject(new Error("away")) };
+
 type Implementation = { name: string; runs: number; open: (nowMs: () => number) => Limiter };
 const implementations: Implementation[] = [
   { name: "in memory", runs: 500, open: memoryLimiter },
@@ -33,6 +35,11 @@ const implementations: Implementation[] = [
     name: "in PostgreSQL",
     runs: 12,
     open: (nowMs) => postgresLimiter(store, () => Math.round(nowMs() * 1000)),
+  },
+  {
+    name: "of its own while the shared one is away",
+    runs: 500,
+    open: (nowMs) => withLocalFallback(away, () => {}, memoryLimiter(nowMs)),
   },
 ];
 

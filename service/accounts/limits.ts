@@ -92,8 +92,11 @@ export function memoryLimiter(clock: () => number = () => performance.now()): Li
  * loosens the limit to once per server, and never refuses a request.
  * @param onFault told of every request that was judged locally
  */
-export function withLocalFallback(shared: Limiter, onFault: (error: unknown) => void): Limiter {
-  const local = memoryLimiter();
+export function withLocalFallback(
+  shared: Limiter,
+  onFault: (error: unknown) => void,
+  local = memoryLimiter(),
+): Limiter {
   return {
     async take(key, policy) {
       try {
