@@ -2,7 +2,7 @@
 // and their people do in between, on a real chain.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
 import {
@@ -12,7 +12,7 @@ import {
   payerAccount,
 } from "../../scripts/local-chain.ts";
 import { type Running, startService } from "../service.ts";
-import { announceWallet, ask, type TestWallet } from "../wallets/test-wallet.ts";
+import { announceWallet, ask, newWallet, type TestWallet } from "../wallets/test-wallet.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, execute, mint, openFresh, readCode, token } from "./pay-page.ts";
 
@@ -23,34 +23,44 @@ const poor = executorAccount.address as Hex;
 let service: Running;
 let browser: Browser;
 let record: AddressRecord;
+/** One for most tests, since a second load costs half of the first of a new context. */
 let page: Page;
 let wallet: TestWallet;
+/** Of `page`. */
 let faults: string[];
 
 const chain = (method: string, ...params: unknown[]) => ask(service.anvil.rpcUrl, method, params);
 const payButton = () => page.getByRole("button", { name: "Pay with Test Wallet" });
-const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
+const says = (text: string | RegExp, at = page) => at.getByText(text).first().waitFor();
 const gone = (text: string) => page.getByText(text).first().waitFor({ state: "detached" });
 
-/** A fresh address, opened with a fresh wallet of `account`. */
-async function start(account = rich): Promise<void> {
-  record = await createOrder(service);
+async function openPayer(): Promise<void> {
   page = await openFresh(browser);
   faults = listenForFaults(page);
-  wallet = await announceWallet(page, service.anvil.rpcUrl, account);
-  await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
-  await payButton().waitFor();
+  wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
 }
 
-async function end(): Promise<void> {
-  assert.deepEqual(faults, []);
-  await page.context().close();
+const show = () => page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
+
+/** A fresh address, opened with a fresh wallet of `account`. */
+async function start(account = rich, secondsLeft?: number): Promise<void> {
+  record = await createOrder(service, secondsLeft);
+  Object.assign(wallet, newWallet(account));
+  await show();
+  await payButton().waitFor();
 }
 
 before(async () => {
   browser = await launchBrowser();
   service = await startService();
   await mint(service, rich, 1_000_000_000n);
+  await openPayer();
+});
+
+afterEach(async () => {
+  await page.unrouteAll({ behavior: "wait" });
+  for (const tab of page.context().pages()) if (tab !== page) await tab.close();
+  assert.deepEqual(faults, []);
 });
 
 after(async () => {
@@ -59,16 +69,13 @@ after(async () => {
 });
 
 describe("what became of it, by the wallet's own node", () => {
-  const show = async () => page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
-
   test("a server that says it has run, though it has not, is refuted", async () => {
     record = await createOrder(service);
     const other = await createOrder(service);
     await mint(service, other.address, 25_000_000n);
     await execute(service, other);
     const status = await (await fetch(`${service.baseUrl}/address/${other.address}/status`)).json();
-    page = await openFresh(browser);
-    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
+    Object.assign(wallet, newWallet(rich));
     const lie = JSON.stringify({ ...(status as object), address: record.address });
     await page.route("**/v1/address/*/events*", (route) => route.abort());
     await page.route("**/v1/address/*/status*", (route) =>
@@ -76,15 +83,13 @@ describe("what became of it, by the wallet's own node", () => {
     );
     await show();
     await says("Your wallet's own node does not show this outcome");
-    await page.context().close();
   });
 
   test("an outcome is borne out; a wallet on another chain says nothing", async () => {
     record = await createOrder(service);
     await mint(service, record.address, 25_000_000n);
     await execute(service, record);
-    page = await openFresh(browser);
-    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
+    Object.assign(wallet, newWallet(rich));
     await show();
     await says(/Your wallet's own node shows the same, in block \d+/);
     assert.ok(!wallet.asked.includes("eth_requestAccounts"));
@@ -97,7 +102,6 @@ describe("what became of it, by the wallet's own node", () => {
     while (!wallet.asked.includes("eth_chainId")) await page.waitForTimeout(50);
     assert.ok(!wallet.asked.includes("eth_getBlockByNumber"));
     assert.equal(await page.getByText("Your wallet's own node").count(), 0);
-    await page.context().close();
   });
 });
 
@@ -118,7 +122,6 @@ describe("nothing is sent, and it says why", () => {
     wallet.fault = undefined;
     await payButton().click();
     await says("Paid, about to run");
-    await end();
   });
 
   test("the wallet stays on another chain although it agreed to change", async () => {
@@ -127,7 +130,6 @@ describe("nothing is sent, and it says why", () => {
     await payButton().click();
     await says("The wallet stayed on another chain. Nothing was sent.");
     await nothingSent();
-    await end();
   });
 
   test("the wallet does not know the chain, and nobody can tell it", async () => {
@@ -137,7 +139,6 @@ describe("nothing is sent, and it says why", () => {
     await payButton().click();
     await says("The wallet does not know Local. Add it there first. Nothing was sent.");
     await nothingSent();
-    await end();
   });
 
   test("the account holds too little of the token", async () => {
@@ -145,7 +146,6 @@ describe("nothing is sent, and it says why", () => {
     await payButton().click();
     await says(`This account holds 0 ${token.symbol}; 25 ${token.symbol} is needed.`);
     await nothingSent();
-    await end();
   });
 
   test("the account cannot pay the fee", async () => {
@@ -157,7 +157,6 @@ describe("nothing is sent, and it says why", () => {
       /This account cannot pay the network fee: it holds 0 ETH and about 0\.\d+ ETH is needed/,
     );
     await nothingSent();
-    await end();
   });
 
   test("somebody else has paid a part meanwhile", async () => {
@@ -183,7 +182,6 @@ describe("nothing is sent, and it says why", () => {
     release();
     await says("What is to pay has changed meanwhile. Look at it again. Nothing was sent.");
     await nothingSent();
-    await end();
   });
 });
 
@@ -204,7 +202,6 @@ describe("a payment to its end", () => {
     assert.equal(await page.getByText("Expires in").count(), 0);
     assert.equal(await page.getByText("What would happen now").count(), 0);
     assert.ok(seconds < 30, `${seconds} s from the press to paid`);
-    await end();
   });
 
   test("it may run out of gas: said, and offered again", async () => {
@@ -217,26 +214,26 @@ describe("a payment to its end", () => {
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().click();
     await says("Paid, about to run");
-    await end();
   });
 });
 
 describe("what arrived is not what is asked for", () => {
   test("without a wallet: another token, then the coin, by name and with its fate", async () => {
     record = await createOrder(service);
-    page = await openFresh(browser);
-    faults = listenForFaults(page);
+    const page = await openFresh(browser);
+    const faults = listenForFaults(page);
     await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
     await mint(service, record.address, 1_500_000_000_000_000_000n, demoTokens[1]!.address);
     const { symbol } = demoTokens[1]!;
-    await says(`1.5 ${symbol} arrived, but 25 ${token.symbol} is asked for`);
+    await says(`1.5 ${symbol} arrived, but 25 ${token.symbol} is asked for`, page);
     const funds = { from: rich, to: record.address, value: "0x38d7ea4c68000" };
     await chain("eth_sendTransaction", funds);
-    await says(new RegExp(`0\\.0010 .+, 1\\.5 ${symbol} arrived`));
-    await says(/It stays here until .* goes to the recovery address/);
+    await says(new RegExp(`0\\.0010 .+, 1\\.5 ${symbol} arrived`), page);
+    await says(/It stays here until .* goes to the recovery address/, page);
     assert.equal(await readCode(page), record.address);
     await assertSound(page, "another token arrived");
-    await end();
+    assert.deepEqual(faults, []);
+    await page.context().close();
   });
 });
 
@@ -281,7 +278,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     connect();
     await says("Paid, about to run");
     assert.deepEqual([sends(), sendsOf(itsWallet)], [1, 0]);
-    await end();
   });
 
   test("it ran while the wallet had not said who pays: nothing is asked for", async () => {
@@ -295,7 +291,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     connect();
     await settled(page);
     assert.equal(sends(), 0);
-    await end();
   });
 
   test("it ran while the wallet asks: the request is to be declined", async () => {
@@ -310,7 +305,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     wallet.fault = "rejects";
     answer();
     await gone("Decline the request in your wallet");
-    await end();
   });
 
   test("a reload or a second tab offers nothing, and finds the payment by its sender", async () => {
@@ -331,7 +325,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     assert.equal(sends(), 1);
     await gone("Your wallet may still be asking");
     await gone("Decline the request in your wallet");
-    await end();
   });
 
   test("paid another way meanwhile: the request is to be declined", async () => {
@@ -344,7 +337,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     answer();
     await says("Paid, about to run");
     await gone("Decline the request in your wallet");
-    await end();
   });
 
   test("after a reload, a part that came another way asks for the same", async () => {
@@ -358,7 +350,6 @@ describe("one intention is one payment, while the wallet still asks", () => {
     await nothingOffered(page);
     await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
     await payButton().waitFor();
-    await end();
   });
 });
 
@@ -369,12 +360,10 @@ describe("while no block holds it yet", () => {
     await payButton().click();
     await says("A payment is on its way");
   });
-  /** Mines by itself again, and ends the page. */
-  const finish = async () => {
+  afterEach(async () => {
     await chain("evm_setAutomine", true);
     await chain("evm_mine");
-    await end();
-  };
+  });
   const resend = async (change: Record<string, string>) => {
     const { result } = await chain("eth_getTransactionByHash", wallet.sent!.hash);
     const { nonce, gas } = result as Record<string, string>;
@@ -407,7 +396,6 @@ describe("while no block holds it yet", () => {
     await chain("evm_mine");
     await says("Paid, about to run");
     await gone("A payment is on its way");
-    await finish();
   });
 
   test("sped up in the wallet it is the same payment, also after a reload", async () => {
@@ -415,7 +403,6 @@ describe("while no block holds it yet", () => {
     await says("A payment is on its way");
     await resend({});
     await says("Paid, about to run");
-    await finish();
   });
 
   test("cancelled in the wallet: said, and offered again", async () => {
@@ -425,7 +412,6 @@ describe("while no block holds it yet", () => {
     await assertSound(page, "cancelled");
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().waitFor();
-    await finish();
   });
 
   test("another transaction took its place: said, and offered again", async () => {
@@ -433,7 +419,6 @@ describe("while no block holds it yet", () => {
     await says("The wallet sent another transaction in its place.");
     await page.getByRole("button", { name: "Pay again" }).click();
     await payButton().waitFor();
-    await finish();
   });
 
   test("dropped by the network: said after a minute, and offered only by a press", async () => {
@@ -447,7 +432,9 @@ describe("while no block holds it yet", () => {
     await assertSound(page, "dropped");
     await page.getByRole("button", { name: "It did not happen: offer paying again" }).click();
     await payButton().waitFor();
-    await finish();
+    // The clock of its context stays the one that the test moves.
+    await page.context().close();
+    await openPayer();
   });
 
   test("the wallet that sent it is gone: only the server can tell, and does", async () => {
@@ -457,7 +444,6 @@ describe("while no block holds it yet", () => {
     assert.equal(await other.locator(".qr").count(), 0);
     await chain("evm_mine");
     await other.getByText("Paid, about to run").waitFor();
-    await finish();
   });
 
   test("the wallet changed to another chain meanwhile: said, until it is back", async () => {
@@ -467,7 +453,6 @@ describe("while no block holds it yet", () => {
     wallet.chainId = localChainId;
     await chain("evm_mine");
     await says("Paid, about to run");
-    await finish();
   });
 });
 
@@ -494,11 +479,7 @@ describe("where there is no wallet", () => {
 // Last: the chain's clock is moved on for it.
 describe("one intention, of which the time runs out while the wallet asks", () => {
   test("the request is to be declined", async () => {
-    record = await createOrder(service, 900);
-    page = await openFresh(browser);
-    faults = listenForFaults(page);
-    wallet = await announceWallet(page, service.anvil.rpcUrl, rich);
-    await page.goto(`${new URL(service.baseUrl).origin}/a/${record.address}`);
+    await start(rich, 900);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.asking = promise;
     await payButton().click();
@@ -511,6 +492,5 @@ describe("one intention, of which the time runs out while the wallet asks", () =
     wallet.fault = "rejects";
     resolve();
     await gone("Decline the request in your wallet");
-    await end();
   });
 });

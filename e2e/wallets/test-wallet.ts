@@ -44,17 +44,7 @@ export async function announceWallet(
   rpcUrl: string,
   account: Hex,
 ): Promise<TestWallet> {
-  const knows = new Set([1, localChainId]);
-  const wallet: TestWallet = {
-    account,
-    chainId: localChainId,
-    knows,
-    fault: undefined,
-    asked: [],
-    connecting: undefined,
-    asking: undefined,
-    sent: undefined,
-  };
+  const wallet = newWallet(account);
   await page.exposeFunction("askWallet", (asked: Asked) => answer(wallet, rpcUrl, asked));
   await page.addInitScript(`
     const request = async ({ method, params = [] }) => {
@@ -69,6 +59,17 @@ export async function announceWallet(
   `);
   return wallet;
 }
+
+export const newWallet = (account: Hex): TestWallet => ({
+  account,
+  chainId: localChainId,
+  knows: new Set([1, localChainId]),
+  fault: undefined,
+  asked: [],
+  connecting: undefined,
+  asking: undefined,
+  sent: undefined,
+});
 
 async function answer(
   wallet: TestWallet,
