@@ -37,11 +37,12 @@ export const blake2f = (rounds: number): Hex =>
 export function paceBlocks({ world }: Pick<Attack, "world">, ms: number) {
   let passes = 0;
   let passesAtBlock = 0;
-  world.startTicking(ms, () => {
-    const isDue = passes > passesAtBlock;
+  const isDue = () => {
+    const hasPassed = passes > passesAtBlock;
     passesAtBlock = passes;
-    return isDue;
-  });
+    return hasPassed;
+  };
+  world.startTicking(ms, { isDue });
   /** For `startCore`. A pass ends with a sleep. */
   return (core: Parts): Parts => ({
     ...core,

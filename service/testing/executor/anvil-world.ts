@@ -14,7 +14,6 @@ import {
   getAddress,
   http,
   keccak256,
-  parseEventLogs,
   publicActions,
   stringToHex,
   walletActions,
@@ -60,14 +59,21 @@ export async function startWorld(options: { startSeconds?: number } = {}) {
     token,
     otherToken,
     ask,
-    /** Mines a block every so many milliseconds, or as soon after that as `isDue` says so. */
-    startTicking(ms: number, isDue = () => true) {
+    /**
+     * Mines a block every so many milliseconds, or as soon after that as `isDue` says so.
+     * @param options.blockSeconds how much further than the host's each sets the chain's clock
+     */
+    startTicking(ms: number, { isDue = (): boolean => true, blockSeconds = 0 } = {}) {
+      const tick = async () => {
+        if (blockSeconds > 0) await client.increaseTime({ seconds: blockSeconds });
+        await client.mine({ blocks: 1 });
+      };
       // A node that mines slower than that would be left with ever more blocks to mine.
       let isMining = false;
       ticking = setInterval(async () => {
         if (isMining || !isDue()) return;
         isMining = true;
-        await client.mine({ blocks: 1 }).catch(() => {});
+        await tick().catch(() => {});
         isMining = false;
       }, ms);
     },
@@ -122,7 +128,7 @@ const clientOf = (rpcUrl: string) =>
     chain: anvilChain,
     // anvil knows its methods by these names too.
     mode: "hardhat",
-    transport: http(rpcUrl),
+    transport: http(rpcUrl, { batch: true }),
     pollingInterval: 20,
     cacheTime: 0,
     account: payer,
@@ -246,30 +252,36 @@ async function readFates(
   records: readonly AddressRecord[],
 ): Promise<{ fates: Fate[]; broken: string | undefined }> {
   const toBlock = await client.getBlockNumber();
-  const logs = await client.getLogs({ address: factoryAddress, fromBlock: 0n, toBlock });
-  const executions = parseEventLogs({ abi: paymentFactoryAbi, eventName: "Executed", logs });
-  const transfers = parseEventLogs({
-    abi: demoToken.abi,
-    eventName: "Transfer",
-    logs: await client.getLogs({ address: token, fromBlock: 0n, toBlock }),
-  });
+  const range = { fromBlock: 0n, toBlock, strict: true } as const;
+  const executed = {
+    address: factoryAddress,
+    abi: paymentFactoryAbi,
+    eventName: "Executed",
+  } as const;
+  const transferred = { address: token, abi: demoToken.abi, eventName: "Transfer" } as const;
+  const heldBy = (owners: readonly Hex[]) =>
+    Promise.all(owners.map((owner) => balanceOf(owner, token, toBlock)));
+  // Asked together, all of it is one request.
+  const [executions, transfers, recoveries, holdings] = await Promise.all([
+    client.getContractEvents({ ...executed, ...range }),
+    client.getContractEvents({ ...transferred, ...range }),
+    heldBy(records.map(({ intent }) => intent.recovery)),
+    heldBy(records.map(({ address }) => address)),
+  ]);
   const paid = new Map<Hex, bigint>();
   for (const { args } of transfers) paid.set(args.to, (paid.get(args.to) ?? 0n) + args.value);
   let broken: string | undefined;
-  const fates = await Promise.all(
-    records.map(async ({ address, intent }) => {
-      const executed = executions.filter((event) => event.args.vault === address);
-      const spent = executed.length > 0 ? BigInt(intent.amount) : 0n;
-      const recovered = await balanceOf(intent.recovery, token, toBlock);
-      const held = await balanceOf(address, token, toBlock);
-      const entered = paid.get(address) ?? 0n;
-      if (executed.length > 1) broken = `${address} executed ${executed.length} times`;
-      if (entered !== spent + recovered + held) {
-        broken = `${entered} entered ${address}: ${spent} + ${recovered} + ${held} are found`;
-      }
-      return { executed: executed.length, recovered, held };
-    }),
-  );
+  const fates = records.map(({ address, intent }, index) => {
+    const executed = executions.filter((event) => event.args.vault === address).length;
+    const spent = executed > 0 ? BigInt(intent.amount) : 0n;
+    const [recovered, held] = [recoveries[index]!, holdings[index]!];
+    const entered = paid.get(address) ?? 0n;
+    if (executed > 1) broken = `${address} executed ${executed} times`;
+    if (entered !== spent + recovered + held) {
+      broken = `${entered} entered ${address}: ${spent} + ${recovered} + ${held} are found`;
+    }
+    return { executed, recovered, held };
+  });
   return { fates, broken };
 }
 
@@ -278,6 +290,6 @@ export async function until(what: string, isDone: () => Promise<boolean>, second
   const deadline = performance.now() + seconds * 1000;
   while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

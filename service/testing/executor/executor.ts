@@ -103,8 +103,11 @@ async function placeStore(dataDirectory: string): Promise<Parameters<typeof open
  * A chain, and a store in a directory of its own: gone after the tests of the file that asks.
  * @param options.startSeconds as {@link startWorld} takes it
  * @param options.tickMs how often a block is mined; when absent, none is unless a test mines it
+ * @param options.blockSeconds how much further than the host's each block sets the chain's clock
  */
-export async function prepare(options: { startSeconds?: number; tickMs?: number } = {}) {
+export async function prepare(
+  options: { startSeconds?: number; tickMs?: number; blockSeconds?: number } = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), "executor-"));
   const place = await placeStore(directory);
   const store = await openStore(place);
@@ -114,7 +117,7 @@ export async function prepare(options: { startSeconds?: number; tickMs?: number 
   });
   const world = await startWorld(options);
   after(world.stop);
-  if (options.tickMs) world.startTicking(options.tickMs);
+  if (options.tickMs) world.startTicking(options.tickMs, options);
   return { world, store, directory, place };
 }
 

@@ -20,7 +20,9 @@ import {
 import { openLedger } from "../../ledger/ledger.ts";
 import type { Parts } from "../../parts.ts";
 
-const { world, store } = await prepare({ tickMs: 100 });
+// A job that no key could send waits by the chain's clock, here for a tenth of the time.
+const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
+const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
 
 /** So many honest endpoints, and one that shows a balance of its own for `key`. */
@@ -50,7 +52,7 @@ describe("two keys", () => {
     startCore(store, world.chains(), (core) => ({
       ...core,
       signers: twoKeys,
-      tuning: { ...core.tuning, batchItemsMax: 2, inFlightMax: 2, stuckSeconds: 100_000 },
+      tuning: { ...core.tuning, ...slots, resendMs: 500, stuckSeconds: 100_000 },
       ...change(core),
     }));
   const start = (change?: Parameters<typeof open>[0]) => {
@@ -103,17 +105,20 @@ describe("two keys", () => {
 
   test("no key signs: payments wait with the reason, and are executed once one does", async () => {
     let isLocked = true;
+    let skippedMs = 0;
     const signers = mapSigners(twoKeys, (signer) => (transaction) => {
       if (isLocked) return Promise.reject(new Error("no session"));
       return signer.sign(transaction);
     });
-    start(() => ({ signers }));
+    start(({ clock }) => ({ signers, clock: () => clock() + skippedMs }));
     const records = await pay(2);
     const reasons = () => store.db.selectFrom("executor_jobs").select("reason").execute();
     await until("they wait", async () =>
       (await reasons()).some(({ reason }) => reason === "signer_unavailable"),
     );
     isLocked = false;
+    // A key that did not sign rests so long.
+    skippedMs = 15_000;
     await until("all are executed", () => allExecuted(records));
   });
 
