@@ -38,9 +38,9 @@ let labels: string;
 let service: Running;
 let site: string;
 let browser: Browser;
-/** What most tests look at: a second load costs half of the first of a new context. */
+/** Most tests look at this page: a second load costs half of the first of a new context. */
 let page: Page;
-/** Of `page`, in any test. */
+/** They are faults of `page`, in any test. */
 let faults: string[];
 let honest: AddressRecord;
 let hostile: AddressRecord;

@@ -285,6 +285,16 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.notEqual(reverted?.data.status.block.hash, executed?.data.status.block.hash);
     });
 
+    /** Creates an address and pays it, in a block that the loop has read. @returns its account */
+    const paidToBeRead = async () => {
+      const record = await world.newRecord();
+      const account = await create(record);
+      await world.pay(record.address, 100n);
+      await mark(record.address);
+      await follow();
+      return account;
+    };
+
     test("nothing of a block that the loop has not read", async () => {
       const record = await world.newRecord();
       const account = await create(record);
@@ -298,11 +308,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("nothing where the node has lost the block to be read", async () => {
-      const record = await world.newRecord();
-      const account = await create(record);
-      await world.pay(record.address, 100n);
-      await mark(record.address);
-      await follow();
+      const account = await paidToBeRead();
       const { blockAt } = chain;
       let asked = 0;
       chain.blockAt = async (number) => (asked++ === 0 ? blockAt(number) : undefined);
@@ -315,11 +321,7 @@ for (const dialect of ["sqlite", "postgres"] as const) {
     });
 
     test("nothing of a block that was taken back while it was read", async () => {
-      const record = await world.newRecord();
-      const account = await create(record);
-      await world.pay(record.address, 100n);
-      await mark(record.address);
-      await follow();
+      const account = await paidToBeRead();
       const { read } = chain;
       chain.read = async (at, subjects) => {
         const statuses = await read(at, subjects);

@@ -9,7 +9,7 @@ type Squares = { readonly d: string; readonly fill: string };
 export const identiconSide = 8;
 
 /**
- * All 64 squares. A page has a dozen pictures, so each is three elements and not 64.
+ * Draws all 64 squares. A page has a dozen pictures, so each is three elements and not 64.
  *
  * @param address in any letter case
  */

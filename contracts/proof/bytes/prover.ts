@@ -14,7 +14,7 @@ type Prover = {
 export async function openProver(): Promise<Prover> {
   const { Context, em } = await init();
   const { Solver } = Context("main");
-  /** By its text: two of three changed bytes give a condition that another gave before. */
+  /** Answers by a condition's text: two of three changed bytes give one that was there before. */
   const answers = new Map<string, boolean>();
   return {
     async satisfiable(condition) {
