@@ -298,7 +298,7 @@ describe("SIGTERM", () => {
   test("cuts off what is still under way after DRAIN_SECONDS", async () => {
     const server = await start({ DRAIN_SECONDS: "1" });
     await begin(server);
-    const ended = once(server.process, "exit");
+    const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
     assert.deepEqual(await ended, [0, null]);
     const said = server.lines.map((line) => JSON.parse(line)).slice(-3);
@@ -308,8 +308,9 @@ describe("SIGTERM", () => {
   });
 
   test("twice within a second, as npm and a terminal send it: one drain, to its end", async () => {
-    const server = await start();
-    const ended = once(server.process, "exit");
+    const server = await start({ ROLE: "all", EXECUTOR_KEY: `0x${"1".repeat(64)}` });
+    // As soon as it listens.
+    const ended = once(server.process, "close");
     server.process.kill("SIGINT");
     server.process.kill("SIGINT");
     assert.deepEqual(await ended, [0, null]);

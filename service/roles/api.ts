@@ -41,8 +41,8 @@ export async function startApi(config: Config, parts: RoleParts, draining: Abort
     draining,
   });
   const drain = prepareDrain(app, log);
-  await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
   stops.push(() => drain(config.drainSeconds));
+  await app.listen({ host: config.host, port: config.port, backlog: connectionsWaitingMax });
   const { address, port } = app.server.address() as AddressInfo;
   log.info({ address, port, publicUrl: config.publicUrl }, "listening");
 }

@@ -15,7 +15,7 @@ import { startTelemetry } from "../trace/telemetry.ts";
 
 export type RoleParts = {
   log: Logger;
-  /** Undone last first, so that nothing is closed before those who use it. */
+  /** What ends each part: called last first, so that nothing is closed before those who use it. */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;
@@ -23,9 +23,15 @@ export type RoleParts = {
   chains: Chains;
 };
 
-/** @throws where what the configuration names cannot be opened */
-export async function openParts(config: Config, log: Logger): Promise<RoleParts> {
-  const stops: RoleParts["stops"] = [];
+/**
+ * @param stops receives what ends each part, also where a later one fails
+ * @throws where what the configuration names cannot be opened
+ */
+export async function openParts(
+  config: Config,
+  log: Logger,
+  stops: RoleParts["stops"],
+): Promise<RoleParts> {
   const stopTelemetry = await startTelemetry(process.env, log);
   if (stopTelemetry) stops.push(stopTelemetry);
   const store = await openStore(config);

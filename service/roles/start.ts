@@ -10,17 +10,23 @@ import { openParts, type RoleParts } from "./parts.ts";
 import { onStopSignals } from "./workers/signals.ts";
 
 export async function startRoles(config: Config, log: Logger): Promise<void> {
-  const draining = new AbortController();
   // Loaded before the store starts its threads: http/app.ts tells why.
   const api = config.role === "executor" ? undefined : await import("./api.ts");
-  const parts = await openParts(config, log);
-  parts.stops.push(await tellMetrics(parts.metrics, config, log));
-  await api?.startApi(config, parts, draining.signal);
-  if (config.role !== "api") {
-    const { startExecutorRole } = await import("./executor.ts");
-    startExecutorRole(config, parts);
+  const executor = config.role === "api" ? undefined : await import("./executor.ts");
+  const stops: RoleParts["stops"] = [];
+  const draining = new AbortController();
+  try {
+    const parts = await openParts(config, log, stops);
+    // Before the first request may come: until then a signal ends the process as it is.
+    stopOnSignal(stops, draining, log);
+    stops.push(await tellMetrics(parts.metrics, config, log));
+    await api?.startApi(config, parts, draining.signal);
+    if (!draining.signal.aborted) executor?.startExecutorRole(config, parts);
+  } catch (error) {
+    // Node may crash where it exits while a thread of the store is starting.
+    await stopAll(stops, log);
+    throw error;
   }
-  stopOnSignal(parts.stops, draining, log);
 }
 
 /** Listens on its own port, or by way of the process that started it. @returns what ends it */
@@ -40,14 +46,20 @@ function stopOnSignal(stops: RoleParts["stops"], draining: AbortController, log:
   const drain = async (signal: string) => {
     log.info({ signal }, "draining");
     draining.abort();
-    try {
-      for (const each of stops.toReversed()) await each();
-    } catch (err) {
-      log.error({ err }, "not everything was closed in good order");
-      return exitLogged(log, 1);
-    }
+    if (!(await stopAll(stops, log))) return exitLogged(log, 1);
     log.info("stopped");
     await exitLogged(log, 0);
   };
   onStopSignals(drain, () => process.exit(1));
+}
+
+/** @returns false, with a line in the log, where one of them failed */
+async function stopAll(stops: RoleParts["stops"], log: Logger): Promise<boolean> {
+  try {
+    for (const each of stops.toReversed()) await each();
+    return true;
+  } catch (err) {
+    log.error({ err }, "not everything was closed in good order");
+    return false;
+  }
 }

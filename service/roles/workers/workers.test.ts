@@ -168,7 +168,7 @@ describe("two workers and the executor", () => {
       assert.match(String(await once(socket, "data")), /^HTTP\/1.1 100/);
       sockets.push(socket);
     }
-    const ended = once(server.process, "exit");
+    const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
     await until(() => said(server, "draining").length === 4);
     for (const socket of sockets) {
@@ -191,7 +191,7 @@ describe("a worker that hangs in its drain", () => {
     const server = await start({ DRAIN_SECONDS: "0" });
     const [hung, other] = pidsOf(server);
     process.kill(hung!, "SIGSTOP");
-    const ended = once(server.process, "exit");
+    const ended = once(server.process, "close");
     server.process.kill("SIGTERM");
     await until(() => !isAlive(other!));
     assert.ok(isAlive(hung!));
