@@ -5,6 +5,7 @@
 // Plain JavaScript: here an old Node must get as far as a sentence.
 
 import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readFileSync, statfsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -21,6 +22,8 @@ if (args.includes("--test")) {
   // compiled is kept for the next of them.
   const cache = new URL("../node_modules/.cache/node", import.meta.url);
   process.env.NODE_COMPILE_CACHE ||= fileURLToPath(cache);
+  const memory = memoryFolder();
+  if (memory) process.env.TMPDIR ||= memory;
 }
 const runsTypeScript = Boolean(process.features.typescript);
 
@@ -32,6 +35,20 @@ if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 
 
 if (runsTypeScript && isProgram) await runHere();
 else runChild(runsTypeScript ? process.execPath : findNode());
+
+/**
+ * Where databases of tests need no disk: a folder in memory that has room for them and lets
+ * programs run. Undefined where there is none.
+ */
+function memoryFolder() {
+  const folder = "/dev/shm";
+  if (!existsSync("/proc/mounts") || !existsSync(folder)) return undefined;
+  const { bavail, bsize } = statfsSync(folder);
+  const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
+  const options = mounts.findLast((line) => line.split(" ")[1] === folder)?.split(" ")[3];
+  const runsPrograms = options !== undefined && !options.split(",").includes("noexec");
+  return runsPrograms && bavail * bsize > 4 * 2 ** 30 ? folder : undefined;
+}
 
 /** The program becomes this process, so that signals and the exit code need no passing on. */
 async function runHere() {
