@@ -3,8 +3,8 @@
 // The thread that answers requests reads credentials, and terms where a status is asked for. New
 // records are committed by a thread of their own (write-worker.ts), those looked up are read by
 // another (read-worker.ts), Kysely's statements are run by a third (statement-worker.ts), and a
-// fourth copies the log into the file (checkpoint-worker.ts). Each has its own connection; those
-// that write wait for each other alone.
+// fourth copies the log into the file (checkpoint-worker.ts). Each starts when it is first needed and
+// has its own connection; those that write wait for each other alone.
 
 import { existsSync } from "node:fs";
 import type Database from "better-sqlite3";
@@ -14,9 +14,9 @@ import { migrate } from "./migrate.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
-import { startRecordReader } from "./sqlite/record-reader.ts";
-import { startRecordWriter } from "./sqlite/record-writer.ts";
-import { startThread } from "./sqlite/thread.ts";
+import { recordReader } from "./sqlite/record-reader.ts";
+import { recordWriter } from "./sqlite/record-writer.ts";
+import { threadOf } from "./sqlite/thread.ts";
 import {
   type KeyedQuery,
   type KeyedReader,
@@ -51,14 +51,13 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       fault = cause;
     }),
   });
-  const writer = startRecordWriter(file);
-  const reader = startRecordReader(file);
-  const checkpointer = checkpoints
-    ? startThread(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
-        ...{ file, name: "checkpoint" },
-        onEnd: writer.stopAcknowledging,
-      })
-    : undefined;
+  const writer = recordWriter(file);
+  const reader = recordReader(file);
+  const checkpointer = threadOf(new URL("./sqlite/checkpoint-worker.ts", import.meta.url), {
+    ...{ file, name: "checkpoint" },
+    onEnd: writer.stopAcknowledging,
+  });
+  if (checkpoints) checkpointer.start();
   const reads: Together<Uint8Array, unknown[]>[] = [];
   const readerOf = <Row>(query: KeyedQuery): KeyedReader<Row> => {
     const read = readTogether<Row>(hot, query);
@@ -86,7 +85,7 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
       await writer.stop();
       await db.destroy();
       hot.close();
-      await checkpointer?.stop();
+      await checkpointer.stop();
     },
   };
 }

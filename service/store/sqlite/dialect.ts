@@ -13,7 +13,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import type { BoundStatement, Row, StatementOutcome } from "./statement-worker.ts";
-import { startThread, type Thread } from "./thread.ts";
+import { type Thread, threadOf } from "./thread.ts";
 
 /**
  * One connection, which a transaction holds from its first statement to its last. It takes the
@@ -31,17 +31,16 @@ export function sqliteDialect(file: string, onEnd: (cause: Error) => void): Dial
   };
 }
 
-/** The thread starts with the first statement. */
 function driverOf(file: string, onEnd: (cause: Error) => void): Driver {
-  let thread: Thread<BoundStatement, StatementOutcome>;
+  const module = new URL("./statement-worker.ts", import.meta.url);
+  const thread: Thread<BoundStatement, StatementOutcome> = threadOf(module, {
+    ...{ file, name: "statement", onEnd },
+  });
   const run = (sql: string) => async (connection: DatabaseConnection) => {
     await connection.executeQuery(CompiledQuery.raw(sql));
   };
   return {
-    async init() {
-      const module = new URL("./statement-worker.ts", import.meta.url);
-      thread = startThread(module, { file, name: "statement", onEnd });
-    },
+    init: async () => {},
     acquireConnection: async () => connectionTo(thread),
     beginTransaction: run("begin immediate"),
     commitTransaction: run("commit"),

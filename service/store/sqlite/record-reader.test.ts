@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { startRecordReader } from "./record-reader.ts";
+import { recordReader } from "./record-reader.ts";
 
 test("UnavailableError with SQLite's code where a look-up fails", async () => {
   const directory = mkdtempSync(join(tmpdir(), "reader-"));
   const file = join(directory, "service.db");
   const database = new Database(file);
   database.exec("create table records (address blob primary key, terms blob)");
-  const reader = startRecordReader(file);
+  const reader = recordReader(file);
   const address = new Uint8Array(20);
   assert.equal(await reader.find(address), undefined);
   database.exec("drop table records");

@@ -4,7 +4,7 @@
 
 import { together } from "../../flow/together.ts";
 import { type NewRecord, otherTerms, type Saved, UnavailableError } from "../store.ts";
-import { startThread } from "./thread.ts";
+import { threadOf } from "./thread.ts";
 import type { WriteAnswer } from "./write-worker.ts";
 
 export type RecordWriter = {
@@ -25,7 +25,7 @@ export type RecordWriter = {
 /** A group of this size leaves at once: the writing thread starts while requests are still read. */
 const groupSizeMax = 16;
 
-export function startRecordWriter(file: string): RecordWriter {
+export function recordWriter(file: string): RecordWriter {
   let failure: unknown;
 
   const stopAcknowledging = (error: unknown) => {
@@ -43,13 +43,10 @@ export function startRecordWriter(file: string): RecordWriter {
     const others = new Set(answer.others);
     return rows.map(({ address }, index) => (others.has(index) ? otherTerms(address) : undefined));
   };
-  const thread = startThread<NewRecord[], WriteAnswer>(
-    new URL("./write-worker.ts", import.meta.url),
-    {
-      ...{ file, name: "writing" },
-      onEnd: stopAcknowledging,
-    },
-  );
+  const thread = threadOf<NewRecord[], WriteAnswer>(new URL("./write-worker.ts", import.meta.url), {
+    ...{ file, name: "writing" },
+    onEnd: stopAcknowledging,
+  });
   const send = async (rows: NewRecord[]): Promise<Saved[]> => {
     assertAcknowledging();
     return settled(rows, await thread.ask(rows));

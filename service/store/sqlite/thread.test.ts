@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UnavailableError } from "../store.ts";
-import { startThread } from "./thread.ts";
+import { threadOf } from "./thread.ts";
 
 /** Answers a number with its double, those of one message together; throws at 0. */
 const source = `
@@ -13,7 +13,7 @@ const source = `
   });`;
 const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 const start = (onEnd = (_cause: Error) => {}) =>
-  startThread<number, number>(module, { file: "", name: "doubling", onEnd });
+  threadOf<number, number>(module, { file: "", name: "doubling", onEnd });
 
 test("a thread that ends by an error fails what waits for it, and what comes later", async () => {
   const ends: Error[] = [];
@@ -34,4 +34,15 @@ test("a thread answers in order, and what was asked before it stops", async () =
   const answers = [1, 2, 3].map((number) => thread.ask(number));
   await Promise.all([thread.stop(), thread.stop()]);
   assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
+});
+
+test("a thread that nobody asked has not started, and stops at once", async () => {
+  const ends: Error[] = [];
+  const thread = threadOf(new URL("data:text/javascript,throw new Error('it has started')"), {
+    ...{ file: "", name: "idle" },
+    onEnd: (cause) => ends.push(cause),
+  });
+  await thread.stop();
+  assert.deepEqual(ends.map(String), ["UnavailableError: the idle thread has ended"]);
+  await assert.rejects(thread.ask(1), UnavailableError);
 });

@@ -6,6 +6,8 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { UnavailableError } from "../store.ts";
 
 export type Thread<Message, Answer> = {
+  /** It starts with the first message, or by this. */
+  start(): void;
   /**
    * @param moved what of the message moves over instead of being copied
    * @throws {UnavailableError} once the thread has ended
@@ -22,15 +24,13 @@ type Waiting<Answer> = { resolve(answer: Answer): void; reject(reason: unknown):
  * @param name for people, as in "the writing thread"
  * @param onEnd told once, of a thread that has ended, or of the error that ends it
  */
-export function startThread<Message, Answer>(
+export function threadOf<Message, Answer>(
   module: URL,
   { file, name, onEnd = () => {} }: { file: string; name: string; onEnd?: (cause: Error) => void },
 ): Thread<Message, Answer> {
-  const worker = new Worker(module, {
-    workerData: { file },
-    execArgv: [], // those of the program may not fit a worker
-  });
   const asked: Waiting<Answer>[] = [];
+  const ended = Promise.withResolvers<void>();
+  let worker: Worker | undefined;
   let end: UnavailableError | undefined;
 
   const endBy = (cause?: unknown) => {
@@ -40,31 +40,41 @@ export function startThread<Message, Answer>(
     });
     onEnd(end);
   };
-  worker.on("message", (answers: Answer[]) => {
-    for (const answer of answers) asked.shift()?.resolve(answer);
-    if (asked.length === 0) worker.unref();
-  });
-  worker.on("error", endBy);
-  worker.unref(); // after `on`, which keeps the process alive for messages
-  const ended = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
+  const startWorker = (): Worker => {
+    const started = new Worker(module, {
+      workerData: { file },
+      execArgv: [], // those of the program may not fit a worker
+    });
+    started.on("message", (answers: Answer[]) => {
+      for (const answer of answers) asked.shift()?.resolve(answer);
+      if (asked.length === 0) started.unref();
+    });
+    started.on("error", endBy);
+    started.unref(); // after `on`, which keeps the process alive for messages
+    started.once("exit", () => {
       endBy();
       for (const { reject } of asked.splice(0)) reject(end);
-      resolve();
+      ended.resolve();
     });
-  });
+    return started;
+  };
 
   return {
+    start() {
+      worker ??= startWorker();
+    },
     async ask(message, moved = []) {
       if (end) throw end;
+      worker ??= startWorker();
       worker.postMessage(message, moved);
       worker.ref(); // an answer is due: the program does not end before it
       return new Promise((resolve, reject) => asked.push({ resolve, reject }));
     },
-    stop() {
+    async stop() {
+      if (!worker) return endBy();
       worker.ref();
       worker.postMessage("stop");
-      return ended;
+      await ended.promise;
     },
   };
 }
