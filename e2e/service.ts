@@ -9,6 +9,9 @@ import { type Anvil, freePort } from "executable-address-contracts/anvil";
 import { startLocalNode } from "../contracts/testing/local-node.ts";
 import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
+import { createAccount, findCredentials } from "../service/accounts/account.ts";
+import { addApiKey, wholeKey } from "../service/accounts/api-keys.ts";
+import { openStore } from "../service/store/open.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -47,7 +50,7 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
       SIGNUP: "open",
       ...env,
     };
-    const account = await admin(all, "account", "create", "--email", "shop@example.com");
+    const [account] = await addAccounts(all, ["shop@example.com"]);
     service = spawn(process.execPath, [join(root, "service/main.ts")], {
       env: all,
       stdio: ["ignore", "pipe", "pipe"],
@@ -57,14 +60,27 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
     if (!(await isAnswering(`${baseUrl}/chains`, service))) {
       throw new Error(`the service ended with ${service.exitCode}: ${said()}`);
     }
-    const [accountId, apiKey, clientId] = ["accountId", "apiKey", "clientId"].map(
-      (name) => `${account[name]}`,
-    ) as [string, string, string];
-    return { anvil, baseUrl, accountId, apiKey, clientId, env: all, stop };
+    return { anvil, baseUrl, ...account!, env: all, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** What `account create` makes of each email, without a process of its own. */
+export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv, emails: string[]) {
+  const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
+  const by = { atMs: Date.now() };
+  const add = async (email: string) => {
+    const { accountId } = (await createAccount(store.db, email, by))!;
+    const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, by))!;
+    const { clientId } = await findCredentials(store.db, accountId);
+    return { accountId, apiKey, clientId: clientId.client_id };
+  };
+  const added = [];
+  for (const email of emails) added.push(await add(email));
+  await store.close();
+  return added;
 }
 
 /** Runs an operator's command and gives what it printed. */

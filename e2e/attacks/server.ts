@@ -6,11 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { createAccount } from "../../service/accounts/account.ts";
-import { addApiKey, wholeKey } from "../../service/accounts/api-keys.ts";
-import { openStore } from "../../service/store/open.ts";
 import { token } from "../../service/testing/app.ts";
-import { admin } from "../service.ts";
+import { addAccounts } from "../service.ts";
 
 const program = resolve(import.meta.dirname, "../../service/main.ts");
 
@@ -45,8 +42,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     SIGNUP: "open",
     ...options.env,
   };
-  const email = `${basename(directory)}@example.com`;
-  const { apiKey } = await admin(env, "account", "create", "--email", email);
+  const [account] = await addAccounts(env, [`${basename(directory)}@example.com`]);
   const limit = options.filesMax === undefined ? "" : `ulimit -n ${options.filesMax}; `;
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, program], {
     env,
@@ -66,7 +62,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     port,
     base: `http://127.0.0.1:${port}`,
     lines,
-    apiKey: String(apiKey),
+    apiKey: account!.apiKey,
     env,
     async close() {
       if (child.exitCode === null && child.signalCode === null) {
@@ -80,14 +76,6 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 
 /** API keys of further accounts, for more creates a second than one account may make. */
 export async function newKeys({ env }: Server, count: number): Promise<string[]> {
-  const { DATA_DIR: dataDirectory, DATABASE_URL: databaseUrl } = env;
-  const store = await openStore({ dataDirectory: dataDirectory!, databaseUrl }, false);
-  const keys: string[] = [];
-  for (let i = 0; i < count; i++) {
-    const by = { atMs: Date.now() };
-    const account = await createAccount(store.db, `load${i}@example.com`, by);
-    keys.push((await addApiKey(store.db, account!.accountId, wholeKey, by))!.apiKey);
-  }
-  await store.close();
-  return keys;
+  const emails = Array.from({ length: count }, (_, i) => `load${i}@example.com`);
+  return (await addAccounts(env, emails)).map(({ apiKey }) => apiKey);
 }
