@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { arch, platform } from "node:process";
-import type { Chain } from "viem";
+import type { Chain, Hex } from "viem";
 
 export type Anvil = {
   rpcUrl: string;
@@ -30,6 +30,17 @@ export const anvilChain = {
   rpcUrls: { default: { http: ["http://127.0.0.1:8545"] } },
   supportsTransactionReplacementDetection: false,
 } as const satisfies Chain;
+
+/**
+ * Keys of accounts that have coin on every anvil, known to everybody: worth nothing elsewhere.
+ * Derived from anvil's mnemonic they would cost each process 0.15 s.
+ */
+export const anvilKeys = [
+  "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+  "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
+  "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
+  "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6",
+] as const satisfies Hex[];
 
 /** Path of a Foundry program ("anvil", "forge") for this machine. @throws where npm has none */
 export function foundryBinary(program: "anvil" | "forge"): string {

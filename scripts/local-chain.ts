@@ -2,28 +2,24 @@
 // Everything is deployed by CREATE2, so addresses are the same at every start and on every machine.
 
 import { demoShop, demoToken } from "executable-address-contracts";
-import { anvilChain } from "executable-address-contracts/anvil";
+import { anvilChain, anvilKeys } from "executable-address-contracts/anvil";
 import { create2Address, deployOnce } from "executable-address-contracts/deploy";
 import {
   type Account,
   createWalletClient,
   encodeDeployData,
+  type Hex,
   http,
   publicActions,
-  toHex,
 } from "viem";
-import { type HDAccount, mnemonicToAccount } from "viem/accounts";
+import { privateKeyToAccount } from "viem/accounts";
 import { bring } from "../service/chain/bring.ts";
 
-/** anvil's own accounts, known to everybody: worth nothing anywhere else. */
-const mnemonic = "test test test test test test test test test test test junk";
-const deployerAccount = mnemonicToAccount(mnemonic, { addressIndex: 0 });
-export const payerAccount = mnemonicToAccount(mnemonic, { addressIndex: 1 });
-export const executorAccount = mnemonicToAccount(mnemonic, { addressIndex: 2 });
-
-/** 0x and 64 hex characters. */
-const keyOf = (account: HDAccount) => toHex(account.getHdKey().privateKey!);
-export const executorKey = keyOf(executorAccount);
+const [deployerKey, payerKey] = anvilKeys;
+export const executorKey: Hex = anvilKeys[2];
+const deployerAccount = privateKeyToAccount(deployerKey);
+export const payerAccount = privateKeyToAccount(payerKey);
+export const executorAccount = privateKeyToAccount(executorKey);
 
 export const localChainId: number = anvilChain.id;
 
@@ -55,7 +51,7 @@ export const localWallet = (rpcUrl: string, account: Account) =>
 
 /** Puts on the chain what is not there yet. Repeating it changes nothing. */
 export async function deployDemo(rpcUrl: string): Promise<void> {
-  await bring(rpcUrl, () => keyOf(deployerAccount));
+  await bring(rpcUrl, () => deployerKey);
   const wallet = localWallet(rpcUrl, deployerAccount);
   for (const code of [...tokenCodes, shopCode]) await deployOnce(wallet, code);
 }

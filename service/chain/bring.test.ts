@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
-import { anvilChain, startAnvil } from "executable-address-contracts/anvil";
+import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createPublicClient, type Hex, http } from "viem";
 import { bring } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
 /** anvil's first account, known to everybody. */
-const key: Hex = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+const key: Hex = anvilKeys[0];
 const bare = "--disable-default-create2-deployer";
 const chain = await startAnvil({ args: [bare] });
 const withDeployer = await startAnvil();

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { demoToken } from "executable-address-contracts";
-import { type Anvil, anvilChain, startAnvil } from "executable-address-contracts/anvil";
+import { type Anvil, anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createWalletClient, type Hex, http, keccak256, publicActions } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
+import { privateKeyToAccount } from "viem/accounts";
 import { parseChains } from "./chains.ts";
 import { openChains } from "./registry.ts";
 
@@ -17,7 +17,7 @@ let codeHash: Hex;
 before(async () => {
   anvil = await startAnvil();
   shanghai = await startAnvil({ args: ["--hardfork", "shanghai"] });
-  const account = mnemonicToAccount("test test test test test test test test test test test junk");
+  const account = privateKeyToAccount(anvilKeys[0]);
   const transport = http(anvil.rpcUrl);
   const wallet = createWalletClient({ account, chain: anvilChain, transport }).extend(
     publicActions,

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { after } from "node:test";
 import type { Hex } from "executable-address";
 import { demoToken, factoryAddress } from "executable-address-contracts";
+import { anvilKeys } from "executable-address-contracts/anvil";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { parseEventLogs, type TransactionReceipt, toHex } from "viem";
-import { mnemonicToAccount } from "viem/accounts";
 import { executorKey } from "../../../scripts/local-chain.ts";
 import type { Chain } from "../../chain/chains.ts";
 import { csvOf, readReport } from "../../executor/desk/spending.ts";
@@ -30,17 +30,10 @@ const isLong = process.env.FAULTS === "long";
 /** How often something is repeated, in the short and in the long form. */
 export const rounds = (short: number, long: number) => (isLong ? long : short);
 
-const secondAccount = mnemonicToAccount(
-  "test test test test test test test test test test test junk",
-  {
-    addressIndex: 8,
-  },
-);
-
 /** The key of the tests, and a second one that has as much coin there. */
 export const twoKeys: Parts["signers"] = [
   openSigner({ executorKey }),
-  openSigner({ executorKey: toHex(secondAccount.getHdKey().privateKey!) }),
+  openSigner({ executorKey: anvilKeys[3] }),
 ];
 
 /** The same keys, which sign in another manner. */
