@@ -303,9 +303,6 @@ const mayRead: Record<string, RegExp> = {
   "service/events/watches.ts": /^(records|later_owners)$/,
   // Kept only while the account has the address, and with the time it was created: no second read.
   "service/events/references.ts": /^(records|owners|later_owners)$/,
-  // A claim takes the bodies of its events along, 64 at a time; a replay is a range of them.
-  "service/webhooks/deliveries/claim.ts": /^events$/,
-  "service/webhooks/deliveries/enqueue.ts": /^events$/,
 };
 
 const namesTable =

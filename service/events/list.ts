@@ -1,7 +1,7 @@
 // Lists an account's own events, and says how long they are kept.
 
 import type { EventType } from "executable-address/webhook";
-import type { Kysely } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
 import { prune } from "../flow/prune.ts";
 import type { Tables } from "../store/tables.ts";
@@ -79,6 +79,36 @@ export async function findEvent(
     .where("account_id", "=", accountId)
     .executeTakeFirst();
   return row?.body;
+}
+
+/** Gives in SQL the body of an event whose id is in `id`; null where it is no longer kept. */
+export const bodyOf = (id: RawBuilder<unknown>) =>
+  sql<string | null>`(select body from events where id = ${id})`;
+
+/** One event, or those told in a time: Unix milliseconds, from inclusive, until exclusive. */
+export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
+
+/** Oldest first. */
+export function findEvents(
+  db: Kysely<Tables>,
+  accountId: string,
+  which: WhichEvents,
+  limit: number,
+) {
+  const query = db
+    .selectFrom("events")
+    .select(["id", "type", "sequence", "created_at"])
+    .where("account_id", "=", accountId);
+  const told =
+    "eventId" in which
+      ? query.where("id", "=", which.eventId)
+      : query
+          .where("created_at", ">=", which.fromMs)
+          .where("created_at", "<", which.untilMs)
+          .orderBy("created_at")
+          .orderBy("position")
+          .limit(limit);
+  return told.execute();
 }
 
 /** Deletes events that are no longer kept. @returns how many are gone */

@@ -1,8 +1,9 @@
 // Operators' commands for webhooks: beside the server, on the store, at once.
 
 import { listConfirmations, setConfirmations } from "../events/confirmations.ts";
+import type { WhichEvents } from "../events/list.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
-import { type Replayed, replay, sendTest } from "./deliveries/enqueue.ts";
+import { replay, sendTest } from "./deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "./deliveries/list.ts";
 import {
   addEndpoint,
@@ -113,7 +114,7 @@ const ofDeliveries: Command[] = [
   },
 ];
 
-function replayedOf({ event, from, until }: Given["options"]): Replayed {
+function replayedOf({ event, from, until }: Given["options"]): WhichEvents {
   if (event !== undefined && from === undefined && until === undefined) return { eventId: event };
   const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
   if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };

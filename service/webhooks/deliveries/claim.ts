@@ -1,7 +1,8 @@
 // Claims deliveries by moving their due time ahead, so that no other process has them until they
 // are finished, or the lease is over.
 
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
+import { bodyOf } from "../../events/list.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Lane } from "../lanes.ts";
 import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
@@ -104,9 +105,8 @@ function findDue(
       .selectFrom((from) =>
         from
           .selectFrom("webhook_deliveries as d")
-          .leftJoin("events as v", "v.id", "d.event_id")
           .select(["d.id", "d.endpoint_id", "d.event_id", "d.attempts", "d.body"])
-          .select("v.body as event_body")
+          .select(bodyOf(sql.ref("d.event_id")).as("event_body"))
           .where("d.endpoint_id", "=", id)
           .where("d.state", "=", "waiting")
           .where("d.due_at", "<=", nowMs)

@@ -3,6 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { Insertable, Kysely, Transaction } from "kysely";
+import { findEvents, type WhichEvents } from "../../events/list.ts";
 import type { NewEvent } from "../../events/watches.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Tables } from "../../store/tables.ts";
@@ -90,9 +91,6 @@ async function insert(transaction: Transaction<Tables>, rows: readonly NewRow[])
   }
 }
 
-/** Times in Unix milliseconds, when the events were said; from inclusive, until exclusive. */
-export type Replayed = { eventId: string } | { fromMs: number; untilMs: number };
-
 /**
  * Sends events again, under their ids, apart from the order of what is new.
  * @returns how many, oldest first, and from when to go on with the rest; null: that was all
@@ -101,23 +99,11 @@ export async function replay(
   db: Kysely<Tables>,
   accountId: string,
   endpointId: string,
-  which: Replayed,
+  which: WhichEvents,
   nowMs: number,
 ): Promise<{ replayed: number; nextMs: number | null }> {
   return db.transaction().execute(async (transaction) => {
-    const query = transaction
-      .selectFrom("events")
-      .select(["id", "type", "sequence", "created_at"])
-      .where("account_id", "=", accountId);
-    const found = await ("eventId" in which
-      ? query.where("id", "=", which.eventId)
-      : query
-          .where("created_at", ">=", which.fromMs)
-          .where("created_at", "<", which.untilMs)
-          .orderBy("created_at")
-          .orderBy("position")
-          .limit(replaysMax + 1)
-    ).execute();
+    const found = await findEvents(transaction, accountId, which, replaysMax + 1);
     if ((await lockEndpoints(transaction, [endpointId])).length === 0)
       return { replayed: 0, nextMs: null };
     const events = found.slice(0, replaysMax);
