@@ -289,29 +289,11 @@ const ownerOf = (table: string): string | undefined => {
   return accounts.test(table) ? "service/accounts" : undefined;
 };
 
-/** Files that read another room's tables, since one statement has to: each says why. */
-const mayRead: Record<string, RegExp> = {
-  // A record is open or closed by both tables: the walk stops at the first that is open.
-  "service/events/closed.ts": /^records$/,
-  // In the ledger's own transaction, where each statement more keeps payers' executor waiting: a
-  // row for each account that has one of up to 500 addresses, none of which is fetched.
-  "service/events/mark.ts": /^(records|later_owners)$/,
-  // A page walks the index that fits its question and joins up to 250 rows to find those that fit,
-  // where each would be another query.
-  "service/events/list-addresses.ts": /^(records|owners|later_owners)$/,
-  // What is due comes with its terms: two statements would be two moments, and twice the waiting.
-  "service/events/watches.ts": /^(records|later_owners)$/,
-  // Kept only while the account has the address, and with the time it was created: no second read.
-  "service/events/references.ts": /^(records|owners|later_owners)$/,
-};
-
 const namesTable =
   /(?:From|Into|Table|[jJ]oin)\(\s*"(\w+)|\b(?:from|into|update|join|table)\s+(\w+)/g;
 
 describe("tables", () => {
-  const isBelow = (room: string, path: string) => mayImport[roomOf(path)!]!.includes(room);
-
-  test("each is named in its own room, or in a listed file of a room above it", () => {
+  test("each is named in its own room alone", () => {
     const wrong = sources
       .filter((path) => /^service\/(?!store\/tables\/)/.test(path) && !isTest(path))
       .flatMap((path) => {
@@ -319,7 +301,6 @@ describe("tables", () => {
         return [...code.matchAll(namesTable)]
           .map(([, quoted, plain]) => quoted ?? plain!)
           .filter((table) => ownerOf(table) !== undefined && ownerOf(table) !== roomOf(path))
-          .filter((table) => !(mayRead[path]?.test(table) && isBelow(ownerOf(table)!, path)))
           .map((table) => `${path} names ${table}`);
       });
     assert.deepEqual([...new Set(wrong)], []);

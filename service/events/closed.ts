@@ -2,7 +2,7 @@
 // settled. A chain has an open address where the walk does not come to its end.
 
 import { type Kysely, sql } from "kysely";
-import { findNewestSeq } from "../store/created.ts";
+import { findNewestSeq, unexpired } from "../store/created.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** Records of one step. Others wait for its statement. */
@@ -20,10 +20,10 @@ export async function passClosed(
 ): Promise<Closed> {
   const newest = await findNewestSeq(db);
   const end = Math.min(newest, seq + stepRows);
-  const { rows } = await sql<{ seq: number }>`select r.seq from records r
-    where r.seq > ${seq} and r.seq <= ${end} and r.chain_id = ${chainId}
-      and r.expires_at > ${expiredSeconds} and not exists (select 1 from watches w
-        where w.account_id = r.account_id and w.address = r.address and w.settled_at is not null)
+  const { rows } = await sql<{ seq: number }>`select r.seq
+    from (${unexpired(chainId, seq, end, expiredSeconds)}) r
+    where not exists (select 1 from watches w
+      where w.account_id = r.account_id and w.address = r.address and w.settled_at is not null)
     order by r.seq limit 1`.execute(db);
   const open = rows[0] && Number(rows[0].seq);
   if (open !== undefined) return { seq: open - 1, isEnd: false };

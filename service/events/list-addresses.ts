@@ -7,6 +7,7 @@ import type { Hex } from "executable-address";
 import type { AddressState, BlockReference } from "executable-address/status";
 import { type Kysely, sql } from "kysely";
 import { atOnce, type Turn } from "../flow/gate.ts";
+import { createdAt, joinRecord, owners } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
 import { byClientId, type CreatedBy, createdByOf, folded } from "./references.ts";
 
@@ -119,13 +120,13 @@ function walkOf(query: AddressQuery): { at: string; from: Sql } {
     return from(sql`address_references a where ${mine} and a.reference = ${reference}`);
   }
   if (addresses?.from.equals(addresses.to)) {
-    return from(sql`owners a where ${mine} and a.address = ${addresses.from}`);
+    return from(sql`${owners} a where ${mine} and a.address = ${addresses.from}`);
   }
   // Nothing is kept of an address that never received money, so these two states walk all.
   if (state !== undefined && state !== "unfunded" && state !== "expired") {
     return from(sql`watches a where ${mine} and a.state = ${state}`);
   }
-  return from(sql`owners a where ${mine}`);
+  return from(sql`${owners} a where ${mine}`);
 }
 
 type Row = {
@@ -160,6 +161,7 @@ async function readWindow(
   limit: number,
 ): Promise<Row[]> {
   const { accountId, order, cursor, nowMs } = query;
+  const account = sql`${accountId}`;
   const walk = walkOf(query);
   const [from = 0, until = Number.MAX_SAFE_INTEGER] =
     walk.at === "settled_at"
@@ -182,24 +184,19 @@ async function readWindow(
       and ${at} >= ${least} and ${at} < ${latest} ${afterCursor}
       order by ${at} ${way}, a.address ${way} limit ${size}),
     judged as (select page.address, page.walk_at, r.chain_id, r.token, r.amount,
-        r.expires_at, n.reference, ${byClientId(sql`${accountId}`)} as by_client_id,
-        ${createdAt(accountId)} as created_at,
+        r.expires_at, n.reference, ${byClientId(account)} as by_client_id,
+        ${createdAt(account)} as created_at,
         ${state(nowMs)} as state, w.block_number, w.block_hash, w.block_time, w.transaction_hash,
         w.settled_at, (${sql.join(conditionsOf(query), sql` and `)}) as fits
-      from page join records r on r.address = page.address
+      from page ${joinRecord(account, sql`page.address`)}
         left join watches w on w.account_id = ${accountId} and w.address = page.address
-        left join address_references n on n.account_id = ${accountId} and n.address = page.address
-        left join later_owners l on l.account_id = ${accountId} and l.address = page.address)
+        left join address_references n on n.account_id = ${accountId} and n.address = page.address)
     select *, (select count(*) from page) as walked from judged
     where fits or address = (select address from page
       order by walk_at ${back}, address ${back} limit 1)
     order by walk_at ${way}, address ${way} limit ${limit}`.execute(db);
   return rows;
 }
-
-/** When the account created it, be it the first or a later one to do so. */
-const createdAt = (accountId: string) =>
-  sql`case when r.account_id = ${accountId} then r.created_at else l.created_at end`;
 
 /** An address without money is not observed again, so its expiry tells whether it has expired. */
 const state = (nowMs: number) => sql`case
@@ -209,6 +206,7 @@ const state = (nowMs: number) => sql`case
 /** Gives the conditions that each row of a page meets; the walk met some already. */
 function conditionsOf(query: AddressQuery): Sql[] {
   const { accountId, token, chainId, addresses, reference, referenceContains } = query;
+  const created = createdAt(sql`${accountId}`);
   const when = <Value>(value: Value | undefined, of: (value: Value) => Sql) =>
     value === undefined ? [] : [of(value)];
   return [
@@ -219,8 +217,8 @@ function conditionsOf(query: AddressQuery): Sql[] {
     ...when(query.state, (asked) => sql`${state(query.nowMs)} = ${asked}`),
     ...when(reference, (reference) => sql`n.reference = ${reference}`),
     ...when(referenceContains, (part) => sql`n.folded like ${patternOf(part)} escape '\\'`),
-    ...when(query.createdFrom, (from) => sql`${createdAt(accountId)} >= ${from}`),
-    ...when(query.createdUntil, (until) => sql`${createdAt(accountId)} < ${until}`),
+    ...when(query.createdFrom, (from) => sql`${created} >= ${from}`),
+    ...when(query.createdUntil, (until) => sql`${created} < ${until}`),
   ];
 }
 

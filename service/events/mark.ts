@@ -2,9 +2,10 @@
 // executor's ledger that records why, and what was observed on blocks that a reorganisation
 // replaced. What became of them is read from the chain later, by observe.ts.
 
-import { fromHex, type Hex } from "executable-address";
+import type { Hex } from "executable-address";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { groupsOf } from "../flow/groups.ts";
+import { findShared, firstOwners, laterOwners } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
 import { confirmationsOf } from "./confirmations.ts";
 
@@ -27,28 +28,9 @@ export async function markWatches(
   blockNumber: number,
 ): Promise<void> {
   for (const some of groupsOf(addresses, addressesMax)) {
-    const keys = sql.join(some.map((address) => sql`${fromHex(address)}`));
-    const isOnChain = sql`r.chain_id = ${chainId}`;
-    await insert(
-      transaction,
-      chainId,
-      blockNumber,
-      sql`records r where r.address in (${keys}) and ${isOnChain}`,
-      sql`r.account_id, r.address, r.created_at`,
-    );
-    const { rows } = await sql<{ address: Buffer }>`select r.address from records r
-      where r.address in (${keys}) and ${isOnChain}
-        and exists (select 1 from later_owners l where l.address = r.address)`.execute(transaction);
-    for (const { address } of rows) {
-      await insert(
-        transaction,
-        chainId,
-        blockNumber,
-        sql`(select * from later_owners where address = ${address}
-          order by created_at limit ${laterOwnersMax}) o
-          join records r on r.address = o.address where r.address = ${address}`,
-        sql`o.account_id, o.address, o.created_at`,
-      );
+    await insert(transaction, chainId, blockNumber, firstOwners(chainId, some));
+    for (const address of await findShared(transaction, chainId, some)) {
+      await insert(transaction, chainId, blockNumber, laterOwners(address, laterOwnersMax));
     }
   }
 }
@@ -94,15 +76,12 @@ export async function markObservedAbove(
   }
 }
 
-type Sql = ReturnType<typeof sql>;
-
-/** @param owners account, address and creation in `from` */
+/** @param owners rows of account, address, creation and token, in SQL */
 async function insert(
   db: Kysely<Tables>,
   chainId: number,
   block: number,
-  from: Sql,
-  owners: Sql,
+  owners: ReturnType<typeof sql>,
 ): Promise<void> {
   const account = sql`new.account_id`;
   const depth = confirmationsOf(account, chainId);
@@ -110,7 +89,7 @@ async function insert(
       due_block, looks, version, sequence, state)
     select new.account_id, new.address, new.created_at, new.token, cast(${chainId} as bigint),
       cast(${block} as bigint), cast(${block} as bigint) + ${depth}, 0, 0, 0, 'unfunded'
-    from (select ${owners}, r.token from ${from}) new where true
+    from (${owners}) new where true
     order by 1, 2
     on conflict (account_id, address) do update set
       looks = 0,

@@ -4,6 +4,7 @@
 
 import { type Kysely, sql, type Transaction } from "kysely";
 import { type Together, together } from "../flow/together.ts";
+import { madeByClientId, owners, ownersByClientId } from "../store/owned.ts";
 import { type Store, UnavailableError } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 
@@ -28,12 +29,10 @@ export const createdByOf = (by_client_id: number | null): CreatedBy =>
 /**
  * Gives in SQL 1 where a client ID named the address, or made it and nobody named it.
  *
- * @param row of `address_references` (`n`), `records` (`r`) and `later_owners` (`l`), joined for
- *   one account and address
+ * @param account of a row with its `joinRecord` and what it has of `address_references`, as `n`
  */
-export const byClientId = (accountId: ReturnType<typeof sql>) =>
-  sql<number>`coalesce(n.by_client_id,
-    case when r.account_id = ${accountId} then r.by_client_id else l.by_client_id end)`;
+export const byClientId = (account: ReturnType<typeof sql>) =>
+  sql<number>`coalesce(n.by_client_id, ${madeByClientId(account)})`;
 
 /** `in_use`: of another address, 20 bytes; `not_yours`: a client ID names only what it made. */
 export type Referred = "kept" | { in_use: Buffer } | "not_yours";
@@ -72,7 +71,8 @@ async function refer(db: Transaction<Tables>, row: NewReference): Promise<Referr
   const { numAffectedRows = 0n } = await sql`insert into address_references
       (account_id, address, reference, folded, created_at, by_client_id, is_again)
     select account_id, address, ${reference}, ${folded(reference)}, created_at, ${by}, ${again}
-    from ${mayName(row)} where account_id = ${accountId} and address = ${address}
+    from ${row.isClientId ? ownersByClientId : owners} may_name
+    where account_id = ${accountId} and address = ${address}
     on conflict do nothing`.execute(db);
   if (numAffectedRows > 0n) return "kept";
   const named = await db
@@ -93,14 +93,6 @@ async function refer(db: Transaction<Tables>, row: NewReference): Promise<Referr
     .execute();
   return "kept";
 }
-
-/** The rows of owners that this credential may name. */
-const mayName = ({ isClientId }: NewReference) =>
-  isClientId
-    ? sql`(select account_id, address, created_at from records where by_client_id = 1
-        union all select account_id, address, created_at from later_owners
-        where by_client_id = 1) made`
-    : sql`owners`;
 
 /** The address of the account that first got this reference by this kind of credential. */
 export async function findHolder(
@@ -141,19 +133,4 @@ export async function findReferences(
   return new Map(
     rows.map(({ address, reference }) => [Buffer.from(address).toString("hex"), reference]),
   );
-}
-
-/** Whether the account created `address` before. */
-export async function isOwned(
-  db: Kysely<Tables>,
-  accountId: string,
-  address: Uint8Array,
-): Promise<boolean> {
-  const found = await db
-    .selectFrom("owners")
-    .select("address")
-    .where("account_id", "=", accountId)
-    .where("address", "=", Buffer.from(address))
-    .executeTakeFirst();
-  return found !== undefined;
 }

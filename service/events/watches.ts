@@ -10,6 +10,7 @@ import { inGroups } from "../flow/groups.ts";
 import { inTurn } from "../flow/in-turn.ts";
 import { lockAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
+import { joinRecord } from "../store/owned.ts";
 import type { Tables } from "../store/tables.ts";
 import { eventBody } from "./body.ts";
 import { type Change, changesOf, type KnownStatus, nothingKnown } from "./changes.ts";
@@ -110,29 +111,29 @@ export async function findDue(
 
 type Key = { account_id: string; address: Uint8Array };
 
+type WatchRow = Key & {
+  version: number;
+  sequence: number;
+  looks: number;
+  known: string | null;
+  marked_block: number;
+  terms: Uint8Array;
+  reference: string | null;
+  by_client_id: number | null;
+  confirmations: number;
+};
+
 async function readWatches(db: Kysely<Tables>, chainId: number, keys: Key[]): Promise<Watch[]> {
-  const rows = await db
-    .selectFrom("watches as w")
-    .innerJoin("records as r", "r.address", "w.address")
-    .leftJoin("address_references as n", (join) =>
-      join.onRef("n.account_id", "=", "w.account_id").onRef("n.address", "=", "w.address"),
-    )
-    .leftJoin("later_owners as l", (join) =>
-      join.onRef("l.account_id", "=", "w.account_id").onRef("l.address", "=", "w.address"),
-    )
-    .select(byClientId(sql`w.account_id`).as("by_client_id"))
-    .select(["w.account_id", "w.address", "w.version", "w.sequence", "w.looks", "w.known"])
-    .select("w.marked_block")
-    .select(["r.terms", "n.reference"])
-    .select(confirmationsOf(sql`w.account_id`, chainId).as("confirmations"))
-    .where((is) =>
-      is.or(
-        keys.map(({ account_id, address }) =>
-          is.and([is("w.account_id", "=", account_id), is("w.address", "=", address)]),
-        ),
-      ),
-    )
-    .execute();
+  const account = sql`w.account_id`;
+  const isAsked = keys.map(
+    (key) => sql`(${account} = ${key.account_id} and w.address = ${key.address})`,
+  );
+  const { rows } = await sql<WatchRow>`select w.account_id, w.address, w.version, w.sequence,
+      w.looks, w.known, w.marked_block, r.terms, n.reference,
+      ${byClientId(account)} as by_client_id, ${confirmationsOf(account, chainId)} as confirmations
+    from watches w ${joinRecord(account, sql`w.address`)}
+      left join address_references n on n.account_id = w.account_id and n.address = w.address
+    where ${sql.join(isAsked, sql` or `)}`.execute(db);
   return rows.map((row) => ({
     accountId: row.account_id,
     address: Buffer.from(row.address),

@@ -36,6 +36,15 @@ export async function findNewestSeq(db: Kysely<Tables>): Promise<number> {
   return (await all.orderBy("seq", "desc").limit(1).executeTakeFirst())?.seq ?? 0;
 }
 
+/**
+ * Gives in SQL `seq`, `account_id` and `address` of the chain's records above `seq`, up to `end`,
+ * that expire after `expiredSeconds`.
+ */
+export const unexpired = (chainId: number, seq: number, end: number, expiredSeconds: number) =>
+  sql`select seq, account_id, address from records
+    where seq > ${seq} and seq <= ${end} and chain_id = ${chainId}
+      and expires_at > ${expiredSeconds}`;
+
 /** When the first record was created, in seconds, if there is any. */
 export async function findOldestCreation(db: Kysely<Tables>): Promise<number | undefined> {
   const [first] = await findCreated(db, 0, 1);

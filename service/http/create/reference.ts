@@ -10,10 +10,10 @@ import { findReferenceKeys } from "../../accounts/reference-keys.ts";
 import {
   findHolder,
   findReferences,
-  isOwned,
   type Referred,
   referenceWriter,
 } from "../../events/references.ts";
+import { isOwned } from "../../store/owned.ts";
 import { Refusal } from "../errors.ts";
 import { parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";

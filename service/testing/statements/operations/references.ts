@@ -2,8 +2,9 @@
 
 import { findReferenceKeys, rotateReferenceKey } from "../../../accounts/reference-keys.ts";
 import { findListed } from "../../../events/list-addresses.ts";
-import { findHolder, isOwned, referenceWriter } from "../../../events/references.ts";
+import { findHolder, referenceWriter } from "../../../events/references.ts";
 import { findCreated, findNewestSeq } from "../../../store/created.ts";
+import { isOwned } from "../../../store/owned.ts";
 import { accounts } from "../account.ts";
 import { actor, type Operations, someAddresses, type World } from "./world.ts";
 
