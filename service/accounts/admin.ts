@@ -77,7 +77,7 @@ const ofAccounts: Command[] = [
     options: email,
     async run({ store, publicUrl }, { options }) {
       // Loaded for this command alone: it takes longer than all other commands together.
-      const { openSignIn } = await import("./sign-in.ts");
+      const { openSignIn } = await import("./sign-in/sign-in.ts");
       const secret = await findOrDrawSecret(store.db);
       const signIn = await openSignIn(store, { publicUrl, signup: "closed", secret });
       const token = await signIn.makeResetToken(options.email as string, operator());

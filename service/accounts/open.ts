@@ -6,7 +6,7 @@ import { type Holders, openHolders } from "./holders.ts";
 import { type Limiter, memoryLimiter, withLocalFallback } from "./limits.ts";
 import { postgresLimiter } from "./limits-postgres.ts";
 import { findOrDrawSecret } from "./secret.ts";
-import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openSignIn, type SignIn } from "./sign-in/sign-in.ts";
 import { countUsage, type Usage } from "./usage.ts";
 
 export type Accounts = {

@@ -1,6 +1,6 @@
 // Accounts, their credentials and origins, and what the dashboard needs: people's sign-ins, the
 // usage of credentials, the audit log, and the limits that servers share. Times are Unix
-// milliseconds, but for the auth_ tables, whose columns are better-auth's own (accounts/sign-in.ts
+// milliseconds, but for the auth_ tables, whose columns are better-auth's own (sign-in/sign-in.ts
 // is its only user).
 
 import { sql } from "kysely";

@@ -8,19 +8,19 @@
 import { randomBytes } from "node:crypto";
 import { APIError, betterAuth } from "better-auth";
 import { type Kysely, sql } from "kysely";
-import type { Store } from "../store/store.ts";
-import type { Tables } from "../store/tables.ts";
-import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "./account.ts";
-import { type Actor, appendAudit } from "./audit.ts";
-import { newAccountId } from "./credentials.ts";
+import type { Store } from "../../store/store.ts";
+import type { Tables } from "../../store/tables.ts";
+import { type Account, createAccount, findAccount, isEmail, normalizeEmail } from "../account.ts";
+import { type Actor, appendAudit } from "../audit.ts";
+import { newAccountId } from "../credentials.ts";
 import {
   passwordCharactersMax,
   passwordCharactersMin,
   SignInError,
   type SignInErrorCode,
-} from "./sign-in/errors.ts";
-import { refuseGuessable } from "./sign-in/password.ts";
-import { withSessionDigests } from "./sign-in/session-digests.ts";
+} from "./errors.ts";
+import { refuseGuessable } from "./password.ts";
+import { withSessionDigests } from "./session-digests.ts";
 
 /** Cookies as the browser sent them, and `Set-Cookie` values for the answer. */
 type Cookies = { cookie?: string | undefined };
