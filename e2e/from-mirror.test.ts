@@ -15,7 +15,7 @@ import { getAddress, keccak256, stringToHex } from "viem";
 import { end } from "../scripts/child-process.ts";
 import { demoTokens, executorKey, localChainId } from "../scripts/local-chain.ts";
 import { writeMirror } from "../service/records/mirror.ts";
-import { openStore } from "../service/store/open.ts";
+import { openStore } from "../service/roles/open-store.ts";
 import {
   type AnvilWorld,
   fatesOf,

@@ -11,7 +11,7 @@ import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
 import { createAccount, findCredentials } from "../service/accounts/account.ts";
 import { addApiKey, wholeKey } from "../service/accounts/api-keys.ts";
-import { openStore } from "../service/store/open.ts";
+import { openStore } from "../service/roles/open-store.ts";
 
 const root = resolve(import.meta.dirname, "..");
 

@@ -13,9 +13,10 @@ import { chainCommands } from "./chain/admin.ts";
 import { type Config, readConfig } from "./config.ts";
 import { dryRunCommand, executorCommands } from "./executor/admin.ts";
 import { recordCommands } from "./records/admin.ts";
+import { openStore } from "./roles/open-store.ts";
 import { sentenceOf } from "./sentence.ts";
 import { type Command, findCommand, type Given } from "./store/command.ts";
-import { openStore, sqliteFile } from "./store/open.ts";
+import { sqliteFile } from "./store/sqlite.ts";
 import { webhookCommands } from "./webhooks/admin.ts";
 
 const targets = process.env.WEBHOOK_TARGETS === "any" ? "any" : "public";

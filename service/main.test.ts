@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { deriveAddress, encodeNewIntent, factoryAddress, type Hex } from "executable-address";
 import { freePort } from "executable-address-contracts/anvil";
-import { openStore } from "./store/open.ts";
+import { openStore } from "./roles/open-store.ts";
 import { OtherFactoryError, requireOwnRecords } from "./store/record.ts";
 import { newIntent, token } from "./testing/app.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromHex, type Hex } from "executable-address";
 import { sql } from "kysely";
-import { openStore } from "../../service/store/open.ts";
+import { openStore } from "../../service/roles/open-store.ts";
 import { newIntent } from "../../service/testing/app.ts";
 import { type Kind, startProcesses } from "./deployments.ts";
 import { newKeys, type Server } from "./server.ts";

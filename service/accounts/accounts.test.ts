@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres, waitForLocks } from "../testing/postgres.ts";
 import { createAccount } from "./account.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres } from "../testing/postgres.ts";
 import { type Limiter, memoryLimiter, type Policy, policies, withLocalFallback } from "./limits.ts";

@@ -16,7 +16,7 @@ import { type Ledger, openLedger } from "../executor/ledger/ledger.ts";
 import { defaultTuning } from "../executor/parts.ts";
 import { freshFollowMemory } from "../follow/parts.ts";
 import { sweep } from "../follow/sweep.ts";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres } from "../testing/postgres.ts";
 

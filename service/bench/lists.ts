@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { listEvents } from "../events/list.ts";
 import { type AddressQuery, type Cursor, listAddresses } from "../events/list-addresses.ts";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Dialect, Tables } from "../store/tables.ts";
 import { startPostgres } from "../testing/postgres.ts";
 

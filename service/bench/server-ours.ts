@@ -18,8 +18,8 @@ import type { Chains } from "../chain/registry.ts";
 import { openDesk } from "../executor/desk/desk.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
+import { openStore } from "../roles/open-store.ts";
 import { keccak as wasmKeccak } from "../store/keccak.ts";
-import { openStore } from "../store/open.ts";
 import { heldRecordJson } from "../store/record-json.ts";
 import { intentOf, token } from "./intents.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import { addHook, happen, newAccount, startReceiver } from "../testing/webhooks/world.ts";
 import { startDelivery } from "../webhooks/deliver.ts";
 import { sender } from "../webhooks/send.ts";

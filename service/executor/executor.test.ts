@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { localChains } from "../../scripts/local-chain.ts";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import {
   type AnvilWorld,

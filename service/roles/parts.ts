@@ -8,10 +8,10 @@ import { type Chains, openChains } from "../chain/registry.ts";
 import type { Config } from "../config.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { keccak } from "../store/keccak.ts";
-import { openStore } from "../store/open.ts";
 import { requireOwnRecords } from "../store/record.ts";
 import type { Store } from "../store/store.ts";
 import { startTelemetry } from "../trace/telemetry.ts";
+import { openStore } from "./open-store.ts";
 
 export type RoleParts = {
   log: Logger;

@@ -14,8 +14,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import pg from "pg";
+import { openStore } from "../roles/open-store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
-import { openStore } from "./open.ts";
 
 const rounds = Number(process.env.DURABILITY_ROUNDS ?? 6);
 const directory = mkdtempSync(join(tmpdir(), "durability-"));
@@ -42,7 +42,7 @@ function rowOf(number: number) {
 function startWriter(config: object, first: number): ChildProcess {
   const script = `
     import { createHash } from "node:crypto";
-    import { openStore } from "${new URL("open.ts", import.meta.url)}";
+    import { openStore } from "${new URL("../roles/open-store.ts", import.meta.url)}";
     ${rowOf}
     const store = await openStore(${JSON.stringify(config)});
     let next = ${first};
@@ -138,7 +138,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "full-")) };
     const script = `
       import { createHash } from "node:crypto";
-      import { openStore } from "${new URL("open.ts", import.meta.url)}";
+      import { openStore } from "${new URL("../roles/open-store.ts", import.meta.url)}";
       ${rowOf}
       process.on("SIGXFSZ", () => {});
       const store = await openStore(${JSON.stringify(config)}, false);

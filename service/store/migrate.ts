@@ -1,33 +1,29 @@
 // Brings a database to the tables this version needs, also if several servers start at once.
 //
-// Each room has one file in tables/. Until the first release a new table or column is an edit of
-// the room's file, and a database that an earlier edit made is refused at the start. Once a version
-// is released its files stay as they are, and a change is a file of its own.
+// Each room that has tables has one file, tables.ts. Until the first release a new table or column
+// is an edit of that file, and a database that an earlier edit made is refused at the start. Once a
+// version is released its files stay as they are, and a change is a file of its own.
 
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
-import * as accounts from "./tables/accounts.ts";
-import * as events from "./tables/events.ts";
-import * as executor from "./tables/executor.ts";
-import * as follow from "./tables/follow.ts";
-import * as records from "./tables/records.ts";
-import * as webhooks from "./tables/webhooks.ts";
-import type { Tables } from "./tables.ts";
+import { statements, type Tables } from "./tables.ts";
 
-/** The files, in the order in which they run. */
-const files = { records, accounts, follow, executor, events, webhooks };
+/** What makes the tables of each room, by the room's name, in the order in which they are made. */
+export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**
- * Runs each file that has not run, each in a transaction of its own. Inserting its name is the
- * lock: a second server waits there until the first has committed, then finds it done.
+ * Runs each file that has not run, the store's own before those of `rooms`, each in a transaction
+ * of its own. Inserting its name is the lock: a second server waits there until the first has
+ * committed, then finds it done.
  * @throws where another version of the service made the tables
  */
-export async function migrate(db: Kysely<Tables>, dialect: Dialect): Promise<void> {
+export async function migrate(db: Kysely<Tables>, dialect: Dialect, rooms: Rooms): Promise<void> {
   await createMigrationsTable(db);
-  const migrations = Object.entries(files).map(([room, { statements }]) => ({
-    name: `${room}-${digestOf(db, statements)}`,
-    statements: statements(dialect),
+  const all = { records: { statements }, ...rooms };
+  const migrations = Object.entries(all).map(([room, made]) => ({
+    name: `${room}-${digestOf(db, made.statements)}`,
+    statements: made.statements(dialect),
   }));
   const known = new Set(migrations.map(({ name }) => name));
   const applied = await db.selectFrom("migrations").select("name").execute();

@@ -10,7 +10,7 @@ import pg from "pg";
 import { type Together, together } from "../flow/together.ts";
 import { columnsOf } from "./columns.ts";
 import { keccak } from "./keccak.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, type Rooms } from "./migrate.ts";
 import { heldRecordJson } from "./record-json.ts";
 import {
   type KeyedQuery,
@@ -38,7 +38,7 @@ const statementMsMax = 10_000;
 const int8Oid = 20;
 
 /** @param url `postgres://…`; the role may create tables */
-export async function openPostgres(url: string): Promise<Store> {
+export async function openPostgres(url: string, rooms: Rooms): Promise<Store> {
   const pool = connect(url);
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({
@@ -51,7 +51,7 @@ export async function openPostgres(url: string): Promise<Store> {
   });
   try {
     await assertDurable(pool);
-    await migrate(db, "postgres");
+    await migrate(db, "postgres", rooms);
   } catch (error) {
     await db.destroy();
     throw error;

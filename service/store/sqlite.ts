@@ -7,10 +7,11 @@
 // has its own connection; those that write wait for each other alone.
 
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { type Together, together } from "../flow/together.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, type Rooms } from "./migrate.ts";
 import { connect } from "./sqlite/connect.ts";
 import { sqliteDialect } from "./sqlite/dialect.ts";
 import { makePrivateFile } from "./sqlite/private-file.ts";
@@ -33,14 +34,17 @@ import type { Tables } from "./tables.ts";
  */
 const groupSizeMax = 16;
 
+/** The path of the SQLite database. */
+export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
+
 /**
  * @param file created where it is not there; its directory must be
  * @param checkpoints false where another process is the server and does them (operators' commands)
  */
-export async function openSqlite(file: string, checkpoints = true): Promise<Store> {
+export async function openSqlite(file: string, rooms: Rooms, checkpoints = true): Promise<Store> {
   makePrivateFile(file);
   const hot = connect(file, { cacheMiB: 16 });
-  await migrateFile(file).catch((error) => {
+  await migrateFile(file, rooms).catch((error) => {
     hot.close();
     throw error;
   });
@@ -91,9 +95,9 @@ export async function openSqlite(file: string, checkpoints = true): Promise<Stor
 }
 
 /** Migrates in this thread, which answers no request yet, so no other has to start first. */
-async function migrateFile(file: string): Promise<void> {
+async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: connect(file) }) });
-  await migrate(db, "sqlite").finally(() => db.destroy());
+  await migrate(db, "sqlite", rooms).finally(() => db.destroy());
 }
 
 /** One read transaction for all keys of a group: its locks cost more than a read. */

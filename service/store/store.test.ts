@@ -11,10 +11,11 @@ import { promisify } from "node:util";
 import { fromHex, makeRecord, toHex } from "executable-address";
 import { sql } from "kysely";
 import { intentOf } from "../bench/intents.ts";
+import type { openStore } from "../roles/open-store.ts";
+import { rooms } from "../roles/tables.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import { columnsOf } from "./columns.ts";
 import { findCreated, findNewestSeq } from "./created.ts";
-import type { openStore } from "./open.ts";
 import { openPostgres } from "./postgres.ts";
 import { causeOf, mendTerms } from "./record.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -32,8 +33,8 @@ after(async () => {
 
 type Dialect = "sqlite" | "postgres";
 const stores: Record<Dialect, () => Promise<Store>> = {
-  sqlite: () => openSqlite(join(directory, "service.db")),
-  postgres: () => openPostgres(postgres.url),
+  sqlite: () => openSqlite(join(directory, "service.db"), rooms),
+  postgres: () => openPostgres(postgres.url, rooms),
 };
 
 const emptyDatabase: Record<Dialect, () => Promise<Parameters<typeof openStore>[0]>> = {
@@ -249,7 +250,7 @@ for (const name of ["sqlite", "postgres"] as const) {
 
     test("four processes that start at once on nothing make the tables once", async () => {
       const config = JSON.stringify(await emptyDatabase[name]());
-      const script = `import { openStore } from "${new URL("open.ts", import.meta.url)}";
+      const script = `import { openStore } from "${import.meta.resolve("../roles/open-store.ts")}";
         const store = await openStore(${config}, false);
         const applied = await store.db.selectFrom("migrations").select("name").execute();
         console.log(applied.length);
@@ -315,7 +316,10 @@ for (const name of ["sqlite", "postgres"] as const) {
 }
 
 test("on PostgreSQL a reader that goes on from a number misses none committed later", async () => {
-  const [one, other] = [await openPostgres(postgres.url), await openPostgres(postgres.url)];
+  const [one, other] = [
+    await openPostgres(postgres.url, rooms),
+    await openPostgres(postgres.url, rooms),
+  ];
   const from = await findNewestSeq(one.db);
   const rows = [row(), row(), row()].sort((a, b) => Buffer.compare(a.address, b.address));
   const [first, held, last] = rows as [NewRecord, NewRecord, NewRecord];

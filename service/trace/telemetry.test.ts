@@ -10,7 +10,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { openChainRpc } from "../chain/rpc/chain-rpc.ts";
 import { startExecutor } from "../executor/start.ts";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import { startApp } from "../testing/app.ts";
 import { keepRecord } from "../testing/app-on-chain.ts";
 import { startTracedNode } from "../testing/chain/traced-node.ts";

@@ -11,7 +11,7 @@ import { verifyWebhook, WebhookError } from "executable-address/webhook";
 import { pino } from "pino";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { openStore } from "../store/open.ts";
+import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres } from "../testing/postgres.ts";
 import {

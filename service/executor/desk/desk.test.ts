@@ -5,7 +5,7 @@ import type { AddressStatus } from "executable-address/status";
 import { factoryAddress } from "executable-address-contracts";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startApp } from "../../testing/app.ts";
 import { chainsAt, keepRecord } from "../../testing/app-on-chain.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fromHex, type Hex } from "executable-address";
 import type { Payment } from "../../follow/parts.ts";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { paymentTo } from "../../testing/payments.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";

@@ -5,10 +5,10 @@
 import { fromHex, type Hex, toHex } from "executable-address";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { dayOf } from "../../flow/days.ts";
-import type { PurposeKind } from "../../store/tables/executor.ts";
 import type { Tables } from "../../store/tables.ts";
 import type { Payer } from "../money/budgets.ts";
 import type { Fee } from "../money/fees.ts";
+import type { PurposeKind } from "../tables.ts";
 import { type Fence, fenced } from "./lease.ts";
 
 /**

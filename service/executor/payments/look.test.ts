@@ -4,7 +4,7 @@ import { type AddressRecord, fromHex, type Hex, toHex } from "executable-address
 import type { Endpoint } from "../../chain/rpc/endpoint.ts";
 import type { Answer, Call } from "../../chain/rpc/json-rpc.ts";
 import { probeData } from "../../chain/status/probe.ts";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { fatesOf, saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { isAtRest, prepare, startCore } from "../../testing/executor/executor.ts";

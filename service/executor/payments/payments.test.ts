@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { type AddressRecord, fromHex, toHex } from "executable-address";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { saveRecords, until } from "../../testing/executor/anvil-world.ts";
 import { prepare, startCore } from "../../testing/executor/executor.ts";
 import { startPostgres } from "../../testing/postgres.ts";

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
 import { CompiledQuery, type Dialect, Kysely, SqliteDialect, sql } from "kysely";
-import { openStore } from "../open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { type Store, UnavailableError } from "../store.ts";
 import { connect } from "./connect.ts";
 import { sqliteDialect } from "./dialect.ts";
@@ -193,7 +193,7 @@ describe("the thread of statements", () => {
     const config = { dataDirectory: mkdtempSync(join(directory, "program-")) };
     const program = `
       import { CompiledQuery } from "kysely";
-      import { openStore } from ${JSON.stringify(new URL("../open.ts", import.meta.url).href)};
+      import { openStore } from "${import.meta.resolve("../../roles/open-store.ts")}";
       const store = await openStore(${JSON.stringify(config)});
       await store.db.executeQuery(CompiledQuery.raw(${JSON.stringify(long)}));
       console.log("answered");`;

@@ -12,7 +12,7 @@ after(() => rmSync(directory, { recursive: true }));
 describe("the writing thread", () => {
   test("does not keep a program that leaves its store open", async () => {
     const program = `
-      import { openStore } from ${JSON.stringify(new URL("../open.ts", import.meta.url).href)};
+      import { openStore } from "${import.meta.resolve("../../roles/open-store.ts")}";
       await openStore({ dataDirectory: ${JSON.stringify(directory)} });`;
     const run = promisify(execFile);
     const args = ["--input-type=module", "--eval", program];

@@ -6,7 +6,7 @@ import { readChains } from "../../chain/chains.ts";
 import type { Parts } from "../../executor/parts.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf } from "../../executor/start.ts";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { mapSigners, partsFor, twoKeys } from "./executor.ts";
 
 const [place, chainsFile, step] = process.argv.slice(2) as [string, string, string];

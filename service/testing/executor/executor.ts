@@ -19,7 +19,7 @@ import type { ExecutorEvent, Parts, Signer } from "../../executor/parts.ts";
 import { run } from "../../executor/run.ts";
 import { coresOf, type ExecutorParts } from "../../executor/start.ts";
 import { openSigner } from "../../executor/transactions/signer.ts";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres } from "../postgres.ts";
 import { type AnvilWorld, startWorld, testConfig, unit, weiOfUnit } from "./anvil-world.ts";

@@ -2,7 +2,7 @@
 // the store open, how long each operation keeps its thread. Not in the test runner, whose hooks on
 // promises take 5 to 20 ms of an operation that has some thousands of them.
 
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { openOperations } from "./operations.ts";
 import { turnsOf } from "./turns.ts";
 import { watchStatements } from "./watch.ts";

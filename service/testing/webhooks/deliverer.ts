@@ -2,7 +2,7 @@
 // node deliverer.ts STORE [CLOCK_MS [TIMEOUT_MS [POLL_MS]]]
 
 import { pino } from "pino";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { startDelivery } from "../../webhooks/deliver.ts";
 import { sender } from "../../webhooks/send.ts";
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import { startPostgres } from "../../testing/postgres.ts";
 import { addHook, happen, newAccount, startReceiver } from "../../testing/webhooks/world.ts";
 

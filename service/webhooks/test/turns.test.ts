@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { openStore } from "../../store/open.ts";
+import { openStore } from "../../roles/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 import { addHook, happen, newAccount, pileUp } from "../../testing/webhooks/world.ts";

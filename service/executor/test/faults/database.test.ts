@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openStore } from "../../../store/open.ts";
+import { openStore } from "../../../roles/open-store.ts";
 import type { Store } from "../../../store/store.ts";
 import {
   type AnvilWorld,

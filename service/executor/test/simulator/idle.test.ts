@@ -8,6 +8,7 @@ import { fromHex, type Hex, keccak256, makeRecord } from "executable-address";
 import type { Endpoint } from "../../../chain/rpc/endpoint.ts";
 import type { Call } from "../../../chain/rpc/json-rpc.ts";
 import { observe } from "../../../events/observe.ts";
+import { rooms } from "../../../roles/tables.ts";
 import { migrate } from "../../../store/migrate.ts";
 import { hintJobs } from "../../desk/hints.ts";
 import type { ExecutorEvent } from "../../parts.ts";
@@ -47,7 +48,7 @@ async function startIdle({ blockSeconds, endpoints, expiresAt = startSeconds + 8
   const random = seededRandom(blockSeconds);
   const setting = { chainId, factory, senders, shop, startSeconds, confirmations };
   const db = openMemory();
-  await migrate(db, "sqlite");
+  await migrate(db, "sqlite", rooms);
   const record = makeRecord(
     {
       token: tokens[0]!,

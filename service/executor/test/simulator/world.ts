@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { fromHex, type Hex, makeRecord } from "executable-address";
 import { Kysely, SqliteDialect } from "kysely";
 import { keccak256, stringToHex } from "viem";
+import { rooms } from "../../../roles/tables.ts";
 import { migrate } from "../../../store/migrate.ts";
 import type { Tables } from "../../../store/tables.ts";
 import type { Parts } from "../../parts.ts";
@@ -84,7 +85,7 @@ export async function createWorld(
     byAddress,
   );
   const db = openMemory();
-  await migrate(db, "sqlite");
+  await migrate(db, "sqlite", rooms);
   const knownAt = new Map<Hex, number>();
   for (const vault of vaults) {
     const paidAt =

@@ -1,13 +1,10 @@
 // Which store the configuration asks for.
 
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { becomeServerOf } from "./sqlite/server-lock.ts";
-import { openSqlite } from "./sqlite.ts";
-import type { Store } from "./store.ts";
-
-/** The path of the SQLite database. */
-export const sqliteFile = (dataDirectory: string): string => join(dataDirectory, "service.db");
+import { becomeServerOf } from "../store/sqlite/server-lock.ts";
+import { openSqlite, sqliteFile } from "../store/sqlite.ts";
+import type { Store } from "../store/store.ts";
+import { rooms } from "./tables.ts";
 
 /**
  * PostgreSQL where there is a `databaseUrl`, otherwise SQLite in `dataDirectory`, which is made
@@ -21,17 +18,17 @@ export async function openStore(
   isServer = true,
 ): Promise<Store> {
   if (config.databaseUrl) {
-    const { openPostgres } = await import("./postgres.ts");
-    return openPostgres(config.databaseUrl);
+    const { openPostgres } = await import("../store/postgres.ts");
+    return openPostgres(config.databaseUrl, rooms);
   }
   // Its parents are not made: a path misspelled near its root is better refused.
   if (!existsSync(config.dataDirectory)) mkdirSync(config.dataDirectory, { mode: 0o700 });
   accessSync(config.dataDirectory, constants.W_OK);
   const file = sqliteFile(config.dataDirectory);
-  if (!isServer) return openSqlite(file, false);
+  if (!isServer) return openSqlite(file, rooms, false);
   const leave = becomeServerOf(config.dataDirectory);
   try {
-    const store = await openSqlite(file);
+    const store = await openSqlite(file, rooms);
     return { ...store, close: () => store.close().finally(leave) };
   } catch (error) {
     leave();

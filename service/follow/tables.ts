@@ -1,12 +1,14 @@
 // How far each chain was read.
 
 import { sql } from "kysely";
-import type { TableStatement } from "../dialect.ts";
+import type { TableStatement } from "../store/dialect.ts";
 
-export type FollowTables = {
-  /** Blocks up to which a chain was read, the newest 256. */
-  anchors: { chain_id: number; number: number; hash: string };
-};
+declare module "../store/tables.ts" {
+  interface Tables {
+    /** Blocks up to which a chain was read, the newest 256. */
+    anchors: { chain_id: number; number: number; hash: string };
+  }
+}
 
 export const statements = (): TableStatement[] => [
   sql`create table anchors (chain_id bigint not null, number bigint not null,

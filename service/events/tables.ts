@@ -2,106 +2,108 @@
 // and the sums of each day. Times are Unix milliseconds; blocks are numbers of the row's chain.
 
 import { sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
-export type EventTables = {
-  /**
-   * An account's name for an address: one at most for each. `created_at` is the owner's, as in
-   * owners. `is_again` is 1 where another address has the reference too, as was meant. `folded` is
-   * the reference in the letter case in which it is searched.
-   */
-  address_references: {
-    account_id: string;
-    address: Bytes;
-    reference: string;
-    folded: string;
-    created_at: number;
-    by_client_id: number;
-    is_again: number;
-  };
-  /**
-   * One for each account and address once money was seen to come. `state` to `settled_at` are
-   * what was last said; `sequence` counts what was said. Observed again from `due_block` on, or at
-   * `look_at`; a row with neither waits for money. `marked_block` is where it last came.
-   */
-  watches: {
-    account_id: string;
-    address: Bytes;
-    chain_id: number;
-    token: Bytes;
-    created_at: number;
-    marked_block: number;
-    due_block: number | null;
-    look_at: number | null;
-    looks: number;
-    /** Raised by each observation, so that of two at once only one is kept. */
-    version: number;
-    sequence: number;
-    state: string;
-    block_number: number | null;
-    block_hash: string | null;
-    block_time: number | null;
-    transaction_hash: string | null;
-    settled_at: number | null;
-    /** JSON: see events/changes.ts. */
-    known: string | null;
-  };
-  /**
-   * Transfer logs of listed tokens say that so much came to an address, on its intent's chain, as
-   * far as each has an event of its own (events/payments.ts). `amount` is decimal, in base units.
-   */
-  payments: {
-    chain_id: number;
-    address: Bytes;
-    block_number: number;
-    log_index: number;
-    block_hash: Bytes;
-    transaction_hash: Bytes;
-    payer: Bytes;
-    token: Bytes;
-    amount: string;
-    is_small: number;
-  };
-  /** The default of each chain, from the file of chains. */
-  event_chains: { chain_id: number; confirmations: number };
-  /** An account's own choice. */
-  event_confirmations: { account_id: string; chain_id: number; confirmations: number };
-  /** `position` of the account's newest event. */
-  event_positions: { account_id: string; position: number };
-  /** `id` is `evt_` and 32 hex digits, `body` JSON as it is delivered. Kept for 30 days. */
-  events: {
-    account_id: string;
-    position: number;
-    id: string;
-    type: string;
-    address: Bytes;
-    sequence: number;
-    created_at: number;
-    body: string;
-  };
-  /**
-   * Sums of what each account asked for, was paid, executed and returned. `day` counts from
-   * 1970-01-01, UTC. Amounts are decimal, in base units, of any length: no database here adds 256
-   * bits. A reorganisation may make a day's negative.
-   */
-  money_days: {
-    account_id: string;
-    day: number;
-    chain_id: number;
-    token: Bytes;
-    /** Addresses that asked, were paid, executed, and gave money back. */
-    asked_count: number;
-    paid_count: number;
-    executed_count: number;
-    returned_count: number;
-    asked: string;
-    paid: string;
-    executed: string;
-    returned: string;
-  };
-  /** The last of an account's addresses that is counted as asked for. */
-  money_places: { account_id: string; created_at: number; address: Bytes };
-};
+declare module "../store/tables.ts" {
+  interface Tables {
+    /**
+     * An account's name for an address: one at most for each. `created_at` is the owner's, as in
+     * owners. `is_again` is 1 where another address has the reference too, as was meant. `folded`
+     * is the reference in the letter case in which it is searched.
+     */
+    address_references: {
+      account_id: string;
+      address: Bytes;
+      reference: string;
+      folded: string;
+      created_at: number;
+      by_client_id: number;
+      is_again: number;
+    };
+    /**
+     * One for each account and address once money was seen to come. `state` to `settled_at` are
+     * what was last said; `sequence` counts what was said. Observed again from `due_block` on, or
+     * at `look_at`; a row with neither waits for money. `marked_block` is where it last came.
+     */
+    watches: {
+      account_id: string;
+      address: Bytes;
+      chain_id: number;
+      token: Bytes;
+      created_at: number;
+      marked_block: number;
+      due_block: number | null;
+      look_at: number | null;
+      looks: number;
+      /** Raised by each observation, so that of two at once only one is kept. */
+      version: number;
+      sequence: number;
+      state: string;
+      block_number: number | null;
+      block_hash: string | null;
+      block_time: number | null;
+      transaction_hash: string | null;
+      settled_at: number | null;
+      /** JSON: see changes.ts. */
+      known: string | null;
+    };
+    /**
+     * Transfer logs of listed tokens say that so much came to an address, on its intent's chain, as
+     * far as each has an event of its own (payments.ts). `amount` is decimal, in base units.
+     */
+    payments: {
+      chain_id: number;
+      address: Bytes;
+      block_number: number;
+      log_index: number;
+      block_hash: Bytes;
+      transaction_hash: Bytes;
+      payer: Bytes;
+      token: Bytes;
+      amount: string;
+      is_small: number;
+    };
+    /** The default of each chain, from the file of chains. */
+    event_chains: { chain_id: number; confirmations: number };
+    /** An account's own choice. */
+    event_confirmations: { account_id: string; chain_id: number; confirmations: number };
+    /** `position` of the account's newest event. */
+    event_positions: { account_id: string; position: number };
+    /** `id` is `evt_` and 32 hex digits, `body` JSON as it is delivered. Kept for 30 days. */
+    events: {
+      account_id: string;
+      position: number;
+      id: string;
+      type: string;
+      address: Bytes;
+      sequence: number;
+      created_at: number;
+      body: string;
+    };
+    /**
+     * Sums of what each account asked for, was paid, executed and returned. `day` counts from
+     * 1970-01-01, UTC. Amounts are decimal, in base units, of any length: no database here adds 256
+     * bits. A reorganisation may make a day's negative.
+     */
+    money_days: {
+      account_id: string;
+      day: number;
+      chain_id: number;
+      token: Bytes;
+      /** Addresses that asked, were paid, executed, and gave money back. */
+      asked_count: number;
+      paid_count: number;
+      executed_count: number;
+      returned_count: number;
+      asked: string;
+      paid: string;
+      executed: string;
+      returned: string;
+    };
+    /** The last of an account's addresses that is counted as asked for. */
+    money_places: { account_id: string; created_at: number; address: Bytes };
+  }
+}
 
 export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

@@ -4,69 +4,71 @@
 // is its only user).
 
 import { sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
-export type AccountTables = {
-  /** `id` is `acc_` and 24 hex digits, `email` lower case. */
-  accounts: { id: string; email: string; created_at: number };
-  /**
-   * `number`: its place among the account's. `digest` SHA-256 of the key's text; `prefix` its first
-   * characters, for display. `scopes` with commas. `expires_at` null: never.
-   */
-  api_keys: {
-    account_id: string;
-    number: number;
-    name: string;
-    scopes: string;
-    expires_at: number | null;
-    digest: Bytes;
-    prefix: string;
-    created_at: number;
-    rotated_at: number | null;
-    last_used_at: number | null;
-    seen_in_browser_at: number | null;
-  };
-  /** Publishable, so `client_id` is kept in full. `bound` 1: it creates what is signed alone. */
-  client_ids: {
-    account_id: string;
-    digest: Bytes;
-    client_id: string;
-    bound: number;
-    created_at: number;
-    rotated_at: number | null;
-    last_used_at: number | null;
-  };
-  /** `key` is `svc_ref_` and 64 hex digits; the highest `number` makes salts. */
-  reference_keys: { account_id: string; number: number; key: string; created_at: number };
-  /** `origin` in canonical form. */
-  origins: { account_id: string; origin: string; created_at: number };
-  /** The name under which payers read of an account, once the operator has confirmed it. */
-  account_names: { account_id: string; name: string };
-  /** `hour` is when it began. One row is written per batch of requests, not per request. */
-  usage: {
-    account_id: string;
-    hour: number;
-    kind: "apiKey" | "clientId";
-    created: number;
-    refused: number;
-  };
-  /** Rows are added, never changed or removed: triggers hold to it. `id` is `at` and 8 digits. */
-  audit: {
-    id: string;
-    account_id: string;
-    at: number;
-    event: string;
-    ip: string | null;
-    detail: string | null;
-  };
-  /** Drawn at the first start, shared by all servers. */
-  secrets: { name: string; value: string };
-  /** PostgreSQL alone; microseconds. See accounts/limits-postgres.ts. */
-  limits: { key: string; whole_at: number; at: number; admitted: number };
-  /** `id` is the account's. */
-  auth_users: { id: string; email: string; name: string };
-  auth_tokens: { id: string; identifier: string; value: string };
-};
+declare module "../store/tables.ts" {
+  interface Tables {
+    /** `id` is `acc_` and 24 hex digits, `email` lower case. */
+    accounts: { id: string; email: string; created_at: number };
+    /**
+     * `number`: its place among the account's. `digest` SHA-256 of the key's text; `prefix` its
+     * first characters, for display. `scopes` with commas. `expires_at` null: never.
+     */
+    api_keys: {
+      account_id: string;
+      number: number;
+      name: string;
+      scopes: string;
+      expires_at: number | null;
+      digest: Bytes;
+      prefix: string;
+      created_at: number;
+      rotated_at: number | null;
+      last_used_at: number | null;
+      seen_in_browser_at: number | null;
+    };
+    /** Publishable, so `client_id` is kept in full. `bound` 1: it creates what is signed alone. */
+    client_ids: {
+      account_id: string;
+      digest: Bytes;
+      client_id: string;
+      bound: number;
+      created_at: number;
+      rotated_at: number | null;
+      last_used_at: number | null;
+    };
+    /** `key` is `svc_ref_` and 64 hex digits; the highest `number` makes salts. */
+    reference_keys: { account_id: string; number: number; key: string; created_at: number };
+    /** `origin` in canonical form. */
+    origins: { account_id: string; origin: string; created_at: number };
+    /** The name under which payers read of an account, once the operator has confirmed it. */
+    account_names: { account_id: string; name: string };
+    /** `hour` is when it began. One row is written per batch of requests, not per request. */
+    usage: {
+      account_id: string;
+      hour: number;
+      kind: "apiKey" | "clientId";
+      created: number;
+      refused: number;
+    };
+    /** Rows are added, never changed or removed: triggers hold to it. `id` is `at` and 8 digits. */
+    audit: {
+      id: string;
+      account_id: string;
+      at: number;
+      event: string;
+      ip: string | null;
+      detail: string | null;
+    };
+    /** Drawn at the first start, shared by all servers. */
+    secrets: { name: string; value: string };
+    /** PostgreSQL alone; microseconds. See limits-postgres.ts. */
+    limits: { key: string; whole_at: number; at: number; admitted: number };
+    /** `id` is the account's. */
+    auth_users: { id: string; email: string; name: string };
+    auth_tokens: { id: string; identifier: string; value: string };
+  }
+}
 
 export function statements(dialect: Dialect): TableStatement[] {
   const isPostgres = dialect === "postgres";

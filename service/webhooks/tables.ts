@@ -1,63 +1,65 @@
 // Webhooks: where an account wants its events, and every delivery. Times are Unix milliseconds.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
-export type WebhookTables = {
-  /**
-   * `types` event types, comma between; empty: all. `old_secret` signs too until `old_until`.
-   * `next_due` is when the earliest of its deliveries is due. `lane`, `streak` and `barred_until`
-   * are its standing: see webhooks/lanes.ts.
-   */
-  webhook_endpoints: {
-    id: string;
-    account_id: string;
-    url: string;
-    types: string;
-    secret: string;
-    old_secret: string | null;
-    old_until: number | null;
-    state: "active" | "paused" | "disabled";
-    reason: string | null;
-    failing_since: number | null;
-    lane: 0 | 1 | 2;
-    streak: number;
-    barred_until: number;
-    next_due: number | null;
-    version: number;
-    created_at: number;
-  };
-  /**
-   * One event for one endpoint. `waiting` is tried at `due_at`; `held` waits for an earlier one of
-   * its address. A replay or a test has no address, and a test a `body` of its own. `is_claimed` 1
-   * while a request is under way, until `due_at`.
-   */
-  webhook_deliveries: {
-    id: string;
-    endpoint_id: string;
-    event_id: string;
-    type: string;
-    address: Bytes | null;
-    sequence: number;
-    body: string | null;
-    state: "waiting" | "held" | "delivered" | "failed";
-    due_at: number | null;
-    is_claimed: Generated<number>;
-    attempts: number;
-    created_at: number;
-  };
-  /** `status` of HTTP, or null where there was no answer; `answer` its first kilobyte, or why. */
-  webhook_attempts: {
-    delivery_id: string;
-    number: number;
-    at: number;
-    status: number | null;
-    latency_ms: number;
-    answer: string;
-  };
-  /** The service's ed25519 keys of `v1a`, PKCS #8 in base64; one has no end. */
-  webhook_keys: { id: number; private_key: string; until: number | null };
-};
+declare module "../store/tables.ts" {
+  interface Tables {
+    /**
+     * `types` event types, comma between; empty: all. `old_secret` signs too until `old_until`.
+     * `next_due` is when the earliest of its deliveries is due. `lane`, `streak` and `barred_until`
+     * are its standing: see lanes.ts.
+     */
+    webhook_endpoints: {
+      id: string;
+      account_id: string;
+      url: string;
+      types: string;
+      secret: string;
+      old_secret: string | null;
+      old_until: number | null;
+      state: "active" | "paused" | "disabled";
+      reason: string | null;
+      failing_since: number | null;
+      lane: 0 | 1 | 2;
+      streak: number;
+      barred_until: number;
+      next_due: number | null;
+      version: number;
+      created_at: number;
+    };
+    /**
+     * One event for one endpoint. `waiting` is tried at `due_at`; `held` waits for an earlier one
+     * of its address. A replay or a test has no address, and a test a `body` of its own.
+     * `is_claimed` 1 while a request is under way, until `due_at`.
+     */
+    webhook_deliveries: {
+      id: string;
+      endpoint_id: string;
+      event_id: string;
+      type: string;
+      address: Bytes | null;
+      sequence: number;
+      body: string | null;
+      state: "waiting" | "held" | "delivered" | "failed";
+      due_at: number | null;
+      is_claimed: Generated<number>;
+      attempts: number;
+      created_at: number;
+    };
+    /** `status` of HTTP, or null where there was no answer; `answer` its first kilobyte, or why. */
+    webhook_attempts: {
+      delivery_id: string;
+      number: number;
+      at: number;
+      status: number | null;
+      latency_ms: number;
+      answer: string;
+    };
+    /** The service's ed25519 keys of `v1a`, PKCS #8 in base64; one has no end. */
+    webhook_keys: { id: number; private_key: string; until: number | null };
+  }
+}
 
 export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");

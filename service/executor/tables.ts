@@ -2,7 +2,7 @@
 // seconds of the chain's clock, so that a wrong clock on the host moves nothing.
 
 import { type Generated, sql } from "kysely";
-import type { Bytes, Dialect, TableStatement } from "../dialect.ts";
+import type { Bytes, Dialect, TableStatement } from "../store/dialect.ts";
 
 /** A nonce is spent on one of these; `fill` closes a gap with a transfer of nothing. */
 export type PurposeKind = "execute" | "recover" | "fill";
@@ -10,114 +10,116 @@ export type PurposeKind = "execute" | "recover" | "fill";
 /** `foreign`: another transaction of the same key took the nonce. */
 export type PurposeState = "pending" | "settled" | "foreign";
 
-export type ExecutorTables = {
-  /** One sender per chain. `epoch` rises with each holder, `renewals` with each of its writes. */
-  executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
-  /**
-   * A vault that was seen to receive money on a chain, its intent's own or another.
-   * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure,
-   * and `detected_…` is where money was last seen to come.
-   */
-  executor_jobs: {
-    chain_id: number;
-    address: Bytes;
-    due_at: number | null;
-    not_before: number;
-    purpose_id: string | null;
-    failures: number;
-    paid_failures: number;
-    recovery_failures: number;
-    state: "waiting" | "sent" | "idle" | "given_up" | "dropped";
-    reason: string | null;
-    detected_at: number;
-    detected_block: number;
-    /** Transactions that returned money of it, on the last day on which there was one. */
-    recovery_day: Generated<number>;
-    recoveries: Generated<number>;
-    /** The record's first creator; empty where no record was held when the job was made. */
-    account_id: Generated<string>;
-  };
-  /** One nonce, one purpose, until it is final. `id` is chain, sender and nonce. */
-  executor_purposes: {
-    id: string;
-    chain_id: number;
-    sender: string;
-    nonce: number;
-    kind: PurposeKind;
-    data: Bytes;
-    gas: number;
-    state: PurposeState;
-    created_at: number;
-    block_number: number | null;
-    transaction_hash: string | null;
-    /** Once it is settled, the day that it was charged to. */
-    day: Generated<number | null>;
-    /** In wei, decimal. */
-    paid: Generated<string | null>;
-  };
-  /**
-   * Beside the address its part of the transaction's gas, and who is charged for it; once settled,
-   * what it cost and what its tips were worth, in wei, decimal.
-   */
-  executor_purpose_addresses: {
-    purpose_id: string;
-    address: Bytes;
-    gas: number;
-    account_id: string;
-    by_client_id: number;
-    by_tip: number;
-    wei: Generated<string>;
-    tips_wei: Generated<string>;
-  };
-  /**
-   * Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal;
-   * `is_fill`: it is a transfer of nothing, whatever the purpose was.
-   */
-  executor_transactions: {
-    hash: string;
-    purpose_id: string;
-    raw: Bytes;
-    max_fee: string;
-    priority_fee: string;
-    signed_at: number;
-    signed_block: number;
-    is_fill: Generated<number>;
-  };
-  /** The factory's events in settled receipts. Amounts are decimal. */
-  executor_outcomes: {
-    purpose_id: string;
-    address: Bytes;
-    kind: "executed" | "failed" | "recovered" | "recovery_failed";
-    token: string;
-    amount: string;
-    left: string;
-    transaction_hash: string;
-    block_number: number;
-    reason: string | null;
-  };
-  /** The charges of accounts on a day of the chain's clock, in wei, decimal. */
-  executor_spending: { chain_id: number; day: number; wei: string };
-  /**
-   * Settled transactions; what is in flight is worked out from the purposes. `gas_wei` is all
-   * that was paid for the account and `tips_wei` what its tips were worth. `wei` is what tips did
-   * not cover: of it `client_wei` for what its client ID created, and `tip_loss_wei` for
-   * executions that were to be paid by their tips.
-   */
-  executor_account_spending: {
-    chain_id: number;
-    day: number;
-    account_id: string;
-    wei: string;
-    client_wei: string;
-    tip_loss_wei: string;
-    gas_wei: string;
-    tips_wei: string;
-  };
-  /** A chain on which an operator lets nothing be signed. */
-  executor_pauses: { chain_id: number };
-  /** Every record up to `seq` was looked at when it was new. */
-  executor_looks: { chain_id: number; seq: number };
-};
+declare module "../store/tables.ts" {
+  interface Tables {
+    /** One sender per chain. `epoch` rises with each holder, `renewals` with each of its writes. */
+    executor_leases: { chain_id: number; holder: string; epoch: number; renewals: number };
+    /**
+     * A vault that was seen to receive money on a chain, its intent's own or another.
+     * `due_at` null: nothing to do until money comes. `not_before` holds it back after a failure,
+     * and `detected_…` is where money was last seen to come.
+     */
+    executor_jobs: {
+      chain_id: number;
+      address: Bytes;
+      due_at: number | null;
+      not_before: number;
+      purpose_id: string | null;
+      failures: number;
+      paid_failures: number;
+      recovery_failures: number;
+      state: "waiting" | "sent" | "idle" | "given_up" | "dropped";
+      reason: string | null;
+      detected_at: number;
+      detected_block: number;
+      /** Transactions that returned money of it, on the last day on which there was one. */
+      recovery_day: Generated<number>;
+      recoveries: Generated<number>;
+      /** The record's first creator; empty where no record was held when the job was made. */
+      account_id: Generated<string>;
+    };
+    /** One nonce, one purpose, until it is final. `id` is chain, sender and nonce. */
+    executor_purposes: {
+      id: string;
+      chain_id: number;
+      sender: string;
+      nonce: number;
+      kind: PurposeKind;
+      data: Bytes;
+      gas: number;
+      state: PurposeState;
+      created_at: number;
+      block_number: number | null;
+      transaction_hash: string | null;
+      /** Once it is settled, the day that it was charged to. */
+      day: Generated<number | null>;
+      /** In wei, decimal. */
+      paid: Generated<string | null>;
+    };
+    /**
+     * Beside the address its part of the transaction's gas, and who is charged for it; once
+     * settled, what it cost and what its tips were worth, in wei, decimal.
+     */
+    executor_purpose_addresses: {
+      purpose_id: string;
+      address: Bytes;
+      gas: number;
+      account_id: string;
+      by_client_id: number;
+      by_tip: number;
+      wei: Generated<string>;
+      tips_wei: Generated<string>;
+    };
+    /**
+     * Every transaction ever signed for a purpose, kept before it is sent. Fees in wei, decimal;
+     * `is_fill`: it is a transfer of nothing, whatever the purpose was.
+     */
+    executor_transactions: {
+      hash: string;
+      purpose_id: string;
+      raw: Bytes;
+      max_fee: string;
+      priority_fee: string;
+      signed_at: number;
+      signed_block: number;
+      is_fill: Generated<number>;
+    };
+    /** The factory's events in settled receipts. Amounts are decimal. */
+    executor_outcomes: {
+      purpose_id: string;
+      address: Bytes;
+      kind: "executed" | "failed" | "recovered" | "recovery_failed";
+      token: string;
+      amount: string;
+      left: string;
+      transaction_hash: string;
+      block_number: number;
+      reason: string | null;
+    };
+    /** The charges of accounts on a day of the chain's clock, in wei, decimal. */
+    executor_spending: { chain_id: number; day: number; wei: string };
+    /**
+     * Settled transactions; what is in flight is worked out from the purposes. `gas_wei` is all
+     * that was paid for the account and `tips_wei` what its tips were worth. `wei` is what tips did
+     * not cover: of it `client_wei` for what its client ID created, and `tip_loss_wei` for
+     * executions that were to be paid by their tips.
+     */
+    executor_account_spending: {
+      chain_id: number;
+      day: number;
+      account_id: string;
+      wei: string;
+      client_wei: string;
+      tip_loss_wei: string;
+      gas_wei: string;
+      tips_wei: string;
+    };
+    /** A chain on which an operator lets nothing be signed. */
+    executor_pauses: { chain_id: number };
+    /** Every record up to `seq` was looked at when it was new. */
+    executor_looks: { chain_id: number; seq: number };
+  }
+}
 
 export function statements(dialect: Dialect): TableStatement[] {
   const bytes = sql.raw(dialect === "postgres" ? "bytea" : "blob");
