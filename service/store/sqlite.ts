@@ -3,8 +3,8 @@
 // The thread that answers requests reads credentials, and terms where a status is asked for. New
 // records are committed by a thread of their own (write-worker.ts), those looked up are read by
 // another (read-worker.ts), Kysely's statements are run by a third (statement-worker.ts), and a
-// fourth copies the log into the file (checkpoint-worker.ts). Each starts when it is first needed and
-// has its own connection; those that write wait for each other alone.
+// fourth copies the log into the file (checkpoint-worker.ts). Each starts when it is first needed
+// and has its own connection; those that write wait for each other alone.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
