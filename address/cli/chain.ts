@@ -70,7 +70,10 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
 /** The records of all that a transaction asked the factory for. */
 export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
   const hash = (given.options.one.tx ?? given.input) as Hex;
-  if (!/^0x[0-9a-f]{64}$/i.test(hash)) throw new Misuse("expected the hash of a transaction");
+  if (!/^0x[0-9a-f]{64}$/i.test(hash)) {
+    const found = JSON.stringify(hash).slice(0, 80);
+    throw new Misuse(`expected the hash of a transaction, found ${found}`);
+  }
   const { factory } = given;
   const calls = await rebuild(hash, nodesOf(given));
   const records = calls.map((call) => {

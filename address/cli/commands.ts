@@ -286,12 +286,14 @@ function urlOf(input: unknown): string {
 /** @param given 8790 where it is left out */
 function portOf(given = "8790"): number {
   if (/^[1-9][0-9]{0,4}$/.test(given) && Number(given) < 65_536) return Number(given);
-  throw new Misuse("--port: expected a port from 1 to 65535");
+  throw new Misuse(`--port: expected a port from 1 to 65535, found ${given}`);
 }
 
 function referenceKeyOf({ EXECUTABLE_ADDRESS_REFERENCE_KEY: key }: Surroundings["env"]): string {
   if (key && referenceKeyPattern.test(key)) return key;
-  throw new Misuse("EXECUTABLE_ADDRESS_REFERENCE_KEY: expected svc_ref_ and 64 hex digits");
+  const found = key ? `${key.length} characters` : "nothing";
+  const wanted = "svc_ref_ and 64 hex digits";
+  throw new Misuse(`EXECUTABLE_ADDRESS_REFERENCE_KEY: expected ${wanted}, found ${found}`);
 }
 
 /** One line a fault, and what helps to go on. */

@@ -1,6 +1,7 @@
 // Which block of a chain to trust: one that enough endpoints name by the same hash. A caller that
 // has a better source, such as a light client or an L1 oracle, brings the hash from there.
 
+import { kindOf } from "../errors.ts";
 import { toQuantity } from "../hex.ts";
 import type { Hex } from "../intent/intent.ts";
 import { countOf, findBlock, httpRpc, type Rpc } from "../status/rpc.ts";
@@ -85,12 +86,15 @@ export const callOf = (rpc: string | Rpc): Rpc => (typeof rpc === "string" ? htt
 
 /** @throws {TypeError} */
 export function parseAgreement(rpcs: Rpcs, { quorum, confirmations = 0 }: AgreementOptions) {
-  if (!Array.isArray(rpcs) || rpcs.length === 0) throw new TypeError("rpcs: expected one or more");
-  if (new Set(rpcs).size < rpcs.length) throw new TypeError("rpcs: one is there twice");
+  if (!Array.isArray(rpcs)) throw new TypeError(`rpcs: expected a list, found ${kindOf(rpcs)}`);
+  if (rpcs.length === 0) throw new TypeError("rpcs: expected one or more, found none");
+  // Told by its place: the URL of a node may hold a key.
+  const twice = rpcs.findIndex((rpc, place) => rpcs.indexOf(rpc) < place);
+  if (twice > 0) throw new TypeError(`rpcs.${twice}: is rpcs.${rpcs.indexOf(rpcs[twice])} again`);
   const wanted = quorum ?? Math.floor(rpcs.length / 2) + 1;
   if (!Number.isInteger(wanted) || wanted < 1 || wanted > rpcs.length)
-    throw new TypeError(`quorum: expected an integer from 1 to ${rpcs.length}`);
+    throw new TypeError(`quorum: expected an integer from 1 to ${rpcs.length}, found ${wanted}`);
   if (!Number.isSafeInteger(confirmations) || confirmations < 0)
-    throw new TypeError("confirmations: expected an integer from 0");
+    throw new TypeError(`confirmations: expected an integer from 0, found ${confirmations}`);
   return { quorum: wanted, confirmations };
 }

@@ -79,7 +79,8 @@ export function subjectOf(
   const wanted = subject.intent.chainId;
   if (chainId !== wanted)
     throw new ProofError("wrong_chain", `wanted a block of chain ${wanted}, found ${chainId}`);
-  if (!/^0x[0-9a-f]{64}$/i.test(hash)) throw new TypeError("hash: expected 32 bytes of hex");
+  if (!/^0x[0-9a-f]{64}$/i.test(hash))
+    throw new TypeError(`hash: expected 32 bytes of hex, found ${String(hash).slice(0, 80)}`);
   return { ...subject, keccak };
 }
 

@@ -154,6 +154,21 @@ describe("spec/receipt-vectors.json", () => {
   });
 });
 
+test("agreeOnReceipt: TypeError with what was found, of a node its place alone", async () => {
+  const node = "https://node.example/key";
+  for (const [options, message] of [
+    [{ rpcs: node }, "rpcs: expected a list, found a string"],
+    [{ rpcs: [] }, "rpcs: expected one or more, found none"],
+    [{ rpcs: ["https://other.example", node, node] }, "rpcs.2: is rpcs.1 again"],
+    [{ rpcs: [node], quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
+    [{ rpcs: [node], confirmations: -1 }, "confirmations: expected an integer from 0, found -1"],
+  ] as const)
+    await assert.rejects(agreeOnReceipt(receipts[0], options as never), {
+      name: "TypeError",
+      message,
+    });
+});
+
 test("agreeOnReceipt: nodes that have other blocks, and those that have these", async () => {
   const world = await startWorld();
   const record = await world.newRecord();

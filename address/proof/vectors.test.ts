@@ -72,7 +72,7 @@ describe("spec/proof-vectors.json", () => {
     const block = { ...trusted[0]!, hash: "0x12" as const };
     assert.throws(() => proveOutcome(record, proof.proof, block), {
       name: "TypeError",
-      message: "hash: expected 32 bytes of hex",
+      message: "hash: expected 32 bytes of hex, found 0x12",
     });
     const account = ["0xxx"] as never;
     assert.throws(() => proveOutcome(record, { ...proof.proof, account }, trusted[0]!), {
