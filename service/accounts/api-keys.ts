@@ -38,7 +38,7 @@ export async function addApiKey(
   actor: Actor,
 ): Promise<Made | undefined> {
   // A time that could not be read is no number, and is not ahead either.
-  if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired();
+  if (expiresAtMs !== null && !(expiresAtMs > actor.atMs)) throw expired(expiresAtMs);
   const { apiKey, prefix, digest } = drawKey();
   return db.transaction().execute(async (transaction) => {
     const taken = (await listApiKeys(transaction, accountId)).map(({ number }) => number);
@@ -126,8 +126,9 @@ function drawKey() {
   return { apiKey, prefix: apiKeyPrefix(apiKey), digest: digestOf(apiKey) };
 }
 
-function expired(): InvalidError {
-  const message = "expected a time ahead of now, such as 2027-01-31T00:00:00Z";
+function expired(atMs: number): InvalidError {
+  const found = Number.isNaN(atMs) ? "no time" : new Date(atMs).toISOString();
+  const message = `expected a time ahead of now, such as 2027-01-31T00:00:00Z, found ${found}`;
   return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
 }
 

@@ -12,6 +12,7 @@ import {
   hexData,
   quantity,
   resultOf,
+  unlike,
 } from "../chain/rpc/json-rpc.ts";
 import { logOf } from "../chain/rpc/log.ts";
 import type { Asker } from "../chain/rpc/view.ts";
@@ -143,13 +144,13 @@ const logsCall = ({ from, to }: Range, tokens: readonly Hex[], form?: Form): Cal
 
 /** The logs of receipts, or the list itself where it is one of logs. */
 function logsIn(result: unknown): unknown[] {
-  if (!Array.isArray(result)) throw new ChainUnavailable("logs are not a list");
+  if (!Array.isArray(result)) throw unlike("a list of logs", result);
   return result.flatMap((entry) => (Array.isArray(entry?.logs) ? entry.logs : [entry]));
 }
 
 /** Logs of another shape are no payments. */
 function transfersIn(logs: unknown, tokens: readonly Hex[], { from, to }: Range): Payment[] {
-  if (!Array.isArray(logs)) throw new ChainUnavailable("logs are not a list");
+  if (!Array.isArray(logs)) throw unlike("a list of logs", logs);
   return (logs as Record<string, unknown>[]).flatMap((entry) => {
     const log = logOf(entry);
     const transfer = transferOf(log);

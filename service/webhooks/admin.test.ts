@@ -58,18 +58,19 @@ describe("an operator's command for webhooks", () => {
   test("replay is refused without an event or two times, and with both", async () => {
     const { options } = await hooked();
     const [from, until] = ["2026-11-22T06:00:00Z", "2026-11-22T07:00:00Z"];
-    for (const which of [
-      {},
-      { from },
-      { until },
-      { from: until, until: from },
-      { from: until, until },
-      { from: "noon", until },
-      { event: "evt_1", from, until },
-      { event: "evt_1", until },
-    ]) {
+    const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
+    for (const [which, found] of [
+      [{}, "neither"],
+      [{ from }, `--from ${from}`],
+      [{ until }, `--until ${until}`],
+      [{ from: until, until: from }, `--from ${until} --until ${from}`],
+      [{ from: until, until }, `--from ${until} --until ${until}`],
+      [{ from: "noon", until }, `--from noon --until ${until}`],
+      [{ event: "evt_1", from, until }, `--event evt_1 --from ${from} --until ${until}`],
+      [{ event: "evt_1", until }, `--event evt_1 --until ${until}`],
+    ] as const) {
       await assert.rejects(run("replay", { ...options, ...which }), {
-        message: "expected --event ID, or --from and --until such as 2026-11-22T06:00:00Z",
+        message: `expected ${wanted}, found ${found}`,
       });
     }
   });

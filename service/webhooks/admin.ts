@@ -118,7 +118,10 @@ function replayedOf({ event, from, until }: Given["options"]): WhichEvents {
   if (event !== undefined && from === undefined && until === undefined) return { eventId: event };
   const [fromMs, untilMs] = [Date.parse(from ?? ""), Date.parse(until ?? "")];
   if (event === undefined && fromMs < untilMs) return { fromMs, untilMs };
-  throw new Error("expected --event ID, or --from and --until such as 2026-11-22T06:00:00Z");
+  const given = Object.entries({ event, from, until }).filter(([, text]) => text !== undefined);
+  const found = given.map(([name, text]) => `--${name} ${text}`).join(" ") || "neither";
+  const wanted = "--event ID, or --from and a later --until such as 2026-11-22T06:00:00Z";
+  throw new Error(`expected ${wanted}, found ${found}`);
 }
 
 function wholeNumber(text: string, max: number): number {

@@ -35,7 +35,9 @@ export function isPublic(address: string): boolean {
 
 /** Checks of a URL what can be checked without DNS. @throws {TargetError} */
 export function parseTarget(text: string, targets: Targets): URL {
-  if (text.length > urlMax) throw new TargetError(`a URL has at most ${urlMax} characters`);
+  const { length } = text;
+  if (length > urlMax)
+    throw new TargetError(`a URL has at most ${urlMax} characters, found ${length}`);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw new TargetError("expected a URL such as https://shop.example.com/webhooks");
   if (url.protocol !== "https:" && !(targets === "any" && url.protocol === "http:")) {

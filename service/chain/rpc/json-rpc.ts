@@ -108,15 +108,19 @@ export function resultOf(answer: Answer | undefined): unknown {
 export function quantity(value: unknown): bigint {
   const found = fromQuantity(value);
   if (found !== undefined) return found;
-  throw new ChainUnavailable(`wanted a quantity, found ${JSON.stringify(value)?.slice(0, 80)}`);
+  throw unlike("a quantity", value);
 }
 
 /** Hex of any even length, lower case. @throws {ChainUnavailable} on anything else */
 export function hexData(value: unknown): Hex {
   const found = lowerHex(value);
   if (found) return found;
-  throw new ChainUnavailable(`wanted hex, found ${JSON.stringify(value)?.slice(0, 80)}`);
+  throw unlike("hex", value);
 }
+
+/** An answer is not what was asked for. */
+export const unlike = (wanted: string, value: unknown) =>
+  new ChainUnavailable(`wanted ${wanted}, found ${JSON.stringify(value)?.slice(0, 80)}`);
 
 /** `timestamp` in Unix seconds, fees in wei. */
 export type Block = {

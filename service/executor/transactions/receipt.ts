@@ -2,7 +2,7 @@
 
 import type { Hex } from "executable-address";
 import { decodeFactoryEvent } from "executable-address/status";
-import { ChainUnavailable, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
+import { hexData, quantity, unlike } from "../../chain/rpc/json-rpc.ts";
 import { type Log, logOf } from "../../chain/rpc/log.ts";
 import { explainRevert } from "../../chain/simulation/revert.ts";
 import type { VaultOutcome } from "../ledger/settlements.ts";
@@ -22,9 +22,9 @@ export type Receipt = {
 /** @throws {ChainUnavailable} when it is not a receipt; null is undefined: not mined there */
 export function receiptOf(value: unknown): Receipt | undefined {
   if (value === null) return undefined;
-  if (typeof value !== "object") throw new ChainUnavailable("wanted a receipt");
+  if (typeof value !== "object") throw unlike("a receipt", value);
   const receipt = value as Record<string, unknown>;
-  if (!Array.isArray(receipt.logs)) throw new ChainUnavailable("a receipt without logs");
+  if (!Array.isArray(receipt.logs)) throw unlike("logs of a receipt", receipt.logs);
   const gasUsed = quantity(receipt.gasUsed);
   return {
     transactionHash: hexData(receipt.transactionHash),
