@@ -10,6 +10,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev The seven words that an intent begins with: all of it but the calls themselves.
     uint256 private constant INTENT_BYTES_MIN = 7 * 32;
 
+    /// @dev Carries nothing, as {NotVault}.
     error NotFactory();
 
     /// @inheritdoc IPaymentFactory

@@ -57,6 +57,7 @@ abstract contract Vault {
 
     address private immutable FACTORY = address(this);
 
+    /// @dev Carries nothing: the caller that it refuses knows its own address.
     error NotVault();
     /// @notice Created at `found`, whose first four bytes are not zero, as {STUB_HEAD} needs them.
     error NotMined(address found);
