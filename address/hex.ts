@@ -14,5 +14,9 @@ export const lowerHex = (value: unknown): Hex | undefined =>
     ? (value.toLowerCase() as Hex)
     : undefined;
 
+/** Whether it spells 32 bytes, in digits of either case. */
+export const isHash = (value: unknown): value is Hex =>
+  typeof value === "string" && /^0x[0-9a-f]{64}$/i.test(value);
+
 /** Whether two texts are the same hex, each in digits of either case. */
 export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

@@ -2,7 +2,8 @@
 
 import { formatAddress } from "../abi/checksum.ts";
 import type { Client } from "../client/client.ts";
-import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
+import { type Hex, isHash } from "../hex.ts";
+import type { AddressRecord, Intent } from "../intent/intent.ts";
 import { decodeTerms } from "../intent/terms.ts";
 import type { GatherOptions } from "../proof/gather.ts";
 import {
@@ -57,8 +58,7 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
     if (found) return found;
     throw new Error("the service has no intent for this address");
   }
-  if (!/^0x[0-9a-f]{64}$/i.test(text))
-    return makeRecord(decodeTerms(text as Hex, { factory }), { factory });
+  if (!isHash(text)) return makeRecord(decodeTerms(text as Hex, { factory }), { factory });
   const records = await rebuildRecords(given);
   const wanted = options.one.address?.toLowerCase();
   const those = records.filter(({ address }) => !wanted || address.toLowerCase() === wanted);
@@ -69,8 +69,8 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
 
 /** The records of all that a transaction asked the factory for. */
 export async function rebuildRecords(given: OnChain): Promise<AddressRecord[]> {
-  const hash = (given.options.one.tx ?? given.input) as Hex;
-  if (!/^0x[0-9a-f]{64}$/i.test(hash)) {
+  const hash = given.options.one.tx ?? given.input;
+  if (!isHash(hash)) {
     const found = JSON.stringify(hash).slice(0, 80);
     throw new Misuse(`expected the hash of a transaction, found ${found}`);
   }

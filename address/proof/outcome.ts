@@ -4,7 +4,8 @@
 
 import { fromHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { type Hex, isHash } from "../hex.ts";
+import type { AddressRecord } from "../intent/intent.ts";
 import { type Keccak, keccakOf } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
@@ -79,7 +80,7 @@ export function subjectOf(
   const wanted = subject.intent.chainId;
   if (chainId !== wanted)
     throw new ProofError("wrong_chain", `wanted a block of chain ${wanted}, found ${chainId}`);
-  if (!/^0x[0-9a-f]{64}$/i.test(hash))
+  if (!isHash(hash))
     throw new TypeError(`hash: expected 32 bytes of hex, found ${String(hash).slice(0, 80)}`);
   return { ...subject, keccak };
 }

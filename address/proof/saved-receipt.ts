@@ -2,8 +2,8 @@
 // is verified by the hashes of its blocks and nothing else, so it is as good in ten years as today.
 
 import { factoryAddress } from "../deployment.ts";
-import { isSame } from "../hex.ts";
-import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { type Hex, isHash, isSame } from "../hex.ts";
+import type { AddressRecord } from "../intent/intent.ts";
 import { keccakOf } from "../keccak/keccak.ts";
 import { verifyRecord } from "../record.ts";
 import type { BlockReference } from "../status/shape.ts";
@@ -138,7 +138,7 @@ function shapeOf(value: unknown): SavedReceipt {
   const { block, execution } = proof;
   const blocks = [block, ...(execution ? [execution.block] : []), ...payments.map((p) => p?.block)];
   for (const each of blocks)
-    if (!/^0x[0-9a-f]{64}$/i.test(String(each?.hash)) || !Number.isSafeInteger(each.number))
+    if (!isHash(each?.hash) || !Number.isSafeInteger(each.number))
       throw invalidProof("block: expected number, hash and timestamp");
   return { format, record, proof, payments };
 }
