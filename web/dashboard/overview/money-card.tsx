@@ -13,8 +13,6 @@ import type { Say } from "../words/words.ts";
 import { dayBarsOf, moneyFills } from "./bars.ts";
 import { Funnel } from "./funnel.tsx";
 
-const names = ["asked", "paid", "executed", "returned"] as const;
-
 /** The part of a column that is of this alone. */
 const swatches: Record<MoneyName, string> = {
   asked: "chart-open",
@@ -22,6 +20,7 @@ const swatches: Record<MoneyName, string> = {
   executed: "chart-good",
   returned: "chart-back",
 };
+const names = Object.keys(swatches) as MoneyName[];
 
 /** Shows what was asked for and what became of it, by token and by day. */
 export function Money() {
