@@ -10,7 +10,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { type Anvil, startAnvil } from "../anvil.ts";
+import { type Anvil, anvilChain, startAnvil } from "../anvil.ts";
 
 const hardhatVersion = "3.18.0";
 const hardhatDirectory = resolve(import.meta.dirname, "../../node_modules/.cache/hardhat");
@@ -40,7 +40,7 @@ export async function startLocalNode(options: NodeOptions = {}): Promise<LocalNo
 
 async function startHardhat(options: NodeOptions): Promise<LocalNode> {
   const cli = await installHardhat();
-  const { chainId = 31_337, gasLimit = 30_000_000, startSeconds } = options;
+  const { chainId = anvilChain.id, gasLimit = 30_000_000, startSeconds } = options;
   const initialDate = startSeconds && new Date(startSeconds * 1000);
   const node = { type: "edr-simulated", chainId, blockGasLimit: gasLimit, initialDate };
   const config = join(hardhatDirectory, `config-${randomUUID()}.mjs`);
