@@ -17,9 +17,10 @@ const exported: Record<string, string> = {
     ClientError InvalidError NetworkError ServiceError UnprovenError WaitError apiKeyPattern
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "./status": `
-    RpcError StatusError addEvents addressStates decodeFactoryEvent findBlock findFirstBlock
-    fromQuantity httpRpc isNativeToken isSame lowerHex noPast parseVaultEvents readStatus stateOf
-    statusOf toQuantity topicOf transferOf transferTopic vaultEventFilter withoutCoinParams`,
+    RpcError StatusError addEvents addressStates decodeFactoryEvent executionReverted findBlock
+    findFirstBlock fromQuantity httpRpc invalidParameters isNativeToken isSame lowerHex noPast
+    parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf transferTopic
+    vaultEventFilter withoutCoinParams`,
   "./page": `
     PaymentRefused addressGroups ask coinDecimals coins drawIdenticon drawQr elementWords fill
     findChains findKept findSimulation followStatus followWallets forget formatUnits hasHidden

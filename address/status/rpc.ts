@@ -41,8 +41,8 @@ export class StatusError extends Error {
 }
 
 /**
- * The node answered, with an error. `rpcCode` is JSON-RPC's, such as -32602 for parameters it
- * refuses, or the HTTP status of a gateway that did not let it speak.
+ * The node answered, with an error. `rpcCode` is JSON-RPC's, such as {@link invalidParameters}, or
+ * the HTTP status of a gateway that did not let it speak.
  */
 export class RpcError extends Error {
   readonly rpcCode: number;
@@ -53,6 +53,11 @@ export class RpcError extends Error {
     this.rpcCode = rpcCode;
   }
 }
+
+/** The code for parameters that a node refuses. */
+export const invalidParameters = -32602;
+/** Nodes' code for a call that ran and reverted. */
+export const executionReverted = 3;
 
 type Reply = { ok: boolean; status: number; json(): Promise<unknown> };
 type Signal = unknown;

@@ -9,9 +9,11 @@ import { readEvents } from "./events.ts";
 import { isNativeToken, withoutCoinParams } from "./native-token.ts";
 import {
   countOf,
+  executionReverted,
   findBlock,
   hexOf,
   httpRpc,
+  invalidParameters,
   quantityOf,
   type Rpc,
   RpcError,
@@ -25,8 +27,10 @@ export { findFirstBlock } from "./events.ts";
 export { decodeFactoryEvent, type FactoryEvent } from "./factory-event.ts";
 export { isNativeToken, withoutCoinParams } from "./native-token.ts";
 export {
+  executionReverted,
   findBlock,
   httpRpc,
+  invalidParameters,
   type Rpc,
   RpcError,
   StatusError,
@@ -151,9 +155,6 @@ async function readHolding(
     return isNativeToken(balance, without);
   }
 }
-
-const invalidParameters = -32602;
-const executionReverted = 3;
 
 async function readPast(record: AddressRecord, { rpc, block, previous }: At): Promise<Past> {
   const known = await stillTrue(record, rpc, block, previous);

@@ -2,16 +2,9 @@
 
 import type { Hex } from "executable-address";
 import type { BlockReference } from "executable-address/status";
-import { toQuantity } from "executable-address/status";
+import { invalidParameters, toQuantity } from "executable-address/status";
 import type { ChainRpc } from "./chain-rpc.ts";
-import {
-  type Answer,
-  type Call,
-  CallRefused,
-  hexData,
-  invalidParams,
-  isRefusal,
-} from "./json-rpc.ts";
+import { type Answer, type Call, CallRefused, hexData, isRefusal } from "./json-rpc.ts";
 import type { Usable } from "./view.ts";
 
 /** Asks about a block, which it is given in the form that the node knows. */
@@ -83,7 +76,7 @@ export async function askAt(
   try {
     return await ask({ blockHash: block.hash, requireCanonical: true });
   } catch (error) {
-    if (!(error instanceof CallRefused && error.code === invalidParams)) throw error;
+    if (!(error instanceof CallRefused && error.code === invalidParameters)) throw error;
     return ask(toQuantity(block.number));
   }
 }

@@ -1,14 +1,9 @@
 // Asks a chain where one endpoint's answer is enough: each endpoint in turn until one answers.
 
+import { invalidParameters } from "executable-address/status";
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
 import { type Heads, openHeads } from "./heads.ts";
-import {
-  type CallError,
-  CallRefused,
-  ChainUnavailable,
-  invalidParams,
-  isRevert,
-} from "./json-rpc.ts";
+import { type CallError, CallRefused, ChainUnavailable, isRevert } from "./json-rpc.ts";
 
 export type ChainRpc = {
   /**
@@ -51,7 +46,7 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
         if ("result" in answer!) return answer.result;
         refusal = answer!.error;
         // Another node would answer a revert or wrong parameters alike.
-        if (isRevert(refusal) || refusal.code === invalidParams) break;
+        if (isRevert(refusal) || refusal.code === invalidParameters) break;
       } catch (error) {
         failedAtMs.set(endpoint, performance.now());
         failure = error;

@@ -2,15 +2,12 @@
 // answer must have before it is believed.
 
 import type { Hex } from "executable-address";
-import { fromQuantity, lowerHex, toQuantity } from "executable-address/status";
+import { executionReverted, fromQuantity, lowerHex, toQuantity } from "executable-address/status";
 
 export type Call = { method: string; params: unknown[] };
 
 /** A node's error in place of a result. */
 export type CallError = { code: number; message: string; data?: unknown };
-
-/** The code for parameters that a node refuses. */
-export const invalidParams = -32602;
 
 export type Answer = { result: unknown } | { error: CallError };
 
@@ -54,7 +51,7 @@ export function isRefusal(error: unknown): error is CallRefused | ChainUnavailab
 
 /** The call ran on chain state and reverted, as opposed to not having been run at all. */
 export function isRevert(error: CallError): boolean {
-  if (error.code === 3) return true;
+  if (error.code === executionReverted) return true;
   if (typeof error.data === "string" && /^0x([0-9a-f]{2})+$/i.test(error.data)) return true;
   return /revert|out of gas|invalid opcode|stack (under|over)flow/i.test(error.message);
 }

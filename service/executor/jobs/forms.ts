@@ -4,7 +4,7 @@
 // its origin, which is the vault here.
 
 import type { Hex } from "executable-address";
-import { toQuantity } from "executable-address/status";
+import { invalidParameters, toQuantity } from "executable-address/status";
 import { type Answer, type Call, isRevert } from "../../chain/rpc/json-rpc.ts";
 import type { Pass } from "../parts.ts";
 import type { Purse } from "../transactions/send.ts";
@@ -44,5 +44,7 @@ export function formsFor({ view, memory, nowSeconds }: Pass, purse: Purse) {
 export function isFormRefused(answer: Answer): boolean {
   if ("result" in answer || isRevert(answer.error)) return false;
   const { code, message } = answer.error;
-  return code === -32602 || /too many (arg|param)|override|insufficient funds/i.test(message);
+  return (
+    code === invalidParameters || /too many (arg|param)|override|insufficient funds/i.test(message)
+  );
 }
