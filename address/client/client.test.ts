@@ -85,10 +85,11 @@ const isService = (status: number, code: string) => (error: unknown) =>
   error instanceof ServiceError && error.status === status && error.code === code;
 
 describe("createClient refuses", () => {
-  const wrong = (options: object): void => {
+  const wrong = (options: object, sentence: string): void => {
     const run = () => createClient({ baseUrl, ...options } as ClientOptions);
     assert.throws(run, (error: Error) => {
       assert.ok(error instanceof TypeError || error instanceof InvalidError, String(error));
+      assert.equal(error.message, sentence);
       for (const secret of Object.values(options)) {
         if (typeof secret === "string" && secret.startsWith("svc_"))
           assert.ok(!error.message.includes(secret), "a secret is not repeated");
@@ -98,23 +99,24 @@ describe("createClient refuses", () => {
   };
 
   test("both credentials, and a base URL that is none", () => {
-    wrong(credentials);
+    wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
-      wrong({ baseUrl: url });
+      wrong({ baseUrl: url }, 'baseUrl: expected a URL such as "https://pay.example/v1"');
+    wrong({ mirrors: baseUrl }, "mirrors: expected a list");
   });
 
   test("a credential that is not of its form", () => {
     const { apiKey, clientId } = credentials;
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
-      wrong({ apiKey: key });
+      wrong({ apiKey: key }, "apiKey: expected svc_sk_ and 64 lower-case hex digits");
     for (const id of ["", `${clientId}\n`, clientId.slice(0, -1), apiKey, null])
-      wrong({ clientId: id });
+      wrong({ clientId: id }, "clientId: expected svc_client_ and 32 lower-case hex digits");
   });
 
   test("an API key over http, but for this machine", () => {
     const { apiKey, clientId } = credentials;
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
-      wrong({ baseUrl: `http://${host}/v1`, apiKey });
+      wrong({ baseUrl: `http://${host}/v1`, apiKey }, "baseUrl: an API key is a secret: use https");
     for (const url of ["https://pay.example/v1", "http://localhost:1/v1", "http://[::1]:1/v1"])
       assert.doesNotThrow(() => createClient({ baseUrl: url, apiKey }));
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
@@ -122,20 +124,23 @@ describe("createClient refuses", () => {
 
   test("counts and times that are none, another factory's text, and what is no function", () => {
     for (const value of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, "3", {}]) {
-      wrong({ retriesMax: value });
-      wrong({ waitSecondsMax: value });
-      wrong({ timeoutMs: value });
+      wrong({ retriesMax: value }, "retriesMax: expected an integer from 0 to 100");
+      wrong({ waitSecondsMax: value }, "waitSecondsMax: expected an integer from 0 to 86400");
+      wrong({ timeoutMs: value }, "timeoutMs: expected an integer from 1 to 86400000");
     }
-    wrong({ timeoutMs: 0 });
-    wrong({ factory: "0x12" });
-    wrong({ keccak: "keccak" });
-    wrong({ fetch: "fetch" });
+    wrong({ timeoutMs: 0 }, "timeoutMs: expected an integer from 1 to 86400000");
+    wrong({ factory: "0x12" }, "factory: expected an address: 0x and 40 hex digits");
+    wrong({ keccak: "keccak" }, "keccak: expected a function");
+    wrong({ fetch: "fetch" }, "fetch: expected a function");
   });
 
   test("an API key in a page", () => {
     Object.assign(globalThis, { document: {} });
     try {
-      wrong({ apiKey: credentials.apiKey });
+      wrong(
+        { apiKey: credentials.apiKey },
+        "an API key is a secret of servers: in a page, use a client ID",
+      );
       assert.doesNotThrow(() => createClient({ baseUrl, clientId: credentials.clientId }));
     } finally {
       Reflect.deleteProperty(globalThis, "document");

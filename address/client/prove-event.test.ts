@@ -408,12 +408,17 @@ describe("proveEvent", () => {
     const event = await eventOf(record, "address.executed");
     const silent: Rpc = async () => Promise.reject(new Error("silent"));
     const rpcs = [world.rpcUrl, silent];
-    assert.equal(await resultOf(event, record, { rpcs, confirmations: 0 } as never), "ProofError");
-    const twice = [world.rpcUrl, world.rpcUrl];
-    const wrong = [{ rpcs: [] }, { rpcs: twice }, { ...options(), quorum: 2 }, { rpcs }];
-    for (const given of wrong.map((each) => ({ confirmations: -1, ...each })))
-      assert.equal(await resultOf(event, record, given as never), "TypeError");
-    const without = { rpcs: [world.rpcUrl] };
-    assert.equal(await resultOf(event, record, without as never), "TypeError");
+    const refused = (given: object, name: string, message: string | RegExp) =>
+      assert.rejects(proveEvent(event, record, given as never), { name, message });
+    const heads = /^2 of 2 endpoints agree on no block \(heads 0: \d+, 1: silent\)$/;
+    await refused({ rpcs, confirmations: 0 }, "ProofError", heads);
+    for (const [given, message] of [
+      [{ ...options(), rpcs: [] }, "rpcs: expected one or more, found none"],
+      [{ ...options(), rpcs: [world.rpcUrl, world.rpcUrl] }, "rpcs.1: is rpcs.0 again"],
+      [{ ...options(), quorum: 2 }, "quorum: expected an integer from 1 to 1, found 2"],
+      [options(-1), "confirmations: expected an integer from 0, found -1"],
+      [{ rpcs }, "confirmations: say how many blocks must stand upon a fact"],
+    ] as const)
+      await refused(given, "TypeError", message);
   });
 });

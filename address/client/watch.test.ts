@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { makeRecord } from "../index.ts";
-import type { AddressState } from "../status/shape.ts";
+import { type AddressState, addressStates } from "../status/shape.ts";
 import { statusOf } from "../test/answers.ts";
 import { sample, shop } from "../test/samples.ts";
 import { type Served, serve } from "../test/serve.ts";
@@ -158,7 +158,10 @@ describe("watch", () => {
   });
 
   test("TypeError for a time that is none", async () => {
-    await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), TypeError);
+    await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
+      name: "TypeError",
+      message: "pollMs: expected an integer from 1 to 86400000",
+    });
   });
 });
 
@@ -190,8 +193,9 @@ describe("waitFor", () => {
   });
 
   test("TypeError for a state that is none", async () => {
-    await assert.rejects(client().waitFor(address, "paid" as never), TypeError);
-    await assert.rejects(client().waitFor(address, []), TypeError);
+    const message = `state: expected one or more of ${addressStates.join(", ")}`;
+    for (const wanted of ["paid" as never, []])
+      await assert.rejects(client().waitFor(address, wanted), { name: "TypeError", message });
   });
 
   test("TypeError for a state that has no proof, where one is asked for", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { InvalidError } from "../errors.ts";
 import type { AddressRecord, Call, Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { sample } from "../test/samples.ts";
@@ -109,10 +108,19 @@ test("originOf takes no address of a network, path, user or upper case", () => {
 test("signShopLink refuses what a page would not show, and repeats no key", async () => {
   const options = { shop, order: "77", privateKey };
   const page = pageOf(sold);
-  await assert.rejects(signShopLink("https://pay.example/a/0x12", options), InvalidError);
-  await assert.rejects(signShopLink(page, { ...options, shop: "10.0.0.1" }), TypeError);
+  await assert.rejects(signShopLink("https://pay.example/a/0x12", options), {
+    name: "InvalidError",
+    message: "page: expected an address: 0x and 40 hex digits",
+  });
+  await assert.rejects(signShopLink(page, { ...options, shop: "10.0.0.1" }), {
+    name: "TypeError",
+    message: "shop: expected a domain in lower case",
+  });
   for (const order of ["", " ", "7\u20287", "7\n7", "7".repeat(65)])
-    await assert.rejects(signShopLink(page, { ...options, order }), TypeError);
+    await assert.rejects(signShopLink(page, { ...options, order }), {
+      name: "TypeError",
+      message: "order: expected 1 to 64 characters that are seen",
+    });
   await assert.rejects(signShopLink(page, { ...options, privateKey: publicKey }), {
     name: "TypeError",
     message: "expected an Ed25519 private key: PKCS #8 in base64",
