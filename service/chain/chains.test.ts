@@ -34,6 +34,11 @@ describe("a file of chains is refused, saying where and why", () => {
       [{ ...chain, tokens: [token, { ...token, address: usdc.toLowerCase() }] }],
       /lists a token twice/,
     ],
+    [
+      "that prices tips in a token it does not list",
+      [{ ...chain, tipPrices: { USDC: "1", DAI: "1" } }],
+      /^chains\.json: chain 1 has a price for DAI, which it does not list$/,
+    ],
     ["with zkSync Era", [{ ...chain, chainId: 324 }], /324 \(zkSync Era\).*another formula/],
     ["with Tron", [{ ...chain, chainId: 728126428 }], /Tron.*another formula/],
   ];

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { isPublic, parseTarget, publicNames, resolveTarget, TargetError } from "./guard.ts";
+import { isPublic, parseTarget, publicNames, resolveTarget } from "./guard.ts";
 import { sender } from "./send.ts";
 
 /** Private, loopback, link-local, metadata, mapped, translated and odd spellings of them. */
@@ -88,8 +88,11 @@ describe("a webhook's target", () => {
   test("neither is a name that leads inside, even where it has a public address too", async () => {
     const resolve = async (host: string) =>
       names[host]!.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-    for (const name of Object.keys(names)) {
-      await assert.rejects(resolveTarget(`https://${name}/`, "public", resolve), TargetError, name);
+    for (const [host, addresses] of Object.entries(names)) {
+      const inside = addresses.at(-1);
+      const message = inside ? `${inside} is not a public address` : `${host} has no address`;
+      const found = resolveTarget(`https://${host}/`, "public", resolve);
+      await assert.rejects(found, { name: "TargetError", message });
     }
   });
 
@@ -117,7 +120,7 @@ describe("a webhook's target", () => {
     await names.stop();
   });
 
-  test("refused: another scheme, a password, too long, no URL", () => {
+  test("refused: another scheme, a password, too long, no URL, no name of the Internet", () => {
     const noUrl = /^expected a URL such as/;
     for (const [url, message] of [
       ["http://example.com/", "http: is not allowed, only https:"],
@@ -128,6 +131,8 @@ describe("a webhook's target", () => {
       ["example.com", noUrl],
       ["", noUrl],
       ["https://", noUrl],
+      ["https://localhost/hook?key=1", "localhost is not a name of the Internet"],
+      ["https://intranet./", "intranet. is not a name of the Internet"],
     ] as const) {
       assert.throws(() => parseTarget(url, "public"), { name: "TargetError", message });
     }
