@@ -162,6 +162,7 @@ export async function waitForState(
           status,
         );
     }
+    // Never told, since a watch has no end; the compiler does not know that.
     throw new UnprovenError(`the service stopped telling of ${address}`);
   } finally {
     bound.end();
