@@ -3,7 +3,7 @@
 import { invalidParameters } from "executable-address/status";
 import { type Endpoint, httpEndpoint } from "./endpoint.ts";
 import { type Heads, openHeads } from "./heads.ts";
-import { type CallError, CallRefused, ChainUnavailable, isRevert } from "./json-rpc.ts";
+import { type CallError, CallRefused, isRevert } from "./json-rpc.ts";
 
 export type ChainRpc = {
   /**
@@ -53,7 +53,6 @@ function requester(endpoints: readonly Endpoint[]): ChainRpc["request"] {
       }
     }
     if (refusal) throw new CallRefused(refusal);
-    if (failure instanceof ChainUnavailable) throw failure;
-    throw new ChainUnavailable(String(failure), { cause: failure });
+    throw failure;
   };
 }
