@@ -32,6 +32,18 @@ describe("GET /v1/address/{address}/simulation", () => {
     await cut.close();
   });
 
+  test("503 chain_unavailable once the chain's calls of this minute are spent", async () => {
+    const spent = await startApp({
+      chains: chainsAt(world),
+      limits: { simulationCallsPerMinute: 1 },
+    });
+    const { address } = await keepRecord(spent, await world.newRecord());
+    const answer = await get(address, spent);
+    assert.deepEqual([answer.statusCode, answer.json().error.code], [503, "chain_unavailable"]);
+    assert.match(spent.logged.join(), /this minute's simulation-calls of chain 31337 are spent/);
+    await spent.close();
+  });
+
   test("503 chain_unavailable for a chain that is no longer configured", async () => {
     const gone = await startApp({ chains: { ...chainsAt(world), find: () => undefined } });
     const { address } = await keepRecord(gone, await world.newRecord());

@@ -57,7 +57,7 @@ export function metered(
     ...rpc,
     async request(method, params) {
       const isAdmitted = burst > 0 && (await limiter.take(`${name} ${chainId}`, policy)).admitted;
-      if (!isAdmitted) throw new CallsSpent("the minute's simulations are spent");
+      if (!isAdmitted) throw new CallsSpent(`this minute's ${name} of chain ${chainId} are spent`);
       return rpc.request(method, params);
     },
   };
