@@ -187,6 +187,13 @@ describe("two servers on one PostgreSQL", () => {
   });
 });
 
+test("a limiter whose statement leaves a key out judges nothing by it", () => {
+  const limiter = postgresLimiter({ ...store, prepared: async () => [] });
+  return assert.rejects(limiter.take(newKey(), policies.apiKey), {
+    message: "the limiter's statement left a key unanswered",
+  });
+});
+
 describe("a limiter whose store is down", () => {
   test("judges locally by the same numbers, and counts each time", async () => {
     let faults = 0;

@@ -336,6 +336,18 @@ describe("copy to-postgres", () => {
     );
   });
 
+  test("refuses a file of another version, and says how it comes to this one", async () => {
+    const place = await places.sqlite!();
+    const store = await open(place);
+    const last = store.db.selectFrom("migrations").select(({ fn }) => fn.max("name").as("name"));
+    await store.db.deleteFrom("migrations").where("name", "=", last).execute();
+    await store.close();
+    const target = { ...place, DATABASE_URL: await postgres.newDatabase() };
+    const { code, err } = await admin(target, "copy to-postgres");
+    assert.equal(code, 1);
+    assert.match(err, /is of another version: start this version on it once, then stop\n$/);
+  });
+
   test("copies nothing where one record does not prove itself", async () => {
     const place = await places.sqlite!();
     await fill(place, 3, 1_700_000_000_000);
