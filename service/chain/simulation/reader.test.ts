@@ -24,6 +24,25 @@ describe("many readers", () => {
     });
   });
 
+  test("unavailable where no place became free in time", async () => {
+    const records = await Promise.all(Array.from({ length: 9 }, () => world.newRecord()));
+    let nowMs = 0;
+    // Eight ask the node at once; by then the time of the ninth, which waits for them, is over.
+    const late: Manner = async (method, params, ask) => {
+      if (method === "eth_call") nowMs = 60_001;
+      return ask(method, params);
+    };
+    await world.through(late, async (url) => {
+      const read = openSimulations(world.chainAt(url), { waitMsMax: 60_000, now: () => nowMs });
+      const asked = records.map(read);
+      await assert.rejects(asked.pop()!, {
+        name: "ChainUnavailable",
+        message: "no place became free in time",
+      });
+      await Promise.all(asked);
+    });
+  });
+
   test("of one address within a block cost one simulation; the next block another", async () => {
     const record = await world.paid();
     await world.through(

@@ -21,18 +21,21 @@ const answersMax = 10_000;
 
 const runningMax = 8;
 
-/** @param options.waitMsMax with the wait for a place; later, the page has been left */
+/**
+ * @param options.waitMsMax with the wait for a place; later, the page has been left
+ * @param options.now milliseconds, by a clock that does not go back
+ */
 export function openSimulations(
   chain: SimulatedChain,
-  { waitMsMax = 15_000 }: { waitMsMax?: number } = {},
+  { waitMsMax = 15_000, now = () => performance.now() } = {},
 ): Simulate {
   const inTurn = openGate(runningMax);
   const answered = recalled<Simulation>(answersMax);
   const at = (block: BlockReference, subject: StatusSubject): Promise<Simulation> =>
     answered(`${subject.address} ${block.hash}`, () => {
-      const untilMs = performance.now() + waitMsMax;
+      const untilMs = now() + waitMsMax;
       return inTurn(() => {
-        if (performance.now() > untilMs) throw new ChainUnavailable("no place became free in time");
+        if (now() > untilMs) throw new ChainUnavailable("no place became free in time");
         return simulate(chain, block, subject);
       });
     });
