@@ -203,10 +203,11 @@ describe("two keys", () => {
   });
 
   /** While `isStuck`, the node takes what the first key sends and loses it. */
-  function startStuck(signers: Parts["signers"]) {
+  function startStuck(signers: Parts["signers"], change?: Parameters<typeof open>[0]) {
     const stuck = { isStuck: true, swallowed: new Set<string>() };
     start((core) => ({
       signers,
+      ...change?.(core),
       endpoints: core.endpoints.map((endpoint) => ({
         ...endpoint,
         async ask(calls) {
@@ -238,6 +239,35 @@ describe("two keys", () => {
     await running.stop();
     start();
     await until("all are executed", () => allExecuted([...records, ...later]));
+    await until("nothing is on its way", () => isAtRest(store));
+  });
+
+  test("one that signs no replacement is not asked for another while it rests", async () => {
+    const signed = new Set<number>();
+    let refused = 0;
+    const signers = mapSigners([twoKeys[0]], (signer) => (transaction) => {
+      if (!signed.has(transaction.nonce)) {
+        signed.add(transaction.nonce);
+        return signer.sign(transaction);
+      }
+      refused++;
+      return Promise.reject(new Error("no session"));
+    });
+    // By a clock that is a thousand times slower it rests for hours.
+    const stuck = startStuck(signers, ({ clock, tuning }) => ({
+      clock: () => clock() / 1_000,
+      tuning: { ...tuning, ...slots, stuckSeconds: 1 },
+    }));
+    const records = await pay(2);
+    await until("it was asked for one", async () => refused > 0);
+    const passes = () => running.events.filter(({ kind }) => kind === "pass").length;
+    const before = passes();
+    await until("many passes have ended", async () => passes() > before + 10);
+    assert.equal(refused, 1);
+    stuck.isStuck = false;
+    await running.stop();
+    start();
+    await until("all are executed", () => allExecuted(records));
     await until("nothing is on its way", () => isAtRest(store));
   });
 
