@@ -110,8 +110,8 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         const { longest, all } = await turnsOf(operations["list: a token none has"]!);
         parts.push(longest / all);
       }
-      const part = parts.toSorted((a, b) => a - b)[2]!;
-      assert.ok(part < 0.5, `${parts} of the search's time`);
+      // Other work of the machine only adds to a turn, so the least is the search's own.
+      assert.ok(Math.min(...parts) < 0.3, `${parts} of the search's time`);
     });
 
     test(`none keeps the answering thread for longer than ${turnMsMax} ms`, {
