@@ -111,6 +111,12 @@ describe("the factory", () => {
     assert.deepEqual(executed!.args, { vault, token, held: amount + 1n, left: 1n });
     const [paid] = parseEventLogs({ abi: demoShop.abi, logs, eventName: "Paid" });
     assert.deepEqual(paid!.args, { orderId: 42n, payer: vault, amount });
+    const order = [token, token, shop, factoryAddress].map((each) => each.toLowerCase());
+    assert.deepEqual(
+      logs.map((log) => log.address),
+      order,
+      "each tells after it took",
+    );
     const balance = { abi: demoToken.abi, functionName: "balanceOf", args: [shop] } as const;
     assert.equal(await bare.client.readContract({ address: token, ...balance }), amount);
     const code = await bare.client.getCode({ address: vault });

@@ -61,9 +61,9 @@ contract DemoShop is ExecutableCaller {
     }
 
     function _take(uint256 orderId, uint256 amount) private {
-        emit Paid(orderId, msg.sender, amount);
         if (!IToken(token).transferFrom(msg.sender, address(this), amount)) {
             revert PaymentFailed(msg.sender, amount);
         }
+        emit Paid(orderId, msg.sender, amount);
     }
 }
