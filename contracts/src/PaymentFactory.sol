@@ -167,7 +167,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     function _balanceOf(address token, address vault) private view returns (uint256 found) {
         bytes4 selector = IERC20.balanceOf.selector;
         bool ok;
-        // By assembly, for gas: 1 % of an execution, which looks twice.
+        // By assembly, for gas: question and answer fit into the scratch space.
         assembly ("memory-safe") {
             mstore(0, selector)
             mstore(4, vault)
@@ -186,7 +186,7 @@ contract PaymentFactory is IPaymentFactory, Vault {
     /// @dev EIP-1014, with salt zero: 0xff, factory, salt, hash of the init code.
     function _addressOf(bytes memory initCode) private view returns (address vault) {
         bytes32 hash;
-        // By assembly, for gas: 0.2 % of an execution.
+        // By assembly, for gas: the 85 bytes are hashed where nothing is allocated for them.
         assembly ("memory-safe") {
             let free := mload(0x40)
             mstore(free, or(shl(248, 0xff), shl(88, address())))
