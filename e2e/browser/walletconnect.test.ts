@@ -3,19 +3,17 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SignClient } from "@walletconnect/sign-client";
 import type { AddressRecord, Hex } from "executable-address";
 import type { Browser, Page } from "playwright-core";
 import { localChainId, payerAccount } from "../../scripts/local-chain.ts";
 import { type Running, startService } from "../service.ts";
+import { openPhone, projectId } from "../wallets/phone.ts";
 import { ask } from "../wallets/test-wallet.ts";
 import { startRelay } from "../wallets/walletconnect-relay.ts";
 import { assertSound, launchBrowser, listenForFaults } from "./browser.ts";
 import { createOrder, mint, openFresh, readCode } from "./pay-page.ts";
 
-const projectId = "0123456789abcdef0123456789abcdef";
 const payer = payerAccount.address as Hex;
-const chain = `eip155:${localChainId}`;
 
 /** Attests for a page as far as the client in the page asks: gives a token with the asked id. */
 const attestation = `<script>
@@ -28,7 +26,7 @@ const attestation = `<script>
 let browser: Browser;
 let relay: Awaited<ReturnType<typeof startRelay>>;
 let service: Running;
-let wallet: Awaited<ReturnType<typeof SignClient.init>>;
+let phone: Awaited<ReturnType<typeof openPhone>>;
 let isDeclined = false;
 
 before(async () => {
@@ -39,31 +37,17 @@ before(async () => {
     WALLETCONNECT_RELAY: relay.url,
   });
   await mint(service, payer, 100_000_000n);
-  const metadata = { name: "Phone", description: "", url: "https://wallet.example", icons: [] };
-  wallet = await SignClient.init({
-    ...{ projectId, relayUrl: relay.url, metadata, telemetryEnabled: false },
-    ...{ logger: "silent", storageOptions: { database: ":memory:" } },
-  });
-  wallet.on("session_proposal", ({ id }) => {
-    const methods = ["eth_sendTransaction"];
-    const accounts = [`${chain}:${payer}`];
-    void wallet.approve({ id, namespaces: { eip155: { accounts, methods, events: [] } } });
-  });
-  wallet.on("session_request", async ({ topic, id, params: { request } }) => {
-    const { result } = isDeclined
-      ? { result: undefined }
-      : await ask(service.anvil.rpcUrl, request.method, request.params);
-    const declined = { code: 5000, message: "User rejected." };
-    const answer = isDeclined ? { error: declined } : { result };
-    await wallet.respond({ topic, response: { id, jsonrpc: "2.0", ...answer } as never });
+  phone = await openPhone(relay.url, `eip155:${localChainId}`, async ({ method, params = [] }) => {
+    if (method === "eth_requestAccounts") return [payer];
+    if (isDeclined) throw Object.assign(new Error("User rejected."), { code: 4001 });
+    return (await ask(service.anvil.rpcUrl, method, [...params])).result;
   });
 });
 
 after(async () => {
   await browser?.close();
   await service?.stop();
-  await wallet?.core.relayer.transportClose();
-  wallet?.core.heartbeat.stop();
+  await phone?.close();
   relay?.close();
 });
 
@@ -119,7 +103,7 @@ describe("a wallet on another device", () => {
     const link = page.getByRole("link", { name: "Open in a wallet app" });
     assert.equal(await link.getAttribute("href"), uri);
     isDeclined = true;
-    await wallet.pair({ uri });
+    await phone.pair(uri);
     await page.getByText("You declined it in the wallet. Nothing was sent.").waitFor();
     assert.equal(await readCode(page), record.address);
     isDeclined = false;

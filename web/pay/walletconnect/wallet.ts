@@ -1,11 +1,11 @@
 // A wallet on another device, as one more wallet of this page. Its library is twice what a
 // payer loads otherwise: it comes with the first press, where the operator has a project id.
 
-import type { Wallet } from "executable-address/page";
+import type { Wallet, WalletProvider } from "executable-address/page";
 import { useMemo } from "react";
 import type { Facts } from "../../shown/facts.ts";
 import { openOutside } from "../../ui/outside.ts";
-import type { Asked, Pairing } from "./walletconnect.ts";
+import type { Pairing } from "./walletconnect.ts";
 
 const pairing = openOutside<Pairing | undefined>(undefined);
 
@@ -22,7 +22,7 @@ export function useWalletConnect(
     const rpcUrl =
       walletChain?.rpcUrl ??
       `https://rpc.walletconnect.org/v1/?chainId=eip155:${chainId}&projectId=${projectId}`;
-    let opened: Promise<{ request: (asked: Asked) => Promise<unknown> }> | undefined;
+    let opened: Promise<WalletProvider> | undefined;
     const open = () => {
       opened ??= import("./walletconnect.ts").then(({ openProvider }) =>
         openProvider({ ...walletConnect, chainId, rpcUrl, show: pairing.set }),
@@ -33,7 +33,7 @@ export function useWalletConnect(
       });
       return opened;
     };
-    const request = async (asked: Asked) => (await open()).request(asked);
+    const request: WalletProvider["request"] = async (asked) => (await open()).request(asked);
     const info = { rdns: "org.walletconnect", name: "WalletConnect", uuid: "walletconnect" };
     return { info: { ...info, icon: "" }, provider: { request } };
   }, [walletConnect, walletChain, chainId]);

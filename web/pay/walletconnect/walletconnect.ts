@@ -5,20 +5,21 @@
 // them to terms that a server under MIT cannot pass on.
 
 import { SignClient } from "@walletconnect/sign-client";
+import type { WalletProvider } from "executable-address/page";
 
-export type Asked = { method: string; params?: readonly unknown[] };
+type Asked = Parameters<WalletProvider["request"]>[0];
 
 /** The link that the wallet is to scan or open, while it is asked to connect. */
 export type Pairing = { uri: string; cancel: () => void };
 
-type ProviderOptions = {
-  projectId: string;
-  relayUrl: string;
+type Asking = {
   chainId: number;
   /** Answers what is no question to the wallet itself. */
   rpcUrl: string;
   show: (pairing: Pairing | undefined) => void;
 };
+
+type ProviderOptions = Asking & { projectId: string; relayUrl: string };
 
 type Client = Awaited<ReturnType<typeof SignClient.init>>;
 type Session = ReturnType<Client["session"]["get"]>;
@@ -26,8 +27,7 @@ type Session = ReturnType<Client["session"]["get"]>;
 /** EIP-1193: the person declined. */
 const rejected = 4001;
 
-export async function openProvider(options: ProviderOptions) {
-  const { projectId, relayUrl, chainId, rpcUrl } = options;
+export async function openProvider({ projectId, relayUrl, ...options }: ProviderOptions) {
   const { origin } = window.location;
   const client = await SignClient.init({
     projectId,
@@ -41,30 +41,26 @@ export async function openProvider(options: ProviderOptions) {
       icons: [`${origin}/mark.svg`],
     },
   });
+  return providerOf(client, options);
+}
+
+export function providerOf(client: Client, { chainId, rpcUrl, show }: Asking): WalletProvider {
   const chain = `eip155:${chainId}`;
-  let session: Session | undefined = client.session.getAll().findLast((held) => {
-    const isAlive = held.expiry * 1000 > Date.now();
-    return isAlive && accountsOf(held, chain).length > 0;
-  });
 
-  const forget = ({ topic }: { topic: string }) => {
-    if (topic === session?.topic) session = undefined;
-  };
-  client.on("session_delete", forget);
-  client.on("session_expire", forget);
+  /** The client keeps what the wallet says later: other accounts, or that a session ended. */
+  const findSession = () =>
+    client.session.getAll().findLast((held) => {
+      const isAlive = held.expiry * 1000 > Date.now();
+      return isAlive && accountsOf(held, chain).length > 0;
+    });
 
-  const accounts = async () => {
-    session ??= await connect(client, chain, options.show);
-    const found = accountsOf(session, chain);
-    // One that has none on this chain is asked to connect again.
-    if (found.length === 0) session = undefined;
-    return found;
-  };
+  const accounts = async () =>
+    accountsOf(findSession() ?? (await connect(client, chain, show)), chain);
 
   const send = async ({ method, params = [] }: Asked) => {
-    await accounts();
-    if (!session) throw Object.assign(new Error("no account on this chain"), { code: rejected });
-    return client.request({ topic: session.topic, chainId: chain, request: { method, params } });
+    const topic = findSession()?.topic;
+    if (!topic) throw Object.assign(new Error("the wallet has left"), { code: rejected });
+    return client.request({ topic, chainId: chain, request: { method, params } });
   };
 
   return {
@@ -89,11 +85,7 @@ const accountsOf = ({ namespaces }: Session, chain: string): string[] =>
     .filter((account) => account.startsWith(`${chain}:`))
     .map((account) => account.slice(chain.length + 1));
 
-async function connect(
-  client: Client,
-  chain: string,
-  show: ProviderOptions["show"],
-): Promise<Session> {
+async function connect(client: Client, chain: string, show: Asking["show"]): Promise<Session> {
   const methods = ["eth_sendTransaction"];
   const { uri, approval } = await client.connect({
     optionalNamespaces: { eip155: { chains: [chain], methods, events: [] } },
