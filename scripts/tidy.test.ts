@@ -406,13 +406,34 @@ describe("the tree", () => {
 });
 
 describe("the history", () => {
-  test("subjects are at most 72 characters, since this is checked", (t) => {
-    const since = "a714353..HEAD";
-    const args = ["log", since, "--no-merges", "--max-count=100", "--format=%h %s"];
+  /** Commits of this branch that are not in `since`; undefined where git does not know it. */
+  function commitsAfter(since: string) {
+    const args = ["log", `${since}..HEAD`, "--no-merges", "--max-count=100", "--format=%B%x00"];
     const git = spawnSync("git", args, { cwd: root, encoding: "utf8" });
-    if (!existsSync(join(root, ".git")) || git.status !== 0) return t.skip("no history is here");
-    const long = git.stdout.split("\n").filter((line) => line.replace(/^\w+ /, "").length > 72);
+    if (!existsSync(join(root, ".git")) || git.status !== 0) return undefined;
+    const messages = git.stdout.split("\0").slice(0, -1);
+    return messages.map((message) => {
+      const [subject = "", ...body] = message.trim().split("\n");
+      return { subject, hasBody: body.length > 1 };
+    });
+  }
+  const skipped = "no history is here";
+
+  test("subjects are at most 72 characters, since this is checked", (t) => {
+    const commits = commitsAfter("a714353");
+    if (!commits) return t.skip(skipped);
+    const long = commits.filter(({ subject }) => subject.length > 72);
     assert.deepEqual(long, []);
+  });
+
+  test("a commit names its room and has a body, since this is checked", (t) => {
+    const commits = commitsAfter("4bd0863");
+    if (!commits) return t.skip(skipped);
+    const rooms = new Set(files.flatMap((path) => dirname(path).split("/"))).add("tests");
+    const wrong = commits.filter(
+      ({ subject, hasBody }) => !hasBody || !rooms.has(subject.split(":")[0]!),
+    );
+    assert.deepEqual(wrong, []);
   });
 });
 
