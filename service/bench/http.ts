@@ -61,7 +61,6 @@ async function measureOnSqlite(bare: Server, byHand: Server): Promise<Shown> {
   const uncached = await start("server-ours.ts", records, expiry, 0);
   const inJavaScript = await start("server-ours.ts", 0, expiry, cacheBytes, "", "wasm");
   const oneThread = await start("server-ours.ts", records, expiry, 0, "", "reader");
-  const unsettled = await start("server-ours.ts", records, expiry, cacheBytes, "", "ticks");
   const addresses = uncached.addresses.toSorted(() => Math.random() - 0.5);
   const hot = addresses.slice(0, hotRecords);
   const shown = await compare(
@@ -76,11 +75,10 @@ async function measureOnSqlite(bare: Server, byHand: Server): Promise<Shown> {
       variant("this service, random", uncached, lookup(addresses)),
       variant("no reading thread", oneThread, lookup(addresses)),
       variant("this service, hot", ours, lookup(hot)),
-      variant("no early ticks, hot", unsettled, lookup(hot)),
       variant(byHandName, byHand, lookup(addresses)),
     ],
   );
-  await Promise.all([ours, uncached, inJavaScript, oneThread, unsettled].map(end));
+  await Promise.all([ours, uncached, inJavaScript, oneThread].map(end));
   return shown;
 }
 

@@ -1,7 +1,6 @@
 // This service as it is served, credentials, limits and metrics included: on SQLite, or where a URL
 // is given on PostgreSQL. Without one of its machines, by which its gain is told: "wasm" has keccak
-// in JavaScript, "reader" has look-ups read by the thread that answers, "ticks" has none of the
-// calls of process.nextTick that http/app.ts makes as it loads.
+// in JavaScript, "reader" has look-ups read by the thread that answers.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -16,6 +15,7 @@ import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
 import { openDesk } from "../executor/desk/desk.ts";
+import { buildApp } from "../http/app.ts";
 import { defaultLimits } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { openStore } from "../roles/open-store.ts";
@@ -24,15 +24,6 @@ import { heldRecordJson } from "../store/record-json.ts";
 import { intentOf, token } from "./intents.ts";
 
 const [, , records, expiry, cacheBytes, databaseUrl, without] = process.argv;
-
-const { nextTick } = process;
-if (without === "ticks") {
-  process.nextTick = (callback: () => void, ...rest: unknown[]) => {
-    if (String(callback) !== "() => {}") nextTick(callback, ...(rest as []));
-  };
-}
-const { buildApp } = await import("../http/app.ts");
-process.nextTick = nextTick;
 
 /** So many that nobody reaches the limit of an account: 50 requests a second. */
 const accountsCount = 600;

@@ -35,13 +35,6 @@ import { status } from "./status/status.ts";
 /** No intent the library accepts needs more, with every character of it escaped in JSON twice. */
 export const bodyBytesMax = 192 * 1024;
 
-// By its first calls V8 settles for good how process.nextTick, which each request calls several
-// times, writes its object. In a process that had started three threads before, it settled for the
-// slow way, through the runtime. With these calls as the module loads, ahead of any thread, it is
-// the fast one: a hot look-up takes 25 µs of processor with them and 30 without (bench/http.ts).
-const settlingCalls = 2_000;
-for (let call = 0; call < settlingCalls; call++) process.nextTick(() => {});
-
 /** Called for a route with a schema of the framework's. */
 const noSchema = () => {
   throw new Error("routes have no schemas of the framework's");

@@ -10,7 +10,6 @@ import { openParts, type RoleParts } from "./parts.ts";
 import { onStopSignals } from "./workers/signals.ts";
 
 export async function startRoles(config: Config, log: Logger): Promise<void> {
-  // Loaded before the store starts its threads: http/app.ts tells why.
   const api = config.role === "executor" ? undefined : await import("./api.ts");
   const executor = config.role === "api" ? undefined : await import("./executor.ts");
   const stops: RoleParts["stops"] = [];
