@@ -9,8 +9,7 @@ import { type Anvil, freePort } from "executable-address-contracts/anvil";
 import { startLocalNode } from "../contracts/testing/local-node.ts";
 import { end, isAnswering } from "../scripts/child-process.ts";
 import { deployDemo, localChains } from "../scripts/local-chain.ts";
-import { createAccount, findCredentials } from "../service/accounts/account.ts";
-import { addApiKey, wholeKey } from "../service/accounts/api-keys.ts";
+import { createWithKey } from "../service/accounts/admin.ts";
 import { openStore } from "../service/roles/open-store.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -67,18 +66,12 @@ export async function startService(env: NodeJS.ProcessEnv = {}): Promise<Running
   }
 }
 
-/** What `account create` makes of each email, without a process of its own. */
+/** Adds an account for each email, as `account create` does, without a process of its own. */
 export async function addAccounts({ DATA_DIR, DATABASE_URL }: NodeJS.ProcessEnv, emails: string[]) {
   const store = await openStore({ dataDirectory: DATA_DIR!, databaseUrl: DATABASE_URL }, false);
   const by = { atMs: Date.now() };
-  const add = async (email: string) => {
-    const { accountId } = (await createAccount(store.db, email, by))!;
-    const { apiKey } = (await addApiKey(store.db, accountId, wholeKey, by))!;
-    const { clientId } = await findCredentials(store.db, accountId);
-    return { accountId, apiKey, clientId: clientId.client_id };
-  };
   const added = [];
-  for (const email of emails) added.push(await add(email));
+  for (const email of emails) added.push((await createWithKey(store.db, email, by))!);
   await store.close();
   return added;
 }

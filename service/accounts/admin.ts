@@ -26,6 +26,19 @@ const operator = (): Actor => ({ atMs: Date.now() });
 const account = { account: "ID" };
 const email = { email: "E" };
 
+/**
+ * Creates an account with an API key that may do everything.
+ * @returns undefined where another account has the email
+ */
+export async function createWithKey(db: Kysely<Tables>, email: string, actor: Actor) {
+  const created = await createAccount(db, email, actor);
+  if (!created) return undefined;
+  const { accountId } = created;
+  const key = await addApiKey(db, accountId, wholeKey, actor);
+  const { clientId } = await findCredentials(db, accountId);
+  return { accountId, apiKey: key!.apiKey, clientId: clientId.client_id };
+}
+
 const ofAccounts: Command[] = [
   {
     words: "account create",
@@ -35,12 +48,9 @@ const ofAccounts: Command[] = [
       if (!isEmail(options.email as string)) {
         throw new Error(`--email is ${options.email}; expected an email address`);
       }
-      const created = await createAccount(db, options.email as string, operator());
+      const created = await createWithKey(db, options.email as string, operator());
       if (!created) throw new Error(`there is an account with the email ${options.email} already`);
-      const { accountId } = created;
-      const key = await addApiKey(db, accountId, wholeKey, operator());
-      const { clientId } = await findCredentials(db, accountId);
-      return { accountId, apiKey: key?.apiKey, clientId: clientId.client_id };
+      return created;
     },
   },
   {

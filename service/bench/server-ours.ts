@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { deriveAddress, encodeNewIntent, factoryAddress } from "executable-address";
 import { pino } from "pino";
 import { keccak256 } from "../../address/keccak/keccak.ts";
-import { createAccount } from "../accounts/account.ts";
-import { addApiKey, wholeKey } from "../accounts/api-keys.ts";
+import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
@@ -54,8 +53,7 @@ const chains: Chains = {
 const keys: string[] = [];
 const actor = { atMs: Date.now() };
 for (let i = 0; i < accountsCount; i++) {
-  const account = await createAccount(store.db, `bench${i}@example.com`, actor);
-  keys.push((await addApiKey(store.db, account!.accountId, wholeKey, actor))!.apiKey);
+  keys.push((await createWithKey(store.db, `bench${i}@example.com`, actor))!.apiKey);
 }
 const addresses: string[] = [];
 const saves: Promise<void>[] = [];

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { factoryAddress, type Hex } from "executable-address";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
-import { createAccount } from "../accounts/account.ts";
-import { addApiKey, wholeKey } from "../accounts/api-keys.ts";
+import { createWithKey } from "../accounts/admin.ts";
 import { openAccounts } from "../accounts/open.ts";
 import { parseChains } from "../chain/chains.ts";
 import type { Chains } from "../chain/registry.ts";
@@ -135,10 +134,7 @@ export async function startApp(
     logged,
     async newKey() {
       const email = `${randomBytes(6).toString("hex")}@example.com`;
-      const account = await createAccount(store.db, email, { atMs: Date.now() });
-      const { accountId } = account!;
-      const key = await addApiKey(store.db, accountId, wholeKey, { atMs: Date.now() });
-      return { accountId, apiKey: key!.apiKey };
+      return (await createWithKey(store.db, email, { atMs: Date.now() }))!;
     },
     async close() {
       await app.close();
