@@ -408,7 +408,7 @@ describe("the tree", () => {
 describe("the history", () => {
   /** Commits of this branch that are not in `since`; undefined where git does not know it. */
   function commitsAfter(since: string) {
-    const args = ["log", `${since}..HEAD`, "--no-merges", "--max-count=100", "--format=%B%x00"];
+    const args = ["log", `${since}..HEAD`, "--no-merges", "--format=%B%x00"];
     const git = spawnSync("git", args, { cwd: root, encoding: "utf8" });
     if (!existsSync(join(root, ".git")) || git.status !== 0) return undefined;
     const messages = git.stdout.split("\0").slice(0, -1);
