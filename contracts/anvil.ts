@@ -33,7 +33,7 @@ export const anvilChain = {
 
 /**
  * Keys of accounts that have coin on every anvil, known to everybody: worth nothing elsewhere.
- * Derived from anvil's mnemonic they would cost each process 0.15 s.
+ * They are stated, so that no process derives them from anvil's mnemonic.
  */
 export const anvilKeys = [
   "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",

@@ -88,7 +88,7 @@ export const bodyOf = (id: RawBuilder<unknown>) =>
 /** One event, or those told in a time: Unix milliseconds, from inclusive, until exclusive. */
 export type WhichEvents = { eventId: string } | { fromMs: number; untilMs: number };
 
-/** Oldest first. */
+/** Finds the account's events, oldest first. */
 export function findEvents(
   db: Kysely<Tables>,
   accountId: string,

@@ -15,7 +15,7 @@ import { openStore } from "./open-store.ts";
 
 export type RoleParts = {
   log: Logger;
-  /** What ends each part: called last first, so that nothing is closed before those who use it. */
+  /** Each ends a part. The last is called first: nothing is closed before those who use it. */
   stops: (() => unknown)[];
   metrics: Metrics;
   keccak: Keccak;

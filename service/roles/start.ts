@@ -1,5 +1,5 @@
 // Starts the roles of one process, and drains them on a signal. A process loads the code of its own
-// roles alone, so that it starts sooner.
+// roles alone.
 
 import cluster from "node:cluster";
 import type { Logger } from "pino";

@@ -9,7 +9,7 @@ import { type Kysely, sql } from "kysely";
 import type { Dialect, TableStatement } from "./dialect.ts";
 import { statements, type Tables } from "./tables.ts";
 
-/** What makes the tables of each room, by the room's name, in the order in which they are made. */
+/** Each room's statements make its tables. They run in the order of the rooms. */
 export type Rooms = Record<string, { statements(dialect: Dialect): TableStatement[] }>;
 
 /**

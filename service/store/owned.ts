@@ -9,8 +9,8 @@ import type { Tables } from "./tables.ts";
 type Sql = RawBuilder<unknown>;
 
 /**
- * Joins to a row the record of its address, as `r`, and what {@link createdAt} and
- * {@link madeByClientId} read of the account.
+ * Joins to a row the record of its address, as `r` with all its columns, and what
+ * {@link createdAt} and {@link madeByClientId} read of the account.
  *
  * @param account that created the address, in SQL as `address`
  */
@@ -29,7 +29,7 @@ export const madeByClientId = (account: Sql) =>
 /** Rows `account_id`, `address` and `created_at`: every account that created an address. */
 export const owners = sql`owners`;
 
-/** Those of {@link owners} that created it by a client ID. */
+/** Rows as of {@link owners}, of the accounts that created the address by a client ID. */
 export const ownersByClientId = sql`(
   select account_id, address, created_at from records where by_client_id = 1
   union all select account_id, address, created_at from later_owners where by_client_id = 1)`;

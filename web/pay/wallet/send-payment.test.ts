@@ -126,7 +126,7 @@ async function openWallet(reach: Reach, answers: Answers) {
 type Case = [Refusal, Answers, Partial<Order>?];
 const sent = { refusal: undefined, isAsked: true };
 
-/** Of a wallet that is on one chain of several. */
+/** Only a wallet that is on one chain of several can be refused for these. */
 const chainCases: Case[] = [
   [{ kind: "failed", reason: "eth_chainId: no number" }, { eth_chainId: () => "none" }],
   [{ kind: "other_chain" }, { eth_chainId: () => "0x7a69" }],
