@@ -33,16 +33,17 @@ export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 export function openCreate(parts: Parts): CreateRecord {
   const { store, keccak, factory } = parts;
   const bound = boundPerDay(parts);
-  const references = openReferences(parts);
+  const openReference = openReferences(parts);
   return async (body, by) => {
     const { accountId, isClientId } = by;
-    const { intent, terms } = await references.parse(body, by);
+    const reference = openReference(by);
+    const { intent, terms } = await reference.parse(body);
     const address = deriveAddress(terms, { factory, keccak });
-    await references.assertSigned(address, by);
+    await reference.assertSigned(address);
     await bound(accountId);
-    await references.assertFree(address, by);
+    await reference.assertFree(address);
     await store.saveRecord({ address, terms, accountId, isClientId, createdAtMs: parts.now() });
-    await references.keep(address, by);
+    await reference.keep(address);
     return recordJson(address, terms, intent, parts);
   };
 }

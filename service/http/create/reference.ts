@@ -7,12 +7,7 @@ import { parseReference, saltFor, signatureFor } from "executable-address/refere
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { findReferenceKeys } from "../../accounts/reference-keys.ts";
-import {
-  findHolder,
-  findReferences,
-  type Referred,
-  referenceWriter,
-} from "../../events/references.ts";
+import { findHolder, findReferences, referenceWriter } from "../../events/references.ts";
 import { isOwned } from "../../store/owned.ts";
 import { Refusal } from "../errors.ts";
 import { parseQuery } from "../input/schema.ts";
@@ -30,7 +25,6 @@ export type Creator = {
   /** The reference of another address is meant to be used once more. */
   isAgain: boolean;
 };
-type Named = Creator & { reference: string };
 type NewIntent = ReturnType<typeof parseNewIntent>;
 
 const input = z.strictObject({
@@ -56,69 +50,71 @@ export function referenceOf(
 
 /** Called once: creates that arrive together share a commit of their references. */
 export function openReferences(parts: Parts) {
-  const { db } = parts.store;
   const write = referenceWriter(parts.store);
+  return (by: Creator) => openReference(by, parts, write);
+}
+
+/** The reference of one create, if it has one. What the account has of it is read once. */
+function openReference(by: Creator, parts: Parts, write: ReturnType<typeof referenceWriter>) {
+  const { accountId, isClientId, isAgain, reference } = by;
+  const { db } = parts.store;
+  let keys: ReturnType<typeof findReferenceKeys> | undefined;
+  let holder: ReturnType<typeof findHolder> | undefined;
+  const readKeys = () => (keys ??= findReferenceKeys(db, accountId, parts.now()));
+  const readHolder = (reference: string) =>
+    (holder ??= findHolder(db, { accountId, reference, isClientId }));
   const derive = ({ terms }: NewIntent) => deriveAddress(terms, parts);
 
-  /**
-   * The intent of `body`. If a server sends a reference and no salt, the account's key makes the
-   * salt; for an address made before a rotation, it is the key of that time.
-   */
-  async function parse(body: unknown, by: Named): Promise<NewIntent> {
-    if (by.isClientId || by.isAgain || !needsSalt(body)) return parseNewIntent(body, parts);
-    const keys = await findReferenceKeys(db, by.accountId, parts.now());
-    const [newest, ...older] = keys.map((key) => () => {
-      const salt = saltFor(by.reference, key);
-      return parseNewIntent({ ...body, salt }, parts);
-    }) as [() => NewIntent, ...(() => NewIntent)[]];
-    const intent = newest();
-    const holder = older.length > 0 ? await findHolder(db, by) : undefined;
-    if (!holder || holder.equals(derive(intent))) return intent;
-    return older.map((make) => make()).find((made) => holder.equals(derive(made))) ?? intent;
-  }
-
-  /** Call it before anything is kept. @throws {Refusal} 409 `reference_in_use` */
-  async function assertFree(address: Uint8Array, by: Named): Promise<void> {
-    const holder = by.isAgain ? undefined : await findHolder(db, by);
-    if (holder && !holder.equals(address)) throw inUse(holder, parts.keccak);
-    if (!by.isClientId || !(await isOwned(db, by.accountId, address))) return;
-    const held = await findReferences(db, by.accountId, [address]);
-    if (held.get(Buffer.from(address).toString("hex")) !== by.reference) throw notYours();
-  }
-
-  /**
-   * The address commits to every byte of the intent, so a signature of it is one of token, payee,
-   * amount and expiry. The newest key alone signs: a rotation ends what a leaked one allowed.
-   *
-   * @throws {Refusal} 403 `not_signed`
-   */
-  async function assertSigned(address: Uint8Array, by: Creator): Promise<void> {
-    if (by.signature === undefined && !by.isBound) return;
-    const [key] = await findReferenceKeys(db, by.accountId, parts.now());
-    const wanted = signatureFor(formatAddress(address, parts.keccak), key, by.reference);
-    const isSigned = timingSafeEqual(Buffer.from(wanted), Buffer.from(by.signature ?? noSignature));
-    if (!isSigned) throw notSigned(by);
-  }
-
   return {
-    assertSigned,
-    parse: (body: unknown, by: Creator) =>
-      isNamed(by) ? parse(body, by) : parseNewIntent(body, parts),
-    assertFree: async (address: Uint8Array, by: Creator) => {
-      if (isNamed(by)) await assertFree(address, by);
+    /**
+     * The intent of `body`. If a server sends a reference and no salt, the account's key makes the
+     * salt; for an address made before a rotation, it is the key of that time.
+     */
+    async parse(body: unknown): Promise<NewIntent> {
+      if (reference === undefined || isClientId || isAgain || !needsSalt(body))
+        return parseNewIntent(body, parts);
+      const [newest, ...older] = (await readKeys()).map((key) => () => {
+        const salt = saltFor(reference, key);
+        return parseNewIntent({ ...body, salt }, parts);
+      }) as [() => NewIntent, ...(() => NewIntent)[]];
+      const intent = newest();
+      const holder = older.length > 0 ? await readHolder(reference) : undefined;
+      if (!holder || holder.equals(derive(intent))) return intent;
+      return older.map((make) => make()).find((made) => holder.equals(derive(made))) ?? intent;
     },
+
+    /**
+     * The address commits to every byte of the intent, so a signature of it is one of token, payee,
+     * amount and expiry. The newest key alone signs: a rotation ends what a leaked one allowed.
+     *
+     * @throws {Refusal} 403 `not_signed`
+     */
+    async assertSigned(address: Uint8Array): Promise<void> {
+      if (by.signature === undefined && !by.isBound) return;
+      const [key] = await readKeys();
+      const wanted = signatureFor(formatAddress(address, parts.keccak), key, reference);
+      const signature = Buffer.from(by.signature ?? noSignature);
+      if (!timingSafeEqual(Buffer.from(wanted), signature)) throw notSigned(by);
+    },
+
+    /** Call it before anything is kept. @throws {Refusal} 409 `reference_in_use` */
+    async assertFree(address: Uint8Array): Promise<void> {
+      if (reference === undefined) return;
+      const holder = isAgain ? undefined : await readHolder(reference);
+      if (holder && !holder.equals(address)) throw inUse(holder, parts.keccak);
+      if (!isClientId || !(await isOwned(db, accountId, address))) return;
+      const held = await findReferences(db, accountId, [address]);
+      if (held.get(Buffer.from(address).toString("hex")) !== reference) throw notYours();
+    },
+
     /** Resolves when the reference is durable. @throws {Refusal} 409 `reference_in_use` */
-    async keep(address: Uint8Array, by: Creator): Promise<void> {
-      if (!isNamed(by)) return;
-      const { accountId, reference, isClientId, isAgain } = by;
-      refuse(await write({ accountId, address, reference, isClientId, isAgain }));
+    async keep(address: Uint8Array): Promise<void> {
+      if (reference === undefined) return;
+      const referred = await write({ accountId, address, reference, isClientId, isAgain });
+      if (referred === "not_yours") throw notYours();
+      if (referred !== "kept") throw inUse(referred.in_use, parts.keccak);
     },
   };
-
-  function refuse(referred: Referred): void {
-    if (referred === "not_yours") throw notYours();
-    if (referred !== "kept") throw inUse(referred.in_use, parts.keccak);
-  }
 }
 
 const noSignature = `0x${"0".repeat(64)}`;
@@ -131,8 +127,6 @@ const notSigned = ({ signature, reference }: Creator) =>
       : "the signature is not by the newest reference key of this very address and " +
           (reference === undefined ? "no reference" : "reference"),
   );
-
-const isNamed = (by: Creator): by is Named => by.reference !== undefined;
 
 function inUse(address: Buffer, keccak: Parts["keccak"]) {
   const held = formatAddress(address, keccak);
