@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { sql } from "kysely";
+import { hourMs } from "../flow/days.ts";
 import { openStore } from "../roles/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { startPostgres, type TestPostgres, waitForLocks } from "../testing/postgres.ts";
@@ -29,7 +30,6 @@ after(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const hourMs = 3_600_000;
 const atMs = 500_000 * hourMs + 1234;
 const actor = { atMs };
 const noFault = (error: unknown) => assert.fail(String(error));

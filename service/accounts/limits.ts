@@ -1,6 +1,7 @@
 // How fast a credential may be used (spec §8), by the generic cell rate algorithm: one number per
 // key, the time at which its burst would be whole again. Every limiter passes limits.test.ts.
 
+import { dayMs } from "../flow/days.ts";
 import type { CredentialKind } from "./credentials.ts";
 
 /** One request each `intervalMs` for ever, and `burst` at once after a rest. */
@@ -55,7 +56,7 @@ export function toVerdict(admitted: boolean, dueInMs: number, policy: Policy): L
  */
 export const perDay = (name: string, count: number): Policy => ({
   name,
-  intervalMs: Math.ceil(86_400_000 / count),
+  intervalMs: Math.ceil(dayMs / count),
   burst: count,
 });
 

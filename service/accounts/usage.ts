@@ -2,11 +2,11 @@
 // request waits for it. A crash loses the last seconds; a close loses nothing.
 
 import { type Kysely, sql } from "kysely";
+import { hourMs } from "../flow/days.ts";
 import { groupsOf } from "../flow/groups.ts";
 import type { Tables } from "../store/tables.ts";
 import type { CredentialKind } from "./credentials.ts";
 
-const hourMs = 3_600_000;
 const flushMs = 1_000;
 /** Others wait for a statement, so it has few rows. */
 const rowsMax = 100;

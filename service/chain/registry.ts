@@ -4,6 +4,7 @@
 // RPC that is down must not stop creates. It is asked again until it answers.
 
 import type { Logger } from "pino";
+import { hourMs } from "../flow/days.ts";
 import type { Chain } from "./chains.ts";
 import { checkChain, type Factory, type Verdict } from "./check.ts";
 import { type ChainRpc, openChainRpc } from "./rpc/chain-rpc.ts";
@@ -23,7 +24,7 @@ export type Chains = {
 };
 
 /** Chains that are right are asked again too: a token may be upgraded to other decimals. */
-const recheckMs = { right: 3_600_000, wrong: 60_000, unknown: 60_000 };
+const recheckMs = { right: hourMs, wrong: 60_000, unknown: 60_000 };
 
 /**
  * Resolves when each chain was asked once, or after `waitMs`, whichever is first.

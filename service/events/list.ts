@@ -2,11 +2,12 @@
 
 import type { EventType } from "executable-address/webhook";
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import { dayMs } from "../flow/days.ts";
 import { atOnce, type Turn } from "../flow/gate.ts";
 import { prune } from "../flow/prune.ts";
 import type { Tables } from "../store/tables.ts";
 
-export const eventsKeptMs = 30 * 86_400_000;
+export const eventsKeptMs = 30 * dayMs;
 
 export type EventQuery = {
   accountId: string;

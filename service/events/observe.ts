@@ -7,6 +7,7 @@
 import { formatAddress, type Hex, toHex } from "executable-address";
 import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
+import { dayMs } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
 import type { Anchor } from "../follow/parts.ts";
 import { decodeRecord } from "../store/record.ts";
@@ -46,7 +47,7 @@ export type ObservedChain = {
 /** Read in one pass: two batches of the status reader's. */
 const watchesMax = 300;
 const readingMsMin = 15_000;
-const readingMsMax = 86_400_000;
+const readingMsMax = dayMs;
 
 /** @throws where the chain or the store does not answer: nothing is lost, all is due again */
 export async function observe(parts: ObserveParts, chain: ObservedChain): Promise<NewEvent[]> {

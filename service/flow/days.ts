@@ -1,6 +1,8 @@
-// Days of UTC, counted from the epoch, by which sums and bounds are kept.
+// Hours and days of UTC, counted from the epoch, by which sums and bounds are kept.
 
 const daySeconds = 86_400;
+export const hourMs = 3_600_000;
+export const dayMs = 1000 * daySeconds;
 
 /** The day of a time in Unix seconds. */
 export function dayOf(seconds: number): number {
@@ -13,5 +15,4 @@ export function midnightAfter(seconds: number): number {
 }
 
 /** Says a day as `2026-11-22`. */
-export const dateOf = (day: number): string =>
-  new Date(day * daySeconds * 1000).toISOString().slice(0, 10);
+export const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);

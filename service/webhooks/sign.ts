@@ -10,10 +10,11 @@ import {
   sign,
 } from "node:crypto";
 import type { Kysely } from "kysely";
+import { dayMs } from "../flow/days.ts";
 import type { Tables } from "../store/tables.ts";
 
 /** After a rotation, an endpoint's secret or the service's key signs for so long beside the new. */
-export const overlapMs = 86_400_000;
+export const overlapMs = dayMs;
 
 /** `whsec_` and 32 random bytes in base64. */
 export const newSecret = () => `whsec_${randomBytes(32).toString("base64")}`;

@@ -1,6 +1,7 @@
 // Without money for gas nothing can be sent, so nothing is asked about what waits for it: a read of
 // the balance every few seconds tells when to go on. Payments that come meanwhile are tried once.
 
+import { hourMs } from "../../flow/days.ts";
 import type { Job, JobUpdate } from "../ledger/jobs.ts";
 import { costOf, type Size } from "../money/data-fee.ts";
 import type { Pass, Shortage } from "../parts.ts";
@@ -11,7 +12,7 @@ const outOfGasMoney = "executor_out_of_gas_money";
 
 const lookMs = 15_000;
 /** They may have become cheaper to execute, or have expired. */
-const tryMs = 3_600_000;
+const tryMs = hourMs;
 
 /** The due jobs of which there is something to ask. @param updates of the others are added here */
 export async function withoutWaiting(

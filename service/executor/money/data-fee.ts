@@ -8,6 +8,7 @@ import type { Hex } from "executable-address";
 import { upperMiddle } from "../../chain/rpc/alike.ts";
 import { type Call, hexData, quantity } from "../../chain/rpc/json-rpc.ts";
 import { viewCall } from "../../chain/rpc/view-call.ts";
+import { hourMs } from "../../flow/days.ts";
 import { max } from "./fees.ts";
 
 const oracle: Hex = "0x420000000000000000000000000000000000000f";
@@ -42,7 +43,7 @@ export type DataFee = { perByte: bigint; freeMs: number };
 export const unknownDataFee: DataFee = { perByte: 0n, freeMs: Number.NEGATIVE_INFINITY };
 
 /** A chain that takes none is asked again after so long. */
-const freeMsMax = 3_600_000;
+const freeMsMax = hourMs;
 
 export const isFree = ({ freeMs }: DataFee, nowMs: number): boolean => nowMs - freeMs < freeMsMax;
 

@@ -12,6 +12,7 @@
 import { fromHex, type Hex } from "executable-address";
 import { ChainUnavailable } from "../../chain/rpc/json-rpc.ts";
 import { type Holder, holdersMax, readHoldings } from "../../chain/status/probe.ts";
+import { hourMs } from "../../flow/days.ts";
 import { groupsOf } from "../../flow/groups.ts";
 import type { Created } from "../../store/created.ts";
 import { causeOf, decodeRecord } from "../../store/record.ts";
@@ -22,7 +23,7 @@ import type { Looks, Pass } from "../parts.ts";
 import { ofSeveral } from "./holdings.ts";
 
 /** A record that one endpoint alone showed is asked of others again for so long. */
-const uncorroboratedMs = 3_600_000;
+const uncorroboratedMs = hourMs;
 
 /** Records that are asked about again. Beyond that the first of them count as looked at. */
 const againMax = 100_000;

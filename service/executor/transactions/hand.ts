@@ -1,6 +1,7 @@
 // One key in one pass: its nonces, its transactions that are not final, and its money. What keeps
 // one key from sending delays what that key has sent, and nothing else.
 
+import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import type { Budgets } from "../money/budgets.ts";
 import { unknownDataFee } from "../money/data-fee.ts";
@@ -58,7 +59,7 @@ export async function keepUp(hand: Hand, budgets: () => Promise<Budgets>): Promi
 
 /** While nothing is pending, the nonce is read this seldom, and while the chain sleeps. */
 const idleNonceMs = 60_000;
-const asleepNonceMs = 6 * 3_600_000;
+const asleepNonceMs = 6 * hourMs;
 
 /** Read at each head while something is pending; the sender's balance is shown as often. */
 async function nonceOf(

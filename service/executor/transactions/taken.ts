@@ -6,6 +6,7 @@ import { transferOf } from "executable-address/status";
 import { agreed, saidBy } from "../../chain/rpc/alike.ts";
 import { quantity } from "../../chain/rpc/json-rpc.ts";
 import type { View } from "../../chain/rpc/view.ts";
+import { hourMs } from "../../flow/days.ts";
 import type { Purpose } from "../ledger/purposes.ts";
 import { type TipPrices, weiOf } from "../money/tips.ts";
 import type { Parts, TransactionsMemory } from "../parts.ts";
@@ -30,7 +31,7 @@ export function tipsIn(
 /** A node that is not done by then is no help: the pass waits for it. */
 const traceMsMax = 2000;
 /** Where too few trace, as often as this one is asked again: a stranger can make a trace slow. */
-const untracedMs = 3_600_000;
+const untracedMs = hourMs;
 
 /**
  * Reads the gas that each address took; undefined where too few endpoints say the same. Who shares

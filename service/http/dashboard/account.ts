@@ -5,12 +5,12 @@ import { z } from "zod";
 import type { Account } from "../../accounts/account.ts";
 import { listAudit } from "../../accounts/audit.ts";
 import { listUsage } from "../../accounts/usage.ts";
+import { hourMs } from "../../flow/days.ts";
 import { integerInput, parseInput, toIso } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type * as Answers from "./answers.ts";
 import { accountIdOf } from "./session.ts";
 
-const hourMs = 3_600_000;
 const activityPage = 50;
 
 const usageInput = z.strictObject({

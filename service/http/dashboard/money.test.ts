@@ -3,12 +3,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { dayMs } from "../../flow/days.ts";
 import { newIntent, startApp, type TestApp, token } from "../../testing/app.ts";
 import { openBrowser } from "../../testing/browser.ts";
 import { startPostgres, type TestPostgres } from "../../testing/postgres.ts";
 
 const api = "/dashboard/api";
-const dayMs = 86_400_000;
 
 let postgres: TestPostgres;
 before(async () => {

@@ -2,6 +2,7 @@
 // attempt, the address's next event, or an endpoint that is disabled.
 
 import { type Kysely, sql, type Transaction } from "kysely";
+import { dayMs } from "../../flow/days.ts";
 import type { Tables } from "../../store/tables.ts";
 import { type Rule, threeLanes } from "../lanes.ts";
 import { isTaken, type Sent } from "../send.ts";
@@ -11,7 +12,7 @@ import { lockEndpoints, nextTurn } from "./lock-endpoints.ts";
 import { attemptsMax, waitMsOf } from "./waits.ts";
 
 /** An endpoint that took nothing for so long is disabled. */
-const failingMsMax = 3 * 86_400_000;
+const failingMsMax = 3 * dayMs;
 
 export type AttemptOutcome = "delivered" | "retried" | "failed" | "disabled";
 export type Finished = { claim: Claim; sent: Sent; nowMs: number };
