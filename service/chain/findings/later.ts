@@ -7,7 +7,7 @@ import type { BlockReference, StatusSubject } from "executable-address/status";
 import { toQuantity } from "executable-address/status";
 import { isHex } from "viem/utils";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
-import { CallRefused, isRefusal, isRevert } from "../rpc/json-rpc.ts";
+import { revertOf } from "../rpc/json-rpc.ts";
 import { callGas } from "../simulation/meter.ts";
 import { failureOf } from "../simulation/revert.ts";
 import type { SimulatedChain } from "../simulation/simulation.ts";
@@ -62,10 +62,7 @@ async function reasonOf(
     await askAt(rpc, block, ask);
     return undefined;
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    if (!(error instanceof CallRefused)) return undefined;
-    const { code, message, data } = error;
-    if (!isRevert({ code, message, data })) return undefined;
-    return isHex(data) ? failureOf(data).reason : message;
+    const revert = revertOf(error);
+    return isHex(revert?.data) ? failureOf(revert.data).reason : revert?.message;
   }
 }

@@ -6,7 +6,7 @@ import type { BlockReference } from "executable-address/status";
 import { toQuantity } from "executable-address/status";
 import { askAt, type StateOverrides } from "../rpc/call-at.ts";
 import type { ChainRpc } from "../rpc/chain-rpc.ts";
-import { CallRefused, hexData, isRefusal, isRevert } from "../rpc/json-rpc.ts";
+import { hexData, isRefusal, revertOf } from "../rpc/json-rpc.ts";
 
 /** `value` wei; `gas` {@link questionGas} where it is left out. */
 export type Question = { from?: Hex; to: Hex; data: Hex; value?: bigint; gas?: number };
@@ -70,9 +70,6 @@ async function askOne(
     }));
     return { succeeded: true, data: hexData(answer) };
   } catch (error) {
-    if (!isRefusal(error)) throw error;
-    if (!(error instanceof CallRefused)) return undefined;
-    const { code, message, data } = error;
-    return isRevert({ code, message, data }) ? { succeeded: false, data: "0x" } : undefined;
+    return revertOf(error) && { succeeded: false, data: "0x" };
   }
 }

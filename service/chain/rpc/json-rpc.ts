@@ -56,6 +56,18 @@ export function isRevert(error: CallError): boolean {
   return /revert|out of gas|invalid opcode|stack (under|over)flow/i.test(error.message);
 }
 
+/**
+ * How a call reverted that a node was asked to run; undefined where the node did not say.
+ *
+ * @throws `error` where it is no refusal
+ */
+export function revertOf(error: unknown): CallError | undefined {
+  if (!isRefusal(error)) throw error;
+  if (!(error instanceof CallRefused)) return undefined;
+  const { code, message, data } = error;
+  return isRevert({ code, message, data }) ? { code, message, data } : undefined;
+}
+
 /** The endpoint has this transaction already, so sending it again has succeeded. */
 export function isAlreadyKnown(error: CallError): boolean {
   return /already (known|imported|exists)|known transaction|alreadyknown/i.test(error.message);
