@@ -26,7 +26,13 @@ export { forget, recall, remember } from "./storage.ts";
 export { coinDecimals, coins } from "./wallet/coins.ts";
 export { type Fate, watchPayment } from "./wallet/fate.ts";
 export { findKept, type Kept, keep, onKept } from "./wallet/kept.ts";
-export { ask, PaymentRefused, type Refusal, type WalletProvider } from "./wallet/provider.ts";
+export {
+  ask,
+  PaymentRefused,
+  type Refusal,
+  rejectedCode,
+  type WalletProvider,
+} from "./wallet/provider.ts";
 export { type Order, type Step, sendPayment } from "./wallet/send.ts";
 export { followWallets, nameOf, type Wallet } from "./wallet/wallets.ts";
 export { elementWords, fill, type LanguageTag, languageOf, loadElementWords } from "./words.ts";

@@ -57,11 +57,11 @@ export async function askQuantity(
 }
 
 /** EIP-1193 and EIP-1474: the person declined; an earlier question is open. */
-const rejected = 4001;
+export const rejectedCode = 4001;
 const pending = -32002;
 
 export function refusalOf(error: unknown): PaymentRefused {
-  if (hasCode(error, rejected)) return new PaymentRefused({ kind: "rejected" }, error);
+  if (hasCode(error, rejectedCode)) return new PaymentRefused({ kind: "rejected" }, error);
   if (hasCode(error, pending)) return new PaymentRefused({ kind: "busy" }, error);
   return new PaymentRefused({ kind: "failed", reason: reasonOf(error) }, error);
 }

@@ -5,7 +5,7 @@
 // them to terms that a server under MIT cannot pass on.
 
 import { SignClient } from "@walletconnect/sign-client";
-import type { WalletProvider } from "executable-address/page";
+import { rejectedCode, type WalletProvider } from "executable-address/page";
 
 type Asked = Parameters<WalletProvider["request"]>[0];
 
@@ -23,9 +23,6 @@ type ProviderOptions = Asking & { projectId: string; relayUrl: string };
 
 type Client = Awaited<ReturnType<typeof SignClient.init>>;
 type Session = ReturnType<Client["session"]["get"]>;
-
-/** EIP-1193: the person declined. */
-const rejected = 4001;
 
 export async function openProvider({ projectId, relayUrl, ...options }: ProviderOptions) {
   const { origin } = window.location;
@@ -59,7 +56,7 @@ export function providerOf(client: Client, { chainId, rpcUrl, show }: Asking): W
 
   const send = async ({ method, params = [] }: Asked) => {
     const topic = findSession()?.topic;
-    if (!topic) throw Object.assign(new Error("the wallet has left"), { code: rejected });
+    if (!topic) throw Object.assign(new Error("the wallet has left"), { code: rejectedCode });
     return client.request({ topic, chainId: chain, request: { method, params } });
   };
 
@@ -91,7 +88,7 @@ async function connect(client: Client, chain: string, show: Asking["show"]): Pro
     optionalNamespaces: { eip155: { chains: [chain], methods, events: [] } },
   });
   const cancelled = new Promise<never>((_, reject) => {
-    const cancel = () => reject(Object.assign(new Error("cancelled"), { code: rejected }));
+    const cancel = () => reject(Object.assign(new Error("cancelled"), { code: rejectedCode }));
     if (uri) show({ uri, cancel });
   });
   try {
@@ -104,8 +101,8 @@ async function connect(client: Client, chain: string, show: Asking["show"]): Pro
 /** WalletConnect's own codes for a person who declined: 5000 to 5003. */
 function refuse(error: { code?: number; message?: string }): never {
   const { code = 0, message = "no answer" } = error;
-  const isDeclined = code === rejected || (code >= 5000 && code <= 5003);
-  throw Object.assign(new Error(message), { code: isDeclined ? rejected : code });
+  const isDeclined = code === rejectedCode || (code >= 5000 && code <= 5003);
+  throw Object.assign(new Error(message), { code: isDeclined ? rejectedCode : code });
 }
 
 async function ask(rpcUrl: string, { method, params = [] }: Asked): Promise<unknown> {
