@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { type Hex, makeRecord } from "executable-address";
+import { numberToHex } from "viem/utils";
+import { anvilChain } from "../../../contracts/anvil.ts";
 import { startFixedNode, startOtherChain } from "../../../contracts/testing/other-chain.ts";
 import { payAt, spareAccount } from "./local-node.ts";
 
@@ -34,7 +36,7 @@ describe("a node of another chain", () => {
 describe("a local node", () => {
   const start = (t: TestContext, accounts: readonly Hex[]) =>
     startFixedNode(t, (method) => {
-      if (method === "eth_chainId") return "0x7a69";
+      if (method === "eth_chainId") return numberToHex(anvilChain.id);
       if (method === "eth_accounts") return accounts;
       return method === "eth_getTransactionReceipt" ? { status: "0x0" } : `0x${"4".repeat(64)}`;
     });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { anvilChain } from "executable-address-contracts/anvil";
 import { localNodeOf } from "./local-node.ts";
 
 const rpcUrl = "http://127.0.0.1:8545";
-const local = { chainId: 31_337, wallet: { rpcUrl, coin: "ETH" } };
+const local = { chainId: anvilChain.id, wallet: { rpcUrl, coin: "ETH" } };
 const publicUrl = "http://127.0.0.1:8080";
 
 describe("localNodeOf", () => {
@@ -17,10 +18,10 @@ describe("localNodeOf", () => {
       assert.equal(localNodeOf({ ...local, chainId }, publicUrl), undefined, `${chainId}`);
     }
     for (const elsewhere of ["https://rpc.example", "http://127.0.0.1.example:8545"]) {
-      const chain = { chainId: 31_337, wallet: { rpcUrl: elsewhere, coin: "ETH" } };
+      const chain = { ...local, wallet: { rpcUrl: elsewhere, coin: "ETH" } };
       assert.equal(localNodeOf(chain, publicUrl), undefined, elsewhere);
     }
-    assert.equal(localNodeOf({ chainId: 31_337 }, publicUrl), undefined);
+    assert.equal(localNodeOf({ chainId: local.chainId }, publicUrl), undefined);
   });
 
   test("the node of the local chain, on this machine", () => {
