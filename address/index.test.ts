@@ -9,8 +9,8 @@ const exported: Record<string, string> = {
     InvalidError batchCalldata batchSelector conditionsAddress decodeExecutions decodeTerms
     deriveAddress drawSalt encodeBalanceOf encodeCall encodeExecution encodeNewIntent
     encodeTerms encodeTransfer executeCalldata executeSelector factoryAddress findCautions
-    formatAddress fromHex guardsAddress initCodePrefix keccak256 makeRecord parseAddress
-    parseIntent parseJson recoverCalldata recoverSelector requireBalance requireClosed
+    formatAddress fromHex guardsAddress initCodePrefix isAddress keccak256 makeRecord
+    parseAddress parseIntent parseJson recoverCalldata recoverSelector requireBalance requireClosed
     requireExecuted requireGas requirementOf rescueSelector termsBytesMax tipAddress tipOf toHex
     vaultCodeBytes verifyRecord zeroAddress`,
   "./client": `

@@ -1,4 +1,4 @@
-export { formatAddress, parseAddress } from "./abi/checksum.ts";
+export { formatAddress, isAddress, parseAddress } from "./abi/checksum.ts";
 export { type Bytes, fromHex, toHex } from "./abi/hex.ts";
 export { encodeBalanceOf, encodeTransfer, zeroAddress } from "./abi/token.ts";
 export { termsBytesMax } from "./abi/type.ts";

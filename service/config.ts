@@ -5,6 +5,7 @@
 
 import { isIP } from "node:net";
 import { fileURLToPath } from "node:url";
+import { isAddress } from "executable-address";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { defaultTuning } from "./executor/parts.ts";
@@ -204,7 +205,7 @@ const text32 = z
 
 const privateKey = matching(/^0x[0-9a-fA-F]{64}$/, "a private key, 0x and 64 hex digits");
 
-const address20 = matching(/^0x[0-9a-fA-F]{40}$/, "an address, 0x and 40 hex digits");
+const address20 = z.string().refine(isAddress, "an address, 0x and 40 hex digits");
 
 const wei = matching(/^[0-9]{1,40}$/, "a decimal number of wei");
 

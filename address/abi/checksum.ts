@@ -32,6 +32,10 @@ export function parseAddress(text: unknown, options: { path?: Path; keccak?: Kec
 /** An address is written here where the caller does not want its bytes. */
 const spare = new Uint8Array(32);
 
+/** Whether it spells 20 bytes, in digits of either case. No checksum is compared. */
+export const isAddress = (value: unknown): value is Hex =>
+  typeof value === "string" && /^0x[0-9a-fA-F]{40}$/.test(value);
+
 /**
  * EIP-55 text of 20 bytes. Source: https://eips.ethereum.org/EIPS/eip-55
  *

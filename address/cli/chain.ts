@@ -1,6 +1,6 @@
 // The commands that ask nodes of a chain and no service: more than half of those named must agree.
 
-import { formatAddress } from "../abi/checksum.ts";
+import { formatAddress, isAddress } from "../abi/checksum.ts";
 import type { Client } from "../client/client.ts";
 import { type Hex, isHash } from "../hex.ts";
 import type { AddressRecord, Intent } from "../intent/intent.ts";
@@ -53,8 +53,8 @@ export async function recordOf(given: OnChain): Promise<AddressRecord> {
     return terms ? verifyRecord(input, { factory }) : makeRecord(input as Intent, { factory });
   }
   const text = String(input);
-  if (/^0x[0-9a-f]{40}$/i.test(text)) {
-    const found = await client().lookup(text as Hex);
+  if (isAddress(text)) {
+    const found = await client().lookup(text);
     if (found) return found;
     throw new Error("the service has no intent for this address");
   }

@@ -1,6 +1,6 @@
 // Writes the executor's events to the log, each at its level. Never a key, a URL or calldata.
 
-import { parseAddress } from "executable-address";
+import { isAddress, parseAddress } from "executable-address";
 import type { Logger } from "pino";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import { kinds } from "./kinds.ts";
@@ -44,6 +44,5 @@ function write(log: Logger, event: ExecutorEvent, leftOut: number): void {
  */
 function shownOf(name: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
-  const isAddress = name === "address" && /^0x[0-9a-f]{40}$/.test(String(value));
-  return isAddress ? parseAddress(value) : value;
+  return name === "address" && isAddress(value) ? parseAddress(value) : value;
 }

@@ -1,8 +1,8 @@
+import { isAddress } from "executable-address";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { isWhole } from "./addresses/filter-query.ts";
 import { search } from "./api.ts";
 import { useSpeech } from "./words/speech.ts";
 import type { Say } from "./words/words.ts";
@@ -45,7 +45,7 @@ function targetsOf(text: string, pages: readonly Target[], say: Say): Target[] {
   const found = pages.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
   if (text === "") return found;
   return [
-    ...(isWhole(text)
+    ...(isAddress(text)
       ? [{ path: `/addresses/${text}`, name: say("openWhat", { what: text }) }]
       : []),
     ...found,

@@ -1,7 +1,7 @@
 // Finds what is doubtful about an intent before anybody pays its address: each finding has its
 // place in the intent and a cure. spec/service.md, "Check", lists the kinds.
 
-import type { Hex } from "executable-address";
+import { type Hex, isAddress } from "executable-address";
 import type { Finding, Note, Simulation } from "executable-address/client";
 import type { StatusSubject } from "executable-address/status";
 import type { SimulatedChain } from "../simulation/simulation.ts";
@@ -105,8 +105,8 @@ async function findBlockedPlaces(
     const { target, args } = intent.calls[failedCall]!;
     places.push({ account: target, path: ["calls", failedCall, "target"] });
     args.forEach((arg, index) => {
-      if (!/^0x[0-9a-fA-F]{40}$/.test(arg)) return;
-      places.push({ account: arg as Hex, path: ["calls", failedCall, "args", index] });
+      if (!isAddress(arg)) return;
+      places.push({ account: arg, path: ["calls", failedCall, "args", index] });
     });
   }
   if (places.length === 0) return [];

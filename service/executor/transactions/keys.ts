@@ -1,10 +1,11 @@
 // The keys that pay gas: the one of the settings, or several that a file names.
 
+import { isAddress } from "executable-address";
 import { z } from "zod";
 import type { Signer } from "../parts.ts";
 import { type KeySource, openSigner, readSecret } from "./signer.ts";
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+const address = z.string().refine(isAddress);
 
 export type KeySources = KeySource & {
   /** A JSON file that names several keys. */

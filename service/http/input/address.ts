@@ -1,5 +1,6 @@
 // Reads an address from a path or a text of a request.
 
+import { isAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
 
@@ -8,7 +9,7 @@ export const addressOf = ({ params }: FastifyRequest) => (params as { address?: 
 
 /** The 40 digits in lower case: any letter case names the same address. */
 export function addressDigits(text: string | undefined): string {
-  if (text !== undefined && /^0x[0-9a-fA-F]{40}$/.test(text)) return text.slice(2).toLowerCase();
+  if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
   const message = "expected an address: 0x and 40 hex digits";
   throw new Refusal("invalid_request", message, {

@@ -1,5 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { type AddressRecord, type Hex, type Intent, makeRecord } from "executable-address";
+import {
+  type AddressRecord,
+  type Hex,
+  type Intent,
+  isAddress,
+  makeRecord,
+} from "executable-address";
 import type { ListedAddress } from "executable-address/client";
 import { isSame, type News } from "executable-address/page";
 import type { ServiceStatus } from "executable-address/status";
@@ -28,7 +34,7 @@ import { sayMany } from "../words/say-many.ts";
 import { Said, useSpeech } from "../words/speech.ts";
 import type { Say } from "../words/words.ts";
 import { addresses } from "./api.ts";
-import { isWhole, toFilter, untyped } from "./filter-query.ts";
+import { toFilter, untyped } from "./filter-query.ts";
 import { PayHere } from "./pay-here.tsx";
 import { State } from "./state.tsx";
 
@@ -39,7 +45,7 @@ export function AddressPage({ params: { address } }: { params: { address: string
   const found = useQuery({
     queryKey: ["addresses", "one", address],
     queryFn: () => findOne(address),
-    enabled: isWhole(address),
+    enabled: isAddress(address),
   });
   const owned = found.data;
   return (
@@ -49,9 +55,9 @@ export function AddressPage({ params: { address } }: { params: { address: string
           {say("allAddresses")}
         </Link>
       </p>
-      {isWhole(address) && <QueryState query={found} lines={8} inCard />}
+      {isAddress(address) && <QueryState query={found} lines={8} inCard />}
       {owned && chains && <Address key={owned.row.address} {...owned} chains={chains} />}
-      {(!isWhole(address) || owned === null) && (
+      {(!isAddress(address) || owned === null) && (
         <Heading title={say("notFound")}>{say("noSuchAddress")}</Heading>
       )}
     </>

@@ -14,16 +14,15 @@ export const typedOf = (query: URLSearchParams): Typed =>
 /** The beginning of an address is enough to find it. */
 const beginningPattern = /^0x[0-9a-fA-F]{0,40}$/;
 
-/** Whether it has all digits of an address, in any letter case. */
-export const isWhole = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text);
-export const isAddress = (text: string) => text.startsWith("0x");
+/** Whether an address is meant, whole or not. */
+export const meansAddress = (text: string) => text.startsWith("0x");
 export const isBeginning = (text: string) => beginningPattern.test(text);
 
 /** Asks for an address alone with a token, or for anything else together. */
 export function toFilter({ text, token, state, from, until }: Typed): AddressFilter {
   const typed = text.trim();
   const none = { address: "", referenceContains: "", state: "", createdFrom: "", createdUntil: "" };
-  if (isAddress(typed)) return { ...none, token, address: isBeginning(typed) ? typed : "" };
+  if (meansAddress(typed)) return { ...none, token, address: isBeginning(typed) ? typed : "" };
   return {
     ...{ ...none, token, state, referenceContains: typed },
     createdFrom: startOf(from, 0),

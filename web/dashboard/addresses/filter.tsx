@@ -2,7 +2,7 @@ import type { Chain } from "../api.ts";
 import { Field, Select } from "../parts/field.tsx";
 import { useSettled } from "../queries.ts";
 import { useSpeech } from "../words/speech.ts";
-import { isAddress, isBeginning, type Typed } from "./filter-query.ts";
+import { isBeginning, meansAddress, type Typed } from "./filter-query.ts";
 import { states } from "./state.tsx";
 
 type FilterFormProps = {
@@ -14,8 +14,8 @@ type FilterFormProps = {
 export function FilterForm({ typed, onType, chains }: FilterFormProps) {
   const { say } = useSpeech();
   const settled = useSettled(typed.text.trim());
-  const isWrong = isAddress(settled) && !isBeginning(settled);
-  const byAddress = isAddress(typed.text.trim());
+  const isWrong = meansAddress(settled) && !isBeginning(settled);
+  const byAddress = meansAddress(typed.text.trim());
   const change = (name: keyof Typed) => (event: { target: { value: string } }) =>
     onType({ ...typed, [name]: event.target.value });
   return (

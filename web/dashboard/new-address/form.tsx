@@ -1,8 +1,8 @@
+import { isAddress } from "executable-address";
 import type { Token } from "executable-address/page";
 import { type ComponentProps, type FormEvent, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { isWhole } from "../addresses/filter-query.ts";
 import type { Config } from "../api.ts";
 import { Choices, Field, Select } from "../parts/field.tsx";
 import { saySpan } from "../parts/say-time.ts";
@@ -19,7 +19,7 @@ const spans = [
   { count: 30, unit: "day", seconds: 30 * 24 * hourSeconds },
 ] as const;
 
-const isAddressFault = (text: string) => text.trim() !== "" && !isWhole(text.trim());
+const isAddressFault = (text: string) => text.trim() !== "" && !isAddress(text.trim());
 
 type Owner = "customer" | "receiver";
 type Draft = {
@@ -46,7 +46,7 @@ const choicesOf = ({ chains }: Config, say: Say): Choice[] =>
 function paymentOf(draft: Draft, choice: Choice | undefined, amount: string | undefined) {
   const receiver = draft.receiver.trim();
   const recovery = { customer: draft.recovery.trim(), receiver, "": "" }[draft.owner];
-  if (!choice || !amount || ![receiver, recovery].every(isWhole)) {
+  if (!choice || !amount || ![receiver, recovery].every(isAddress)) {
     return;
   }
   const { seconds } = spans[Number(draft.span)]!;

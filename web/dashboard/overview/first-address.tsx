@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { isAddress } from "executable-address";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { Button } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { addresses } from "../addresses/api.ts";
-import { isWhole } from "../addresses/filter-query.ts";
 import type { Config } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { Snippet } from "../parts/snippet.tsx";
@@ -38,7 +38,7 @@ export function FirstAddress(props: {
     );
   }
 
-  const given = isWhole(wallet.trim());
+  const given = isAddress(wallet.trim());
   const recipient = given ? wallet.trim() : placeholder;
   const intent = intentOf({
     chainId: chain.chainId,
