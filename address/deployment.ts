@@ -8,7 +8,7 @@ import type { Hex } from "./hex.ts";
 export const factoryAddress: Hex = "0x00000000b4Ae95D828D2274DCe26cfa9199810De";
 
 /** Tip, at this address on every chain to which somebody brought it. EIP-55. */
-export const tipAddress: Hex = "0x5d4b79a395dD392717cBAcFDD82638b8388EE9e4";
+export const tipAddress: Hex = "0x8F39B94137D82F99C7DeA843f75a520C46FcAb5c";
 
 /** Conditions and Guards, at these addresses on every chain to which somebody brought them. */
 export const conditionsAddress: Hex = "0x80CcDFCe270C41de2b42647392F75352803f741A";

@@ -23,7 +23,9 @@ contract Tip {
                 "transferFrom(address,address,uint256)", msg.sender, tx.origin, amount
             )
         );
-        if (ok) ok = answer.length == 0 ? token.code.length > 0 : abi.decode(answer, (bool));
-        if (!ok) revert TipFailed(token, tx.origin, amount);
+        bool isTaken = answer.length == 0
+            ? token.code.length > 0
+            : answer.length >= 32 && abi.decode(answer, (uint256)) == 1;
+        if (!ok || !isTaken) revert TipFailed(token, tx.origin, amount);
     }
 }
