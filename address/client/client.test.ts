@@ -98,40 +98,64 @@ describe("createClient refuses", () => {
     });
   };
 
+  const lengthOf = (value: unknown) => {
+    if (typeof value === "string") return `${value.length} characters`;
+    return value === null ? "null" : "a number";
+  };
+
   test("both credentials, and a base URL that is none", () => {
     wrong(credentials, "expected an API key or a client ID, found both");
     for (const url of ["", "pay.example", "ftp://x/v1", "https://u:p@x/v1", "https://x/?a=1", 5])
-      wrong({ baseUrl: url }, 'baseUrl: expected a URL such as "https://pay.example/v1"');
-    wrong({ mirrors: baseUrl }, "mirrors: expected a list");
+      wrong(
+        { baseUrl: url },
+        `baseUrl: expected a URL such as "https://pay.example/v1", found ${lengthOf(url)}`,
+      );
+    wrong({ mirrors: baseUrl }, "mirrors: expected a list, found a string");
   });
 
   test("a credential that is not of its form", () => {
     const { apiKey, clientId } = credentials;
     for (const key of ["", "x", apiKey.slice(1), `${apiKey}0`, apiKey.toUpperCase(), clientId, 7])
-      wrong({ apiKey: key }, "apiKey: expected svc_sk_ and 64 lower-case hex digits");
+      wrong(
+        { apiKey: key },
+        `apiKey: expected svc_sk_ and 64 lower-case hex digits, found ${lengthOf(key)}`,
+      );
     for (const id of ["", `${clientId}\n`, clientId.slice(0, -1), apiKey, null])
-      wrong({ clientId: id }, "clientId: expected svc_client_ and 32 lower-case hex digits");
+      wrong(
+        { clientId: id },
+        `clientId: expected svc_client_ and 32 lower-case hex digits, found ${lengthOf(id)}`,
+      );
   });
 
   test("an API key over http, but for this machine", () => {
     const { apiKey, clientId } = credentials;
+    const sentence = "baseUrl: expected https, since an API key is a secret, found http";
     for (const host of ["pay.example", "10.0.0.1", "127.0.0.1.example", "localhost.example"])
-      wrong({ baseUrl: `http://${host}/v1`, apiKey }, "baseUrl: an API key is a secret: use https");
+      wrong({ baseUrl: `http://${host}/v1`, apiKey }, sentence);
     for (const url of ["https://pay.example/v1", "http://localhost:1/v1", "http://[::1]:1/v1"])
       assert.doesNotThrow(() => createClient({ baseUrl: url, apiKey }));
     assert.doesNotThrow(() => createClient({ baseUrl: "http://pay.example/v1", clientId }));
   });
 
   test("counts and times that are none, another factory's text, and what is no function", () => {
-    for (const value of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, "3", {}]) {
-      wrong({ retriesMax: value }, "retriesMax: expected an integer from 0 to 100");
-      wrong({ waitSecondsMax: value }, "waitSecondsMax: expected an integer from 0 to 86400");
-      wrong({ timeoutMs: value }, "timeoutMs: expected an integer from 1 to 86400000");
+    for (const [value, found] of [
+      [Number.NaN, "NaN"],
+      [-1, "-1"],
+      [1.5, "1.5"],
+      [Number.POSITIVE_INFINITY, "Infinity"],
+      ["3", "a string"],
+      [{}, "an object"],
+    ]) {
+      const refuses = (name: string, range: string) =>
+        wrong({ [name]: value }, `${name}: expected an integer from ${range}, found ${found}`);
+      refuses("retriesMax", "0 to 100");
+      refuses("waitSecondsMax", "0 to 86400");
+      refuses("timeoutMs", "1 to 86400000");
     }
-    wrong({ timeoutMs: 0 }, "timeoutMs: expected an integer from 1 to 86400000");
+    wrong({ timeoutMs: 0 }, "timeoutMs: expected an integer from 1 to 86400000, found 0");
     wrong({ factory: "0x12" }, "factory: expected an address: 0x and 40 hex digits");
     wrong({ keccak: "keccak" }, "keccak: expected a function");
-    wrong({ fetch: "fetch" }, "fetch: expected a function");
+    wrong({ fetch: "fetch" }, "fetch: expected a function, found a string");
   });
 
   test("an API key in a page", () => {

@@ -2,6 +2,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { factoryAddress } from "../deployment.ts";
+import { kindOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import { type Keccak, keccakOf } from "../keccak/keccak.ts";
 import type { Transport } from "./request.ts";
@@ -47,7 +48,7 @@ export function parseOptions(options: ClientOptions): Settings {
   const keccak = keccakOf(options);
   const given = options.fetch;
   if (given !== undefined && typeof given !== "function")
-    throw new TypeError("fetch: expected a function");
+    throw new TypeError(`fetch: expected a function, found ${kindOf(given)}`);
   return {
     trust: {
       factory: parseAddress(options.factory ?? factoryAddress, { path: ["factory"], keccak }),
@@ -76,23 +77,31 @@ export function parseCount<Name extends string>(
   const value: unknown = options[name] ?? byDefault;
   if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
     return value as number;
-  throw new TypeError(`${name}: expected an integer from ${least} to ${most}`);
+  const found = typeof value === "number" ? value : kindOf(value);
+  throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
 }
 
 function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
-    throw new TypeError('baseUrl: expected a URL such as "https://pay.example/v1"');
+    throw new TypeError(
+      `baseUrl: expected a URL such as "https://pay.example/v1", found ${lengthOf(baseUrl)}`,
+    );
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
-    throw new TypeError("baseUrl: an API key is a secret: use https");
+    throw new TypeError("baseUrl: expected https, since an API key is a secret, found http");
   return url.href.replace(/\/+$/, "");
 }
 
 /** Nothing secret is sent to one, so any scheme of the web will do. */
 function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
-  if (!Array.isArray(mirrors)) throw new TypeError("mirrors: expected a list");
+  if (!Array.isArray(mirrors))
+    throw new TypeError(`mirrors: expected a list, found ${kindOf(mirrors)}`);
   return mirrors.map((baseUrl) => parseBaseUrl({ baseUrl }));
 }
+
+/** Never the text itself: it may be a secret, mistyped. */
+const lengthOf = (value: unknown): string =>
+  typeof value === "string" ? `${value.length} characters` : kindOf(value);
 
 const isThisMachine = (host: string): boolean =>
   host === "localhost" ||
@@ -109,11 +118,11 @@ function credentialHeaders({ apiKey, clientId }: ClientOptions): Record<string, 
     throw new TypeError("expected an API key or a client ID, found both");
   if (apiKey !== undefined && "document" in globalThis)
     throw new TypeError("an API key is a secret of servers: in a page, use a client ID");
-  // The texts themselves are never repeated: they may be secrets, mistyped.
+  const digits = "lower-case hex digits, found";
   if (apiKey !== undefined && !apiKeyPattern.test(apiKey))
-    throw new TypeError("apiKey: expected svc_sk_ and 64 lower-case hex digits");
+    throw new TypeError(`apiKey: expected svc_sk_ and 64 ${digits} ${lengthOf(apiKey)}`);
   if (clientId !== undefined && !clientIdPattern.test(clientId))
-    throw new TypeError("clientId: expected svc_client_ and 32 lower-case hex digits");
+    throw new TypeError(`clientId: expected svc_client_ and 32 ${digits} ${lengthOf(clientId)}`);
   if (apiKey !== undefined) return { Authorization: `Bearer ${apiKey}` };
   return clientId === undefined ? {} : { "X-Client-Id": clientId };
 }

@@ -160,7 +160,7 @@ describe("watch", () => {
   test("TypeError for a time that is none", async () => {
     await assert.rejects(client().watch(address, { pollMs: Number.NaN }).next(), {
       name: "TypeError",
-      message: "pollMs: expected an integer from 1 to 86400000",
+      message: "pollMs: expected an integer from 1 to 86400000, found NaN",
     });
   });
 });
@@ -193,9 +193,17 @@ describe("waitFor", () => {
   });
 
   test("TypeError for a state that is none", async () => {
-    const message = `state: expected one or more of ${addressStates.join(", ")}`;
-    for (const wanted of ["paid" as never, []])
-      await assert.rejects(client().waitFor(address, wanted), { name: "TypeError", message });
+    const known = addressStates.join(", ");
+    for (const [wanted, found] of [
+      ["paid", '["paid"]'],
+      [["funded", "paid"], '["funded","paid"]'],
+      [[undefined], "[null]"],
+      [[], "[]"],
+    ] as const) {
+      const message = `state: expected one or more of ${known}, found ${found}`;
+      const waiting = client().waitFor(address, wanted as never);
+      await assert.rejects(waiting, { name: "TypeError", message });
+    }
   });
 
   test("TypeError for a state that has no proof, where one is asked for", async () => {

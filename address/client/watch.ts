@@ -139,9 +139,10 @@ export async function waitForState(
   wanted: readonly AddressState[],
   { signal, timeoutMs, ...options }: WaitOptions,
 ): Promise<ServiceStatus> {
-  const unknown = wanted.find((state) => !addressStates.includes(state));
-  if (wanted.length === 0 || unknown !== undefined)
-    throw new TypeError(`state: expected one or more of ${addressStates.join(", ")}`);
+  if (wanted.length === 0 || wanted.some((state) => !addressStates.includes(state))) {
+    const known = addressStates.join(", ");
+    throw new TypeError(`state: expected one or more of ${known}, found ${JSON.stringify(wanted)}`);
+  }
   const limitMs = parseCount({ timeoutMs }, "timeoutMs", 600_000, 1, 86_400_000);
   let seen: ServiceStatus | undefined;
   const names = wanted.join(" or ");
