@@ -63,8 +63,15 @@ function open(sources: Record<string, Source | "dead" | "silent">) {
 
 describe("mirrors", () => {
   test("a mirror that is no base URL is refused", () => {
-    for (const mirrors of [["ftp://a.example"], ["https://u:p@a.example"], "https://a.example"])
-      assert.throws(() => createClient({ baseUrl: main, mirrors: mirrors as string[] }), TypeError);
+    const wanted = 'expected a URL such as "https://pay.example/v1"';
+    for (const [mirrors, message] of [
+      [["ftp://a.example"], `mirrors.0: ${wanted}, found 15 characters`],
+      [[main, "https://u:p@a.example"], `mirrors.1: ${wanted}, found 21 characters`],
+      ["https://a.example", "mirrors: expected a list, found a string"],
+    ] as const)
+      assert.throws(() => createClient({ baseUrl: main, mirrors: mirrors as never }), {
+        ...{ name: "TypeError", message },
+      });
   });
 
   test(`${lookups} look-ups, service dead and each mirror in turn lying: 0 wrong`, async () => {

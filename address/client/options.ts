@@ -81,11 +81,11 @@ export function parseCount<Name extends string>(
   throw new TypeError(`${name}: expected an integer from ${least} to ${most}, found ${found}`);
 }
 
-function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
+function parseBaseUrl({ baseUrl, apiKey }: ClientOptions, name = "baseUrl"): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
     throw new TypeError(
-      `baseUrl: expected a URL such as "https://pay.example/v1", found ${lengthOf(baseUrl)}`,
+      `${name}: expected a URL such as "https://pay.example/v1", found ${lengthOf(baseUrl)}`,
     );
   if (url.protocol === "http:" && apiKey !== undefined && !isThisMachine(url.hostname))
     throw new TypeError("baseUrl: expected https, since an API key is a secret, found http");
@@ -96,7 +96,7 @@ function parseBaseUrl({ baseUrl, apiKey }: ClientOptions): string {
 function parseMirrors({ mirrors = [] }: ClientOptions): string[] {
   if (!Array.isArray(mirrors))
     throw new TypeError(`mirrors: expected a list, found ${kindOf(mirrors)}`);
-  return mirrors.map((baseUrl) => parseBaseUrl({ baseUrl }));
+  return mirrors.map((baseUrl, place) => parseBaseUrl({ baseUrl }, `mirrors.${place}`));
 }
 
 /** Never the text itself: it may be a secret, mistyped. */
