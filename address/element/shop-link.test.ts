@@ -112,14 +112,27 @@ test("signShopLink refuses what a page would not show, and repeats no key", asyn
     name: "InvalidError",
     message: "page: expected an address: 0x and 40 hex digits",
   });
-  await assert.rejects(signShopLink(page, { ...options, shop: "10.0.0.1" }), {
-    name: "TypeError",
-    message: "shop: expected a domain in lower case",
-  });
-  for (const order of ["", " ", "7\u20287", "7\n7", "7".repeat(65)])
-    await assert.rejects(signShopLink(page, { ...options, order }), {
+  for (const [wrong, found] of [
+    ["10.0.0.1", '"10.0.0.1"'],
+    ["Shop.example\u202e", '"Shop.exampleU+202E"'],
+    [`${"a".repeat(80)}b`, `"${"a".repeat(80)}"`],
+    [undefined, "nothing"],
+  ] as const)
+    await assert.rejects(signShopLink(page, { ...options, shop: wrong as string }), {
       name: "TypeError",
-      message: "order: expected 1 to 64 characters that are seen",
+      message: `shop: expected a domain in lower case, found ${found}`,
+    });
+  for (const [order, found] of [
+    ["", '""'],
+    [" ", '" "'],
+    ["7\u20287", '"7U+20287"'],
+    ["7\n7", '"7U+000A7"'],
+    ["7".repeat(65), `"${"7".repeat(65)}"`],
+    [7, "a number"],
+  ] as const)
+    await assert.rejects(signShopLink(page, { ...options, order: order as string }), {
+      name: "TypeError",
+      message: `order: expected 1 to 64 characters that are seen, found ${found}`,
     });
   await assert.rejects(signShopLink(page, { ...options, privateKey: publicKey }), {
     name: "TypeError",

@@ -3,9 +3,10 @@
 // gets money for, or whose key signed the link. Names are shown with the domain that said them.
 
 import { parseAddress } from "../abi/checksum.ts";
+import { kindOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
-import { isName } from "./inert.ts";
+import { inertPieces, isName } from "./inert.ts";
 
 /**
  * `https://{shop}/.well-known/executable-address.json`, served with `Access-Control-Allow-Origin:
@@ -66,8 +67,10 @@ export async function signShopLink(page: string, options: LinkOptions): Promise<
   const url = new URL(page);
   const address = parseAddress(url.pathname.split("/")[2] ?? "", { path: ["page"] });
   const { shop, order } = options;
-  if (originOf(shop) === undefined) throw new TypeError("shop: expected a domain in lower case");
-  if (!isName(order)) throw new TypeError("order: expected 1 to 64 characters that are seen");
+  if (originOf(shop) === undefined)
+    throw new TypeError(`shop: expected a domain in lower case, found ${shown(shop)}`);
+  if (!isName(order))
+    throw new TypeError(`order: expected 1 to 64 characters that are seen, found ${shown(order)}`);
   const key = await privateKeyOf(options.privateKey);
   const signed = await crypto.subtle.sign("Ed25519", key, contentOf(address, shop, order));
   const bytes = new Uint8Array(signed);
@@ -77,6 +80,13 @@ export async function signShopLink(page: string, options: LinkOptions): Promise<
   for (const [name, value] of Object.entries({ shop, order, signature }))
     url.searchParams.set(name, name === "signature" ? value.replaceAll("=", "") : value);
   return url.href;
+}
+
+/** The beginning of a text, with what hides in it written out. */
+function shown(value: unknown): string {
+  if (typeof value !== "string") return kindOf(value);
+  const pieces = inertPieces(value.slice(0, 80));
+  return `"${pieces.map(({ text }) => text).join("")}"`;
 }
 
 /** @param search of the page's URL; undefined where it names no shop */
