@@ -75,9 +75,7 @@ const ofAccounts: Command[] = [
     async run({ store: { db } }, { options }) {
       const { accountId } = await accountOf(db, options);
       const { name } = options;
-      if (name !== undefined && !isPlainName(name)) {
-        throw new Error(`--name: expected ${plainNames}`);
-      }
+      requirePlain(name);
       await confirmName(db, accountId, name, operator());
       return { accountId, name: name ?? null };
     },
@@ -204,10 +202,15 @@ async function describe(db: Kysely<Tables>, account: Account) {
   };
 }
 
+function requirePlain(name: string | undefined): void {
+  if (name === undefined || isPlainName(name)) return;
+  throw new Error(`--name: expected ${plainNames}, found ${JSON.stringify(name)}`);
+}
+
 function newKeyOf({ name, expires }: Given["options"], rest: string[]) {
   const unknown = rest.find((scope) => !scopes.includes(scope as Scope));
   if (unknown !== undefined) throw new Error(`${unknown} is none of ${scopes.join(", ")}`);
-  if (name !== undefined && !isPlainName(name)) throw new Error(`--name: expected ${plainNames}`);
+  requirePlain(name);
   const expiresAtMs = expires === undefined ? null : Date.parse(expires);
   const chosen = rest.length > 0 ? (rest as Scope[]) : wholeKey.scopes;
   return { name: name ?? wholeKey.name, scopes: [...new Set(chosen)], expiresAtMs };
