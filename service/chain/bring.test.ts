@@ -1,11 +1,14 @@
 // The command that makes a chain ready, on chains that lack all, something, nothing, or a fork.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { factoryAddress } from "executable-address-contracts";
 import { anvilChain, anvilKeys, startAnvil } from "executable-address-contracts/anvil";
 import { createPublicClient, type Hex, http } from "viem";
-import { bring } from "./bring.ts";
+import { bring, readBringKey } from "./bring.ts";
 import { missingPeriphery } from "./check.ts";
 import { openChainRpc } from "./rpc/chain-rpc.ts";
 
@@ -41,7 +44,7 @@ describe("chain bring", () => {
   test("refuses what is no URL, and names no secret where nothing answers", async () => {
     await assert.rejects(
       bring("ftp://x", () => key),
-      /--rpc is no http or https URL/,
+      { message: "--rpc: expected an http or https URL, found 7 characters" },
     );
     const silent = bring("http://127.0.0.1:9/secret-key", () => key);
     await assert.rejects(silent, (error: Error) => !error.message.includes("secret-key"));
@@ -72,5 +75,41 @@ describe("chain bring", () => {
       "brought",
       "brought",
     ]);
+  });
+});
+
+describe("readBringKey", () => {
+  const directory = mkdtempSync(join(tmpdir(), "bring-key-"));
+  const file = join(directory, "key");
+  const wanted = "expected a private key, 64 hex digits with or without 0x";
+  after(() => {
+    delete process.env.BRING_KEY;
+    rmSync(directory, { recursive: true });
+  });
+
+  test("refuses where there is none, in an empty file or without the variable", () => {
+    writeFileSync(file, "\n");
+    delete process.env.BRING_KEY;
+    for (const from of [file, undefined])
+      assert.throws(() => readBringKey(from), {
+        message: "something is missing there: give a key that pays, by --key-file or BRING_KEY",
+      });
+  });
+
+  test("refuses what is no key, of which it tells the length alone", () => {
+    writeFileSync(file, `${key}0\n`);
+    process.env.BRING_KEY = "secret";
+    for (const [from, message] of [
+      [file, `the file ${file}: ${wanted}, found 67 characters`],
+      [undefined, `BRING_KEY: ${wanted}, found 6 characters`],
+    ] as const)
+      assert.throws(() => readBringKey(from), { message });
+  });
+
+  test("reads the file before the variable, with or without 0x", () => {
+    writeFileSync(file, `${key.slice(2)}\n`);
+    process.env.BRING_KEY = anvilKeys[1];
+    assert.equal(readBringKey(file), key);
+    assert.equal(readBringKey(undefined), anvilKeys[1]);
   });
 });

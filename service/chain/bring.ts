@@ -35,7 +35,9 @@ export async function bring(
   rpcUrl: string,
   readKey: () => Hex,
 ): Promise<{ chainId: number; deployer: Deployment; factory: Deployment; periphery: Periphery }> {
-  if (!/^https?:\/\/./.test(rpcUrl)) throw new Error("--rpc is no http or https URL");
+  if (!/^https?:\/\/./.test(rpcUrl)) {
+    throw new Error(`--rpc: expected an http or https URL, found ${rpcUrl.length} characters`);
+  }
   const transport = http(rpcUrl);
   const reader = createClient({ transport });
   try {
@@ -89,7 +91,7 @@ const found = (address: string, wasThere: boolean): Deployment => ({
   was: wasThere ? "there" : "brought",
 });
 
-/** @throws a sentence that does not show what was found */
+/** @throws a sentence that shows only the length of what was found */
 export function readBringKey(file: string | undefined): Hex {
   const [text, from] = file
     ? [readFileSync(file, "utf8").trim(), `the file ${file}`]
@@ -101,5 +103,6 @@ export function readBringKey(file: string | undefined): Hex {
   }
   const digits = text.replace(/^0x/, "");
   if (/^[0-9a-f]{64}$/i.test(digits)) return `0x${digits}`;
-  throw new Error(`${from} holds no private key: expected 64 hex digits, with or without 0x`);
+  const wanted = "a private key, 64 hex digits with or without 0x";
+  throw new Error(`${from}: expected ${wanted}, found ${text.length} characters`);
 }
