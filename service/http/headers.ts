@@ -29,8 +29,12 @@ export function headerValues(rawHeaders: string[], name: string): string[] {
 export function commonHeaders(request: FastifyRequest, reply: FastifyReply, done: () => void) {
   reply.header("x-request-id", request.id);
   reply.header("x-content-type-options", "nosniff");
-  if (request.raw.rawHeaders.length > 2 * headersMax) {
-    throw new Refusal("headers_too_large", `more than ${headersMax} headers`);
+  const count = request.raw.rawHeaders.length / 2;
+  if (count > headersMax) {
+    throw new Refusal(
+      "headers_too_large",
+      `expected at most ${headersMax} headers, found ${count}`,
+    );
   }
   // RFC 9112 §3.2. Node's own refusal has no body.
   if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
