@@ -190,7 +190,8 @@ describe("create", () => {
   test("UnprovenError for another intent's true record", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     once({ body: makeRecord({ ...sample, recovery: shop }) });
-    await assert.rejects(client.create(sample), UnprovenError);
+    const message = `the answer does not prove ${record.address}`;
+    await assert.rejects(client.create(sample), { name: "UnprovenError", message });
   });
 
   test("every ClientError has the intent that was sent, to be sent again", async () => {
@@ -237,9 +238,10 @@ describe("lookup", () => {
     const forged = { ...record, intent: { ...sample, recovery: shop } };
     const other = makeRecord({ ...sample, recovery: shop });
     const theirs = makeRecord(sample, { factory: shop });
+    const message = `the answer does not prove ${record.address}`;
     for (const body of [forged, other, theirs, {}, null, [], { ...record, terms: "0x" }]) {
       once({ body });
-      await assert.rejects(client().lookup(record.address), UnprovenError);
+      await assert.rejects(client().lookup(record.address), { name: "UnprovenError", message });
     }
   });
 
@@ -376,18 +378,20 @@ describe("check", () => {
   test("UnprovenError for another record or another address's run, with the intent", async () => {
     const client = createClient({ baseUrl, apiKey: credentials.apiKey });
     const other = makeRecord({ ...sample, amount: "7" });
-    const honest = checkOf(makeRecord(sample));
-    for (const body of [
-      checkOf(other),
-      { ...honest, simulation: simulationOf(shop) },
-      { ...honest, findings: [{}] },
-      makeRecord(sample),
-    ]) {
+    const honest = checkOf(record);
+    const { address } = record;
+    for (const [body, message] of [
+      [checkOf(other), `the answer does not prove ${address}`],
+      [
+        { ...honest, simulation: simulationOf(shop) },
+        `the answer is of another address than ${address}`,
+      ],
+      [{ ...honest, findings: [{}] }, "the answer is no check"],
+      [record, "the answer is no check"],
+    ] as const) {
       once({ body });
-      await assert.rejects(client.check(sample), (error: UnprovenError) => {
-        assert.deepEqual(error.intent, sample);
-        return error instanceof UnprovenError;
-      });
+      const refused = { name: "UnprovenError", message, intent: sample };
+      await assert.rejects(client.check(sample), refused);
     }
   });
 
@@ -424,17 +428,24 @@ describe("chains, status and simulation", () => {
       await assert.rejects(client.chains(), { name: "UnprovenError", message });
     }
     const status = statusOf(record.address, "funded");
-    for (const body of [
-      statusOf(shop, "funded"),
-      { ...status, balance: 5 },
-      { ...status, state: "" },
-    ]) {
+    const other = `the answer is of another address than ${record.address}`;
+    const noStatus = `the answer is no status of ${record.address}`;
+    for (const [body, message] of [
+      [statusOf(shop, "funded"), other],
+      [{ ...status, balance: 5 }, noStatus],
+      [{ ...status, state: "" }, noStatus],
+    ] as const) {
       once({ body });
-      await assert.rejects(client.status(record.address), UnprovenError);
+      await assert.rejects(client.status(record.address), { name: "UnprovenError", message });
     }
-    for (const body of [simulationOf(shop), { address: record.address }, null]) {
+    const noSimulation = `the answer is no simulation of ${record.address}`;
+    for (const [body, message] of [
+      [simulationOf(shop), other],
+      [{ address: record.address }, noSimulation],
+      [null, noSimulation],
+    ] as const) {
       once({ body });
-      await assert.rejects(client.simulation(record.address), UnprovenError);
+      await assert.rejects(client.simulation(record.address), { name: "UnprovenError", message });
     }
   });
 

@@ -15,7 +15,6 @@ import {
   type ProvedEvent,
   proveEvent,
   type ServiceEvent,
-  WebhookError,
 } from "./webhook.ts";
 
 type Type = ServiceEvent["type"];
@@ -240,9 +239,14 @@ describe("proveEvent", () => {
     const lie = structuredClone(real);
     lie.data.address = records.unpaid!.address;
     lie.data.status.address = records.unpaid!.address;
-    await assert.rejects(proveEvent(lie, records.unpaid!, options()), WebhookError);
-    await assert.rejects(proveEvent(lie, records.executed!, options()), WebhookError);
-    await assert.rejects(proveEvent(real, records.unpaid!, options()), WebhookError);
+    const [executed, unpaid] = [records.executed!.address, records.unpaid!.address];
+    const name = "WebhookError";
+    for (const [event, record, message] of [
+      [lie, records.unpaid!, `${unpaid}: the chain does not have what the event says`],
+      [lie, records.executed!, `the record is of ${executed}, the event of ${unpaid}`],
+      [real, records.unpaid!, `the record is of ${unpaid}, the event of ${executed}`],
+    ] as const)
+      await assert.rejects(proveEvent(event, record, options()), { name, message });
   });
 
   test("reverted where the chain shows another state is no fact", async () => {
@@ -279,12 +283,16 @@ describe("proveEvent", () => {
     const real = await eventOf(record, "address.executed");
     const elsewhere = structuredClone(real);
     elsewhere.data.status.chainId = 10;
-    const lies = [null, {}, { ...real, data: null }, { ...real, type: "address.paid" }, elsewhere];
-    for (const lie of lies) assert.equal(await resultOf(lie, record), "WebhookError");
-    const later = { ...real, type: "address.later" as Type };
-    await assert.rejects(proveEvent(later, record, options()), {
-      ...{ name: "WebhookError", message: "the answer is no event that is known here" },
-    });
+    for (const [lie, message] of [
+      [null, "the answer is no event"],
+      [{}, "the answer is no event"],
+      [{ ...real, data: null }, "the answer is no event"],
+      [{ ...real, type: "address.paid" }, "the answer is no event that is known here"],
+      [elsewhere, `the event is of chain 10, not ${record.intent.chainId}`],
+    ] as const)
+      await assert.rejects(proveEvent(lie as never, record, options()), {
+        ...{ name: "WebhookError", message },
+      });
   });
 
   test("WebhookError for an address of which look-up has no record, or another's", async () => {
