@@ -49,6 +49,14 @@ const answers: [string, number, string, string][] = [
   ["wrong_chain", 200, '{"result":"0x2"}', "wanted a node of chain 1, found 2"],
 ];
 
+/** A node's answers of an address that holds nothing; the block is left to a test. */
+const ofNothing: Record<string, () => unknown> = {
+  eth_chainId: () => "0x1",
+  eth_getCode: () => "0x",
+  eth_getBalance: () => "0x0",
+  eth_call: () => `0x${"00".repeat(32)}`,
+};
+
 describe("readStatus", () => {
   for (const [code, httpStatus, body, message] of answers) {
     test(`${code} when the node answers HTTP ${httpStatus} ${body.slice(0, 40)}`, () =>
@@ -67,13 +75,7 @@ describe("readStatus", () => {
       const hash = `0x${(++blocks).toString(16).padStart(64, "0")}`;
       return { number: "0x1", hash, timestamp: "0x1" };
     };
-    const answers: Record<string, () => unknown> = {
-      eth_chainId: () => "0x1",
-      eth_getBlockByNumber: block,
-      eth_getCode: () => "0x",
-      eth_getBalance: () => "0x0",
-      eth_call: () => `0x${"00".repeat(32)}`,
-    };
+    const answers: typeof ofNothing = { ...ofNothing, eth_getBlockByNumber: block };
     const rpc: status.Rpc = async (method) => answers[method]!();
     await assert.rejects(readStatus(record, { rpc }), {
       code: "reorganized",
@@ -81,6 +83,19 @@ describe("readStatus", () => {
     });
     answers.eth_getBlockByNumber = () => null;
     await assert.rejects(readStatus(record, { rpc }), { code: "block_unknown" });
+  });
+
+  test("token_unreadable where the token answers balanceOf with less than a word", async () => {
+    const block = { number: "0x1", hash: `0x${"1".repeat(64)}`, timestamp: "0x1" };
+    const answers: typeof ofNothing = {
+      ...ofNothing,
+      eth_getBlockByNumber: () => block,
+      eth_call: () => `0x${"00".repeat(31)}`,
+    };
+    await assert.rejects(readStatus(record, { rpc: async (method) => answers[method]!() }), {
+      ...{ name: "StatusError", code: "token_unreadable" },
+      message: `${record.intent.token} does not answer balanceOf`,
+    });
   });
 
   test("rpc_unavailable when the node takes longer than it is given", async () => {
