@@ -23,7 +23,6 @@ import {
   type ListedAddress,
   NetworkError,
   ServiceError,
-  UnprovenError,
 } from "./client.ts";
 
 type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
@@ -288,7 +287,8 @@ describe("lists and references", () => {
     once(refusal(403, "forbidden"));
     await assert.rejects(client.events(), isService(403, "forbidden"));
     once({ body: { items: 7 } });
-    await assert.rejects(client.addresses(), UnprovenError);
+    const message = "the answer is no page of addresses";
+    await assert.rejects(client.addresses(), { name: "UnprovenError", message });
   });
 
   test("send the key and what is asked for, and give the page", async () => {

@@ -69,7 +69,8 @@ function refuseOther(environment: NodeJS.ProcessEnv): void {
   for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
     const found = environment[name];
     if (!found || /^https?:\/\/./.test(found)) continue;
-    throw new Error(`${name} is no http or https URL, such as http://127.0.0.1:4318`);
+    const wanted = "a URL such as http://127.0.0.1:4318";
+    throw new Error(`${name}: expected ${wanted}, found ${found.length} characters`);
   }
 }
 
