@@ -212,7 +212,8 @@ describe("the executor on a real chain", () => {
     await paid(bad);
     await until("it has failed", async () => (await jobOf(bad.address))?.failures === 1);
     const stranger = await world.newRecord();
-    await assert.rejects(run("executor retry", { address: stranger.address }), /no intent is held/);
+    const message = `no intent is held for ${stranger.address}`;
+    await assert.rejects(run("executor retry", { address: stranger.address }), { message });
     await assert.rejects(run("executor retry"), /--address is missing/);
     await assert.rejects(
       run("executor retry", { address: bad.address, chain: "5" }),

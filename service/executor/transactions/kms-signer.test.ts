@@ -1,6 +1,7 @@
 // The SDK of AWS over HTTP against a stand-in for KMS.
 
 import assert from "node:assert/strict";
+import { registerHooks } from "node:module";
 import { describe, test } from "node:test";
 import {
   type Hex,
@@ -24,6 +25,20 @@ import {
   withKmsSigner,
 } from "../../testing/executor/signing.ts";
 import { eip1559Of } from "./eip1559.ts";
+import { openSigner } from "./signer.ts";
+
+test("says what to install where the SDK is not, before anything is asked", async () => {
+  const sdk = "@aws-sdk/client-kms";
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === sdk) throw new Error("not installed");
+      return next(specifier, context);
+    },
+  });
+  const signer = openSigner({ executorKmsKey: "alias/gas", executorAddress: own.address });
+  const message = `EXECUTOR_KMS_KEY needs the optional dependency ${sdk}, which is not here`;
+  await assert.rejects(signer.sign(wanted), { message }).finally(() => hooks.deregister());
+});
 
 describe("a key of AWS KMS", { skip: kmsSdkMissing }, () => {
   const whole = derOf(5n, 6n);

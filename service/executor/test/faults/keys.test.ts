@@ -25,9 +25,11 @@ const { world, store } = await prepare({ tickMs: 100, blockSeconds: 1 });
 const slots = { batchItemsMax: 2, inFlightMax: 2 };
 const [first, second] = twoKeys.map(({ address }) => address) as [Hex, Hex];
 
+const asksBalance = ({ method }: Call) => method === "eth_getBalance";
+
 /** So many honest endpoints, and one that shows a balance of its own for `key`. */
 function withLiar(honest: Endpoint, count: number, key: Hex, wei: bigint): Endpoint[] {
-  const asksIt = ({ method, params }: Call) => method === "eth_getBalance" && params[0] === key;
+  const asksIt = (call: Call) => asksBalance(call) && call.params[0] === key;
   const liar: Endpoint = {
     name: "liar",
     async ask(calls) {
@@ -146,6 +148,28 @@ describe("two keys", () => {
       (await reasonsOf(records)).every((reason) => reason === "executor_out_of_gas_money"),
     );
     await world.client.setBalance({ address: first, value: wei });
+    await running.stop();
+    start();
+    await until("they are executed", () => allExecuted(records));
+  });
+
+  test("whose balance no endpoint shows: the pass fails and says so, and none sends", async () => {
+    const error = { code: -32601, message: "no such method" };
+    start((core) => ({
+      endpoints: core.endpoints.map((honest) => ({
+        ...honest,
+        async ask(calls) {
+          const answers = await honest.ask(calls);
+          return answers.map((answer, at) => (asksBalance(calls[at]!) ? { error } : answer));
+        },
+      })),
+    }));
+    const records = await pay(1);
+    const said = "ChainUnavailable: no endpoint answers eth_getBalance";
+    const isTold = async () =>
+      running.events.some((event) => event.kind === "pass_failed" && event.message === said);
+    await until("it is told", isTold, 60);
+    assert.deepEqual(await sentBy(), sentBefore);
     await running.stop();
     start();
     await until("they are executed", () => allExecuted(records));
