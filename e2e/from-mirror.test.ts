@@ -1,5 +1,5 @@
 // The service is dead. What is left of it is a folder that web servers have; an executor that
-// names three of them, of which one lies and one is silent, runs what pays it a tip.
+// names four, of which one lies, one is silent and one has no list, runs what pays it a tip.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -146,6 +146,7 @@ describe("executor --from-mirror", () => {
       serve(honest),
       serve((_, response) => void response.writeHead(200).end(lies)),
       serve(() => {}),
+      serve((_, response) => void response.writeHead(404).end()),
     ]);
   });
   after(async () => {
@@ -177,7 +178,13 @@ describe("executor --from-mirror", () => {
     start(mirrors);
     await pay([early, plain, corrupt]);
     await until("the first is executed", () => isExecuted(early), 60);
-    await until("the liar is told of", async () => log.includes("a mirror is at fault"), 60);
+    // The log has no path of a URL.
+    const [, liar, , bare] = mirrors.map((url) => new URL(url).origin);
+    const isTold = (mirror: string, fault: string) => async () =>
+      log.includes(`"mirror":"${mirror}","fault":"${fault}`);
+    await until("the liar is told of", isTold(liar!, "line 1: "), 60);
+    const fault = `${bare} answers 404, which is not what was asked for"`;
+    await until("the one without a list is told of", isTold(bare!, fault), 60);
     assert.equal(await isExecuted(corrupt), false);
   });
 
