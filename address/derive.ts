@@ -39,7 +39,7 @@ export function deriveAddress(
   return keccak(preimage).slice(12);
 }
 
-// Both are written anew each time: memory of their size is dear to ask for and to give back.
+// Both are kept from call to call: test/derive.bench.ts (WASM) loses a tenth without them.
 const initCode = new Uint8Array(prefix.length + termsBytesMax);
 initCode.set(prefix);
 const preimage = new Uint8Array(85);

@@ -1,5 +1,5 @@
-// The one hash of this library, as a parameter: a server may pass a WASM keccak, which is
-// faster. WASM needs `wasm-unsafe-eval` under a strict CSP, so pages keep the default.
+// The one hash of this library, as a parameter: a server may pass a WASM keccak, which is faster
+// (test/derive.bench.ts). WASM needs `wasm-unsafe-eval` under a strict CSP: pages keep the default.
 
 import { keccakP } from "@noble/hashes/sha3.js";
 import { abytes } from "@noble/hashes/utils.js";
@@ -12,8 +12,7 @@ const rateWords = 34;
 
 /**
  * The default: plain JavaScript. The permutation is that of `@noble/hashes`; the sponge around it
- * asks for no memory but the digest's. noble's own adds 1.1 kB to each bundle for a page (gzip)
- * and is a little slower (test/derive.bench.ts).
+ * is our own, because noble's adds 1.1 kB (gzip) to each bundle that test/package.test.ts pins.
  *
  * @throws {TypeError} for anything but a Uint8Array
  */

@@ -1,6 +1,6 @@
 // Operators' commands for chains: `chains check` compares each chain of the file with each of its
 // endpoints, `chain bring` deploys the factory, and what is beside it, to a chain that lacks them.
-// Each command loads what it needs, so that the other commands start sooner.
+// Each command loads what it alone needs.
 
 import { factoryAddress } from "executable-address";
 import { factoryCodeHash } from "executable-address-contracts";

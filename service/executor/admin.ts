@@ -1,6 +1,6 @@
 // Operators' commands for the executor: make its key, show what it has in hand, retry an address,
-// drop one. All but the key's work on the store, whether an executor runs or not. What only one
-// of them needs is loaded by that one, so that the others start sooner.
+// drop one. All but the key's work on the store, whether an executor runs or not. A command loads
+// what it alone needs.
 
 import { writeFileSync } from "node:fs";
 import { formatAddress, fromHex, type Hex, parseAddress } from "executable-address";

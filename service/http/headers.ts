@@ -1,5 +1,5 @@
-// Reads headers as they came over the wire, and sets those of every answer. Answers set names in
-// lower case: Fastify would make a new lower-case string of each other one, which costs time.
+// Reads headers as they came over the wire, and sets those of every answer. Names are set in lower
+// case, as Fastify keeps them.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "./errors.ts";

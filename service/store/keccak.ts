@@ -1,5 +1,5 @@
-// The keccak-256 that the service hands to the library. In WebAssembly a create takes less
-// processor time than with the library's own in JavaScript (bench/http.ts tells both).
+// The keccak-256 that the service hands to the library, in WebAssembly. bench/http.ts shows creates
+// with it beside creates with the library's own ("its keccak in JS").
 
 import type { Keccak } from "executable-address";
 import { createKeccak } from "hash-wasm";

@@ -100,7 +100,7 @@ async function migrateFile(file: string, rooms: Rooms): Promise<void> {
   await migrate(db, "sqlite", rooms).finally(() => db.destroy());
 }
 
-/** One read transaction for all keys of a group: its locks cost more than a read. */
+/** Reads all keys of a group in one transaction, which takes the locks of the file once. */
 function readTogether<Row>(hot: Database.Database, { sqlite }: KeyedQuery) {
   const statement = hot.prepare<[Uint8Array], Row>(sqlite);
   const readAll = hot.transaction((keys: Uint8Array[]) => keys.map((key) => statement.all(key)));

@@ -3,8 +3,7 @@ pragma solidity 0.8.37;
 
 // The life of one vault on one chain, as src/PaymentFactory.sol and src/Vault.sol have it: each
 // guard of theirs stands here. solc's model checker proves the assertions for all intents, all
-// times, and any number of steps in any order. In two parts: both together take it eight times as
-// long.
+// times, and any number of steps in any order. It judges each of the two contracts by itself.
 
 /// @notice Once, in time and in full, or closed; and over for good.
 /// @dev The outside is free: what the vault holds, and whether its calls succeed.

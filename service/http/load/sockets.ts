@@ -11,15 +11,14 @@ const share = 1 / 8;
 
 /**
  * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). Where
- * more come at once their clients try again only a second later: with Node's 511 a burst of
- * creates, many of them over new connections, had look-ups wait for seconds.
+ * more come at once their clients try again only a second later. Node's own bound is 511.
  */
 export const connectionsWaitingMax = 4_096;
 
 /**
  * Requests of a connection that wait for their turn. Node hands over all that one read of 64 KiB
- * holds, some 2,000, before anybody else's: 50 connections that sent so many had creates wait for
- * 10 s. No browser and no common proxy sends one before the last was answered.
+ * holds, some 2,000, before those of any other connection. No browser and no common proxy sends one
+ * before the last was answered.
  */
 const queuedMax = 16;
 

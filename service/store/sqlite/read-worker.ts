@@ -21,7 +21,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const parts = { factory: factoryAddress, keccak };
 const held = database.prepare<[Uint8Array], { terms: Buffer }>(termsByAddress.sqlite);
 
-/** One read transaction: its locks cost more than a read. */
+/** Reads all of a group in one transaction, which takes the locks of the file once. */
 const findAll = database.transaction((addresses: Uint8Array[]) => addresses.map(find));
 
 function find(address: Uint8Array): Found {
