@@ -1,9 +1,7 @@
 // The chains this service knows, from a file: spec/service.md §2.4, and how to reach each.
 //
-// service/chains.json is the one we ship. Its tokens are those of Uniswap's default token list
-// 22.10.0 (github.com/Uniswap/default-token-list); USDC of Arbitrum, which that list lacks, is as
-// the documentation of Gelato, Range and Reown agree on it. RPC URLs and explorers are those of
-// viem's chain definitions. At start each is held against the chain itself: check.ts.
+// service/chains.json is the one we ship; docs/self-hosting.md says what it was compared with. At
+// start each is held against the chain itself: check.ts.
 
 import { readFileSync } from "node:fs";
 import { type Hex, InvalidError, parseAddress } from "executable-address";

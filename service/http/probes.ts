@@ -5,7 +5,7 @@ import { Refusal } from "./errors.ts";
 import type { Parts } from "./parts.ts";
 import { mount } from "./routes.ts";
 
-/** Alive: the event loop runs. Ready: not draining, and the store reads and commits. */
+/** Alive: the event loop runs. Ready: not draining, and the store reads and has lost no commit. */
 export function mountProbes(app: FastifyInstance, { store, draining, metrics }: Parts): void {
   mount(app, metrics, "/livez", {
     GET: { handler: async () => ({ status: "ok" }) },
