@@ -291,7 +291,7 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await operator.query("alter role postgres set synchronous_commit = off");
     await assert.rejects(
       openStore({ dataDirectory: directory, databaseUrl }),
-      /synchronous_commit/,
+      /synchronous_commit is off on this PostgreSQL, .*; wanted on/,
     );
     await operator.query("alter role postgres reset synchronous_commit");
     await operator.end();

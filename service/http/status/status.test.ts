@@ -49,6 +49,17 @@ describe("GET /v1/address/{address}/status", () => {
     await other.stop();
   });
 
+  test("503 chain_unavailable for a chain that is no longer in the chains file", async () => {
+    const record = await world.newRecord();
+    const without = await startApp();
+    await keepRecord(without, record);
+    const answer = await get(`${record.address}/status`, without);
+    assert.equal(answer.statusCode, 503);
+    assert.equal(answer.json().error.code, "chain_unavailable");
+    assert.match(without.logged.join(), /chain 31337 is not configured/);
+    await without.close();
+  });
+
   test("405 for a write", async () => {
     const url = `/v1/address/0x${"5a".repeat(20)}/status`;
     assert.equal((await server.app.inject({ method: "POST", url })).statusCode, 405);
