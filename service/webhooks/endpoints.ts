@@ -139,24 +139,28 @@ export async function rotateSecret(
   actor: Actor,
 ): Promise<{ secret: string } | undefined> {
   const secret = newSecret();
-  const isDone = await change(db, accountId, id, "webhook_rotated", actor, (update) =>
+  const rotated = await change(db, accountId, id, "webhook_rotated", actor, (update) =>
     update.set((eb) => ({
       old_secret: eb.ref("secret"),
       old_until: actor.atMs + overlapMs,
       secret,
     })),
   );
-  return isDone ? { secret } : undefined;
+  return rotated && { secret };
 }
 
-/** A paused endpoint gets nothing; resumed, it gets what waits, and what happens from then on. */
+/**
+ * A paused endpoint gets nothing; resumed, it gets what waits, and what happens from then on.
+ *
+ * @returns undefined: no such endpoint
+ */
 export function setPaused(
   db: Kysely<Tables>,
   accountId: string,
   id: string,
   isPaused: boolean,
   actor: Actor,
-): Promise<boolean> {
+): Promise<Endpoint | undefined> {
   const event = isPaused ? "webhook_paused" : "webhook_resumed";
   return change(db, accountId, id, event, actor, (update) =>
     update.set({
@@ -191,6 +195,7 @@ export async function removeEndpoint(
 type Update = ReturnType<typeof updateOf>;
 const updateOf = (db: Kysely<Tables>) => db.updateTable("webhook_endpoints");
 
+/** @returns the endpoint as it is then */
 function change(
   db: Kysely<Tables>,
   accountId: string,
@@ -198,14 +203,14 @@ function change(
   event: AuditEvent,
   actor: Actor,
   set: (update: Update) => Update,
-): Promise<boolean> {
+): Promise<Endpoint | undefined> {
   return db.transaction().execute(async (transaction) => {
     const endpoint = await findEndpoint(transaction, accountId, id);
-    if (!endpoint) return false;
+    if (!endpoint) return undefined;
     await set(updateOf(transaction)).where("id", "=", id).execute();
     if (event === "webhook_resumed") await releaseAll(transaction, id, actor.atMs);
     await appendAudit(transaction, accountId, event, actor, endpoint.url);
-    return true;
+    return findEndpoint(transaction, accountId, id);
   });
 }
 

@@ -110,24 +110,20 @@ function added(parts: WebhookParts) {
 /** The routes of one endpoint of the account: 404 for any other. */
 function endpointRoutes(parts: WebhookParts): WebhookRoutes {
   const { db } = parts.store;
-  const endpointOf = async (request: FastifyRequest): Promise<Endpoint> => {
-    const { id } = request.params as { id: string };
-    const found = await findEndpoint(db, accountIdOf(request), id);
-    if (!found) throw new Refusal("not_found", "the account has no such endpoint");
-    return found;
-  };
+  const idOf = (request: FastifyRequest) => (request.params as { id: string }).id;
+  const endpointOf = async (request: FastifyRequest): Promise<Endpoint> =>
+    required(await findEndpoint(db, accountIdOf(request), idOf(request)));
 
   const pause =
     (isPaused: boolean): Handler =>
     async (request) => {
-      const { id } = await endpointOf(request);
-      await setPaused(db, accountIdOf(request), id, isPaused, actorOf(request, parts));
-      return shown(await endpointOf(request));
+      const [id, actor] = [idOf(request), actorOf(request, parts)];
+      return shown(required(await setPaused(db, accountIdOf(request), id, isPaused, actor)));
     };
 
   const rotate: Handler = async (request) => {
-    const { id } = await endpointOf(request);
-    return (await rotateSecret(db, accountIdOf(request), id, actorOf(request, parts)))!;
+    const [id, actor] = [idOf(request), actorOf(request, parts)];
+    return required(await rotateSecret(db, accountIdOf(request), id, actor));
   };
 
   const test: Handler = async (request) => {
@@ -150,8 +146,8 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
   };
 
   const remove: Handler = async (request) => {
-    const { id } = await endpointOf(request);
-    await removeEndpoint(db, accountIdOf(request), id, actorOf(request, parts));
+    const [id, actor] = [idOf(request), actorOf(request, parts)];
+    required(await removeEndpoint(db, accountIdOf(request), id, actor));
     return { id };
   };
 
@@ -177,6 +173,12 @@ function endpointRoutes(parts: WebhookParts): WebhookRoutes {
     "/webhooks/:id/replay": { POST: again },
     "/webhooks/:id/deliveries": { GET: deliveries },
   };
+}
+
+/** @throws {Refusal} 404 for an endpoint that the account does not have */
+function required<Found>(found: Found | undefined | false): Found {
+  if (found) return found;
+  throw new Refusal("not_found", "the account has no such endpoint");
 }
 
 const shown = ({ failingSinceMs, oldSecretUntilMs, createdAtMs, ...kept }: Endpoint): Shown => ({
