@@ -26,10 +26,7 @@ import type { Tables } from "./tables.ts";
 
 /** Rows of one insert. */
 const insertSizeMax = 512;
-/**
- * Keys of one read, and reads of a kind under way. This server works while PostgreSQL does, which
- * it could not with all keys of a turn in one read at a time.
- */
+/** Keys of one read, and reads of a kind under way: this server works while PostgreSQL does. */
 const readSizeMax = 32;
 const readsRunningMax = 2;
 const connectionsMax = 10;

@@ -15,9 +15,8 @@ export function recordJson(
 ): string {
   const { buffer, byteOffset, byteLength } = terms;
   const hex = Buffer.from(buffer, byteOffset, byteLength).toString("hex");
-  const json = JSON.stringify({ address: formatAddress(address, keccak), factory, intent });
-  // Hex digits need no look for what JSON escapes, and terms are most of the text.
-  return `${json.slice(0, -1)},"terms":"0x${hex}"}`;
+  const text = formatAddress(address, keccak);
+  return JSON.stringify({ address: text, factory, intent, terms: `0x${hex}` });
 }
 
 /** The same of terms as they are held. @throws {CorruptError} as {@link decodeRecord} */

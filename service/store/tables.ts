@@ -43,8 +43,7 @@ export function statements(dialect: Dialect): TableStatement[] {
   return [
     // Terms stay out of the index's pages: rows are appended, only keys land at random. Each index
     // writes a page of its own for nearly every row, so the first owner has no table and no index
-    // of its own: a row commits in two thirds of the time it took with them.
-    // No foreign key: it would cost every create a look-up, and nothing deletes an account.
+    // of its own. No foreign key either: nothing deletes an account.
     // Terms stand last: what follows long ones in a row is far to read.
     sql`create table records (seq ${seq} primary key not null, address ${bytes} not null unique,
         chain_id bigint not null, token ${bytes} not null, amount text not null,

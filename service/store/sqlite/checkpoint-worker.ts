@@ -1,5 +1,5 @@
 // Copies SQLite's write-ahead log into its file, in a thread of its own: in the thread that writes
-// or the one that answers, each checkpoint would delay every create until the disk has it.
+// or the one that answers, creates would wait while the disk takes a checkpoint.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,7 +10,7 @@ const intervalMs = 250;
 const logPagesMax = 16_384;
 /**
  * Starting the log over keeps writers out and waits so long for readers of the old log; then it is
- * tried again at the next interval. With a second, one long read delayed creates by seconds.
+ * tried again at the next interval. So a long read delays no create for longer.
  */
 const readersMsMax = 20;
 

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 type ConnectOptions = {
   /** How long a statement waits for the write lock. */
   busyMsMax?: number;
-  /** Memory for pages: with 2 most pages of an index are read anew. */
+  /** Memory for pages of the file. */
   cacheMiB?: number;
 };
 

@@ -1,6 +1,5 @@
 // Kysely's dialect of SQLite, whose statements run in a thread of their own (statement-worker.ts).
 // In the thread that answers requests, each commit would stop all requests until the disk has it.
-// Both threads together spend more on a statement than one would.
 
 import Database from "better-sqlite3";
 import {

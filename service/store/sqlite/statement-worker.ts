@@ -23,7 +23,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 
 /**
  * So long after our commits the writing thread, which tries each millisecond, has the lock to
- * itself. Without it, creates would wait long beside many statements.
+ * itself, since nothing else makes SQLite give the lock to who waits longest.
  */
 const pauseMs = 2;
 let freedAt = 0;
