@@ -18,8 +18,8 @@ const exported: Record<string, string> = {
     clientIdPattern createClient findingCodes readRetryAfterSeconds`,
   "./status": `
     RpcError StatusError addEvents addressStates decodeFactoryEvent executionReverted findBlock
-    findFirstBlock fromQuantity httpRpc invalidParameters isNativeToken isSame lowerHex noPast
-    parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf transferTopic
+    findFirstBlock fromQuantity httpRpc invalidParameters isNativeToken isOpenState isSame lowerHex
+    noPast parseVaultEvents readStatus stateOf statusOf toQuantity topicOf transferOf transferTopic
     vaultEventFilter withoutCoinParams`,
   "./page": `
     PaymentRefused addressGroups ask coinDecimals coins drawIdenticon drawQr elementWords fill

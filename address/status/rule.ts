@@ -8,7 +8,13 @@ import { zeroAddress } from "../abi/token.ts";
 import { vaultCodeBytes } from "../deployment.ts";
 import type { Hex, Intent } from "../intent/intent.ts";
 import { inconsistent, StatusError } from "./rpc.ts";
-import type { AddressState, AddressStatus, BlockReference, Recovery } from "./shape.ts";
+import {
+  type AddressState,
+  type AddressStatus,
+  type BlockReference,
+  isOpenState,
+  type Recovery,
+} from "./shape.ts";
 import type { VaultEvent } from "./vault-events.ts";
 
 /** Whose status: an address in EIP-55 case and the intent it was derived from. */
@@ -45,12 +51,11 @@ export function statusOf(
     const found = execution ? "an Executed event" : "no Executed event";
     throw inconsistent(`${address}: ${state} by its code, and there is ${found}`);
   }
-  const isOpen = ["unfunded", "partially_funded", "funded"].includes(state);
   const balance = holding.balance!;
   const held = [
     { token: intent.token, amount: balance },
     { token: zeroAddress, amount: holding.native },
-  ].filter(({ amount }) => amount > 0n && !isOpen);
+  ].filter(({ amount }) => amount > 0n && !isOpenState(state));
   return {
     address,
     state,

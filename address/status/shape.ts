@@ -18,6 +18,10 @@ export const addressStates = [
 ] as const;
 export type AddressState = (typeof addressStates)[number];
 
+/** Whether the calls may still run. */
+export const isOpenState = (state: AddressState): boolean =>
+  state === "unfunded" || state === "partially_funded" || state === "funded";
+
 /** `timestamp` in Unix seconds, by the chain's clock. */
 export type BlockReference = { number: number; hash: Hex; timestamp: number };
 

@@ -46,7 +46,7 @@ export {
   statusOf,
 } from "./rule.ts";
 export type * from "./shape.ts";
-export { addressStates } from "./shape.ts";
+export { addressStates, isOpenState } from "./shape.ts";
 export { topicOf, transferOf, transferTopic } from "./transfer.ts";
 export {
   parseVaultEvents,

@@ -1,6 +1,11 @@
 // Compares two statuses of an address and gives the events between them. Pure.
 
-import type { AddressState, AddressStatus, TokenAmount } from "executable-address/status";
+import {
+  type AddressState,
+  type AddressStatus,
+  isOpenState,
+  type TokenAmount,
+} from "executable-address/status";
 import type { EventType, PaymentNews } from "executable-address/webhook";
 import { type Moved, movedOf, nothingMoved } from "./money.ts";
 import { isTakenBack, newPayments, nothingTold, type Paid, type ToldPayments } from "./paid.ts";
@@ -59,7 +64,7 @@ export function changesOf(
     recoverable: status.recoverable,
     moved: movedOf(status),
   };
-  const isOver = !isOpen(known.state);
+  const isOver = !isOpenState(known.state);
   const { news, told } = newPayments(known.payments, status, paid, isOver);
   const payments = news.map((payment): Change => ({ type: "address.payment", payment }));
   const isExecutedNow = now.execution !== known.execution;
@@ -89,16 +94,13 @@ type StepType = Exclude<EventType, "address.payment" | "address.reverted">;
 /** Late money may be why they are said, so it is told before them. */
 const followLate: ReadonlySet<EventType> = new Set(["address.surplus", "address.recovered"]);
 
-const isOpen = (state: AddressState) =>
-  state === "unfunded" || state === "partially_funded" || state === "funded";
-
 /** Open states go up and down with payments alone; nothing else ever goes back but by a reorg. */
 function isReverted(known: KnownStatus, status: AddressStatus): boolean {
   if (known.execution && keyOf(status.execution) !== known.execution) return true;
   const lastSaid = status.recoveries[known.recoveries - 1];
   if (known.recoveries > 0 && keyOf(lastSaid) !== known.lastRecovery) return true;
   const { state } = status;
-  if (known.state === "expired" && isOpen(state)) return true;
+  if (known.state === "expired" && isOpenState(state)) return true;
   return known.state === "funded" && (state === "unfunded" || state === "partially_funded");
 }
 

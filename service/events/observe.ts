@@ -5,7 +5,12 @@
 // reorganisation takes an anchor back, and makes due what was observed above the one that stands.
 
 import { formatAddress, type Hex, toHex } from "executable-address";
-import type { AddressStatus, BlockReference, StatusSubject } from "executable-address/status";
+import {
+  type AddressStatus,
+  type BlockReference,
+  isOpenState,
+  type StatusSubject,
+} from "executable-address/status";
 import { ChainUnavailable } from "../chain/rpc/json-rpc.ts";
 import { dayMs } from "../flow/days.ts";
 import { findAnchor } from "../follow/anchors.ts";
@@ -169,10 +174,9 @@ function subjectOf({ address, terms }: Watch, { factory, keccak }: ObserveParts)
  */
 function nextReading({ watch, status, paid }: Observed, nowMs: number): number | null {
   const { state, block, expirationTimestamp, recoverable } = status;
-  const isOpen = state === "unfunded" || state === "partially_funded" || state === "funded";
   const soon = nowMs + waitMs(watch.known.state === state ? watch.readings : 0);
   if (isWaitingForSweep(watch.known.payments, status, paid)) return soon;
-  if (isOpen) {
+  if (isOpenState(state)) {
     // By the chain's clock, as far as the host's goes with it.
     const secondsLeft = expirationTimestamp - block.timestamp + 1;
     const atExpiry = nowMs + Math.max(1_000, secondsLeft * 1000);

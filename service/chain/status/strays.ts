@@ -7,6 +7,7 @@ import {
   type AddressStatus,
   type BlockReference,
   type Holding,
+  isOpenState,
   isSame,
   type TokenAmount,
 } from "executable-address/status";
@@ -21,8 +22,6 @@ import { type Holder, readHoldings } from "./probe.ts";
 const answersMax = 20_000;
 /** Addresses of one reading. */
 const groupMax = 1_000;
-
-const openStates: readonly string[] = ["unfunded", "partially_funded", "funded"];
 
 /**
  * @returns how to find them at the block of a status: none once the address is over, since
@@ -59,7 +58,7 @@ export function openStrayReader(chain: ListedChain) {
   const ask = togetherBy<StraysQuestion, Holding[]>(({ block }) => block.hash, readAll, groupMax);
 
   return async (status: AddressStatus): Promise<TokenAmount[] | null> => {
-    if (!openStates.includes(status.state)) return [];
+    if (!isOpenState(status.state)) return [];
     const key = `${status.address} ${status.block.hash}`;
     return answered(key, () => readOne(status)).catch(() => null);
   };
