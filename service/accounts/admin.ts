@@ -3,6 +3,7 @@
 
 import { InvalidError } from "executable-address";
 import type { Kysely } from "kysely";
+import { toIso, toIsoOrNull } from "../flow/days.ts";
 import type { Command, CommandContext, Given } from "../store/command.ts";
 import type { Tables } from "../store/tables.ts";
 import { type Account, createAccount, findAccount, findCredentials, isEmail } from "./account.ts";
@@ -192,12 +193,12 @@ async function describe(db: Kysely<Tables>, account: Account) {
     name: (await findName(db, account.accountId)) ?? null,
     apiKeys: apiKeys.map((key) => ({
       ...{ prefix: key.prefix, name: key.name, scopes: key.scopes },
-      ...{ expiresAt: iso(key.expires_at), lastUsedAt: iso(key.last_used_at) },
-      seenInBrowserAt: iso(key.seen_in_browser_at),
+      ...{ expiresAt: toIsoOrNull(key.expires_at), lastUsedAt: toIsoOrNull(key.last_used_at) },
+      seenInBrowserAt: toIsoOrNull(key.seen_in_browser_at),
     })),
     clientId: clientId.client_id,
     clientIdBound: clientId.bound === 1,
-    clientIdLastUsedAt: iso(clientId.last_used_at),
+    clientIdLastUsedAt: toIsoOrNull(clientId.last_used_at),
     origins: origins.map(({ origin }) => origin),
   };
 }
@@ -245,7 +246,5 @@ function sayRefused({ issues }: InvalidError, entries: string[]): string {
 const shown = ({ accountId, email, createdAtMs }: Account) => ({
   accountId,
   email,
-  createdAt: iso(createdAtMs),
+  createdAt: toIso(createdAtMs),
 });
-
-const iso = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString());

@@ -1,8 +1,11 @@
-// Hours and days of UTC, counted from the epoch, by which sums and bounds are kept.
+// Hours and days of UTC, counted from the epoch, by which sums and bounds are kept; times as text.
 
 const daySeconds = 86_400;
 export const hourMs = 3_600_000;
 export const dayMs = 1000 * daySeconds;
+
+export const toIso = (ms: number): string => new Date(ms).toISOString();
+export const toIsoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
 
 /** The day of a time in Unix seconds. */
 export function dayOf(seconds: number): number {

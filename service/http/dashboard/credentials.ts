@@ -15,8 +15,9 @@ import {
 import { bindClientId, rotateClientId } from "../../accounts/client-ids.ts";
 import { isPlainName, plainNames } from "../../accounts/names.ts";
 import { rotateReferenceKey } from "../../accounts/reference-keys.ts";
+import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { parseInput, timeInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Credentials, Made } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

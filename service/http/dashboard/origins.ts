@@ -15,7 +15,8 @@ import {
   judgeOrigin,
   originsMax,
 } from "../../accounts/origins/origins.ts";
-import { parseInput, toIso } from "../input/schema.ts";
+import { toIso } from "../../flow/days.ts";
+import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { EntryVerdict, Origins, OriginVerdict, Verdicts } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

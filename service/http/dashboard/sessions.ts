@@ -3,8 +3,9 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { endSession, listSessions } from "../../accounts/sessions.ts";
+import { toIso } from "../../flow/days.ts";
 import { Refusal } from "../errors.ts";
-import { parseInput, toIso } from "../input/schema.ts";
+import { parseInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Session } from "./answers.ts";
 import { accountIdOf, actorOf } from "./session.ts";

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Policy } from "../../accounts/limits.ts";
 import { listConfirmations, setConfirmations } from "../../events/confirmations.ts";
+import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { replay, sendTest } from "../../webhooks/deliveries/enqueue.ts";
 import { deliveriesShown, listDeliveries } from "../../webhooks/deliveries/list.ts";
 import {
@@ -22,7 +23,7 @@ import {
 import { readSigningKeys, shownKey } from "../../webhooks/sign.ts";
 import { Refusal } from "../errors.ts";
 import { refuseIdempotencyKey } from "../headers.ts";
-import { parseInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { parseInput } from "../input/schema.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 import type { Replayed, Webhooks } from "./answers.ts";

@@ -64,6 +64,3 @@ export const integerInput = (min: number, max: number) =>
 
 /** ISO 8601 with its offset, as Unix milliseconds. */
 export const timeInput = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
-
-export const toIso = (ms: number) => new Date(ms).toISOString();
-export const toIsoOrNull = (ms: number | null) => (ms === null ? null : toIso(ms));

@@ -12,9 +12,10 @@ import {
   type ListedAddress,
   listAddresses,
 } from "../../events/list-addresses.ts";
+import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input/address.ts";
-import { integerInput, parseQuery, timeInput, toIso, toIsoOrNull } from "../input/schema.ts";
+import { integerInput, parseQuery, timeInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
 import { apiKeyOnly } from "./caller.ts";
