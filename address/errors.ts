@@ -1,4 +1,5 @@
-// Tells what is wrong with an input, all at once. Every refusal of this library is an InvalidError.
+// Tells what is wrong with an input, all at once, by an InvalidError. Options of a wrong type are a
+// TypeError; what a chain or a service did not show has errors of its own, beside who asks it.
 
 /** From the input's root: field names and array indices, as in `["calls", 0, "args", 1]`. */
 export type Path = (string | number)[];

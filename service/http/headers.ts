@@ -4,6 +4,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "./errors.ts";
 
+/** Of JSON that is sent as text; Fastify itself says the same of what it writes. */
+export const jsonType = "application/json; charset=utf-8";
+
 /** More than any honest client or proxy sends. */
 const headersMax = 64;
 

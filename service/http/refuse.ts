@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { messageKind, seldom } from "../flow/seldom.ts";
 import { CorruptError } from "../store/store.ts";
 import { Refusal, statuses, toAnswer } from "./errors.ts";
-import { corsHeaders } from "./headers.ts";
+import { corsHeaders, jsonType } from "./headers.ts";
 import type { Parts } from "./parts.ts";
 import { preflight } from "./routes.ts";
 
@@ -32,7 +32,7 @@ export const answerError = ({ log, metrics }: Pick<Parts, "log" | "metrics">) =>
       .header("x-request-id", request.id)
       .header("x-content-type-options", "nosniff")
       .header("cache-control", "no-store")
-      .header("content-type", "application/json; charset=utf-8")
+      .header("content-type", jsonType)
       .headers(answer.headers)
       .send(answer.body);
   };
@@ -101,7 +101,7 @@ function refuseRaw(
 
 /** Headers of answers that no route and no hook sets. */
 const socketHeaders = {
-  "content-type": "application/json; charset=utf-8",
+  "content-type": jsonType,
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   connection: "close",

@@ -9,6 +9,7 @@ import { openChecks } from "../../chain/findings/checks.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
+import { jsonType } from "../headers.ts";
 import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -59,9 +60,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
     whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
     async handler(request, reply) {
       if (request.body === undefined) throw missingBody(request.headers["content-type"]);
-      reply
-        .header("content-type", "application/json; charset=utf-8")
-        .header("cache-control", "no-store");
+      reply.header("content-type", jsonType).header("cache-control", "no-store");
       return checkIntent(request.caller!.accountId, request.body);
     },
   };

@@ -6,7 +6,7 @@ import { perDay } from "../../accounts/limits.ts";
 import { recordJson } from "../../store/record-json.ts";
 import { authorize } from "../authorize/authorize.ts";
 import { missingBody } from "../errors.ts";
-import { refuseIdempotencyKey } from "../headers.ts";
+import { jsonType, refuseIdempotencyKey } from "../headers.ts";
 import type { Admission } from "../load/admission.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -77,7 +77,7 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
       const { accountId, kind, isBound } = request.caller as NonNullable<typeof request.caller>;
       const by = { accountId, isClientId: kind === "clientId", isBound, ...referenceOf(request) };
       const record = await createRecord(request.body, by);
-      reply.header("content-type", "application/json; charset=utf-8");
+      reply.header("content-type", jsonType);
       return record;
     },
   };

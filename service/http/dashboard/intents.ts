@@ -5,22 +5,21 @@ import type { FastifyInstance } from "fastify";
 import type { CheckIntent } from "../create/check.ts";
 import type { CreateRecord } from "../create/create.ts";
 import { referenceOf } from "../create/reference.ts";
+import { jsonType } from "../headers.ts";
 import { accountIdOf } from "./session.ts";
 
 export type Intents = { check: CheckIntent; create: CreateRecord };
 
-const json = "application/json; charset=utf-8";
-
 export function mountIntents(app: FastifyInstance, { check, create }: Intents): void {
   app.post("/check", async (request, reply) => {
-    reply.header("content-type", json);
+    reply.header("content-type", jsonType);
     return check(accountIdOf(request), request.body);
   });
 
   app.post("/addresses", async (request, reply) => {
     const by = { accountId: accountIdOf(request), isClientId: false, isBound: false };
     const record = await create(request.body, { ...by, ...referenceOf(request) });
-    reply.header("content-type", json);
+    reply.header("content-type", jsonType);
     return record;
   });
 }

@@ -10,7 +10,7 @@ import { originOf } from "executable-address/payment";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
-import { isKnown } from "../headers.ts";
+import { isKnown, jsonType } from "../headers.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
 import { unknownPath } from "../refuse.ts";
@@ -76,7 +76,7 @@ const types: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
   ".ico": "image/x-icon",
   ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
+  ".json": jsonType,
   ".png": "image/png",
   ".svg": "image/svg+xml",
   ".txt": "text/plain; charset=utf-8",

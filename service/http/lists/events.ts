@@ -6,6 +6,7 @@ import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { findEvent, listEvents } from "../../events/list.ts";
 import { Refusal } from "../errors.ts";
+import { jsonType } from "../headers.ts";
 import { integerInput, parseQuery } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -63,5 +64,4 @@ export function accountEvent(parts: Parts): Route {
   };
 }
 
-const asJson = (reply: FastifyReply) =>
-  reply.header("content-type", "application/json; charset=utf-8");
+const asJson = (reply: FastifyReply) => reply.header("content-type", jsonType);

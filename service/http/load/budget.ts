@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal, toAnswer } from "../errors.ts";
+import { jsonType } from "../headers.ts";
 
 const message = "too many requests are under way; try again in a second";
 const { status, headers, body } = toAnswer(
@@ -14,7 +15,7 @@ export const tooMany = {
   headers: {
     ...headers,
     "cache-control": "no-store",
-    "content-type": "application/json; charset=utf-8",
+    "content-type": jsonType,
   },
   body,
 };

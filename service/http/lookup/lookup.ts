@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Refusal } from "../errors.ts";
-import { isKnown } from "../headers.ts";
+import { isKnown, jsonType } from "../headers.ts";
 import { addressDigits, addressOf } from "../input/address.ts";
 import { budget } from "../load/budget.ts";
 import type { Parts } from "../parts.ts";
@@ -49,6 +49,6 @@ const memoryBytes = (text: string) =>
 function answer(digits: string, body: string, tags: string | undefined, reply: FastifyReply) {
   reply.header("cache-control", "public, max-age=31536000, immutable");
   if (isKnown(`"${digits}"`, tags, reply)) return reply.send();
-  reply.header("content-type", "application/json; charset=utf-8");
+  reply.header("content-type", jsonType);
   return body;
 }

@@ -1,6 +1,7 @@
 // GET /openapi.json: spec/openapi.json, for tools. openapi.test.ts holds the API to it.
 
 import { readFileSync } from "node:fs";
+import { jsonType } from "../headers.ts";
 import type { Route } from "../routes.ts";
 
 export function openapi(): Route {
@@ -8,7 +9,7 @@ export function openapi(): Route {
   return {
     handler(_request, reply) {
       reply.header("cache-control", "public, max-age=60");
-      reply.header("content-type", "application/json; charset=utf-8");
+      reply.header("content-type", jsonType);
       return body;
     },
   };
