@@ -133,8 +133,8 @@ const frameworkRefusals: Record<string, [Code, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["request_timeout", "the request did not arrive in time"],
 };
 
-/** The refusal of a route whose body is an intent. */
-export function missingBody(contentType: string | undefined): Refusal {
+/** The refusal of a route whose body is an intent. What has a type is parsed, empty or not. */
+export function missingBody(): Refusal {
   const wanted = "expected Content-Type: application/json and an intent as the body";
-  return new Refusal(contentType ? "invalid_request" : "unsupported_media_type", wanted);
+  return new Refusal("unsupported_media_type", `${wanted}, found neither`);
 }

@@ -75,7 +75,8 @@ describe("POST /v1/address/create and its credential, step by step", () => {
           ["Authorization", authorization],
           ["X-Client-Id", id],
         ];
-        await refuses(400, "invalid_request", both);
+        const answer = await refuses(400, "invalid_request", both);
+        assert.match(answer.body, /expected one credential, .*, found 2"/);
         await refuses(400, "invalid_request", [...both, ["Origin", origin]]);
       }
     }
@@ -215,17 +216,25 @@ describe("POST /v1/address/create and its credential, step by step", () => {
   test("6. 403 origin_not_allowed: another origin, null, empty, or more than one", async () => {
     const { clientId } = await newAccount();
     for (const value of ["https://evil.example", "null", "", "*", `${origin}/`, `${origin}:443`]) {
-      await refuses(403, "origin_not_allowed", [
+      const answer = await refuses(403, "origin_not_allowed", [
         ["X-Client-Id", clientId],
         ["Origin", value],
       ]);
+      const { message } = JSON.parse(answer.body).error;
+      assert.ok(message.includes(`that the account allows, found "${value}": `), message);
     }
+    const long = await refuses(403, "origin_not_allowed", [
+      ["X-Client-Id", clientId],
+      ["Origin", "x".repeat(201)],
+    ]);
+    assert.match(long.body, /found 201 characters: /);
     for (const second of [origin, "https://evil.example", ""]) {
-      await refuses(403, "origin_not_allowed", [
+      const answer = await refuses(403, "origin_not_allowed", [
         ["X-Client-Id", clientId],
         ["Origin", origin],
         ["Origin", second],
       ]);
+      assert.match(answer.body, /found 2 Origin headers: /);
     }
     const joined = `${origin}, ${origin}`;
     await refuses(403, "origin_not_allowed", [

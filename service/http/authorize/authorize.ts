@@ -10,6 +10,7 @@ import { findAllowing } from "../../accounts/origins/origins.ts";
 import { UnavailableError } from "../../store/store.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
+import { foundOrigin } from "../input/found.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
@@ -61,10 +62,12 @@ export async function authorize(
   const clientIds = headerValues(rawHeaders, "x-client-id");
   const origins = headerValues(rawHeaders, "origin");
 
-  if (authorizations.length + clientIds.length > 1) {
-    throw new Refusal("invalid_request", "send one credential: an API key or a client ID");
+  const count = authorizations.length + clientIds.length;
+  if (count > 1) {
+    const message = `expected one credential, an API key or a client ID, found ${count}`;
+    throw new Refusal("invalid_request", message);
   }
-  if (authorizations.length + clientIds.length === 0) {
+  if (count === 0) {
     throw unauthorized("send an API key as Authorization: Bearer, or a client ID as X-Client-Id");
   }
   const caller =
@@ -131,7 +134,8 @@ async function useClientId(
   if (more.length > 0 || findAllowing(origin, found.origins) === undefined) {
     throw new Refusal(
       "origin_not_allowed",
-      "this page's origin is not among those the account allows; the dashboard lists them",
+      `expected an origin that the account allows, found ${foundOrigin(origins)}: ` +
+        "the dashboard lists those allowed",
     );
   }
   return { accountId, kind: "clientId", isBound, whose: accountId };

@@ -59,7 +59,7 @@ export function check(parts: Parts, checkIntent: CheckIntent): Route {
     ],
     whenRead: [budget(limits.createsInFlightMax, () => metrics.shed.inc({ route: "check" }))],
     async handler(request, reply) {
-      if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      if (request.body === undefined) throw missingBody();
       reply.header("content-type", jsonType).header("cache-control", "no-store");
       return checkIntent(request.caller!.accountId, request.body);
     },

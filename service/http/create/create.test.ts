@@ -59,18 +59,19 @@ describe("POST /v1/address/create refuses", () => {
 
   test("415 unsupported_media_type: no type, another type or charset, an encoding", async () => {
     const intent = newIntent();
-    const refused: Record<string, string>[] = [
-      { "content-type": "text/plain" },
-      { "content-type": "application/jsonp" },
-      { "content-type": "application/x-www-form-urlencoded" },
-      { "content-type": "multipart/form-data; boundary=x" },
-      { "content-type": "application/json; charset=latin1" },
-      { "content-encoding": "gzip" },
+    const refused: [Record<string, string>, RegExp][] = [
+      [{ "content-type": "text/plain" }, /application\/json/],
+      [{ "content-type": "application/jsonp" }, /application\/json/],
+      [{ "content-type": "application/x-www-form-urlencoded" }, /application\/json/],
+      [{ "content-type": "multipart/form-data; boundary=x" }, /application\/json/],
+      [{ "content-type": "application/json; charset=latin1" }, /UTF-8, .* charset "latin1"$/],
+      [{ "content-encoding": "gzip" }, /^expected no Content-Encoding, found "gzip"$/],
     ];
-    for (const headers of refused) {
+    for (const [headers, message] of refused) {
       const response = await post(intent, headers);
       assert.equal(response.statusCode, 415, JSON.stringify(headers));
       assert.equal(response.json().error.code, "unsupported_media_type");
+      assert.match(response.json().error.message, message);
       assert.deepEqual(response.json().error.issues, []);
     }
     const { apiKey } = await service.newKey();
@@ -80,6 +81,7 @@ describe("POST /v1/address/create refuses", () => {
       headers: { authorization: `Bearer ${apiKey}` },
     });
     assert.equal(bare.statusCode, 415);
+    assert.match(bare.json().error.message, /an intent as the body, found neither$/);
   });
 
   test("413 body_too_large one byte above the bound, and 400 at it", async () => {

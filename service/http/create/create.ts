@@ -72,7 +72,7 @@ export function create(admission: Admission, createRecord: CreateRecord, parts: 
     ],
     async handler(request, reply) {
       admission.begin(request);
-      if (request.body === undefined) throw missingBody(request.headers["content-type"]);
+      if (request.body === undefined) throw missingBody();
       refuseIdempotencyKey(request, repeatable);
       const { accountId, kind, isBound } = request.caller as NonNullable<typeof request.caller>;
       const by = { accountId, isClientId: kind === "clientId", isBound, ...referenceOf(request) };

@@ -142,8 +142,9 @@ for (const dialect of ["sqlite", "postgres"] as const) {
         assert.equal((await create(server, query)).statusCode, 400, query);
       }
       for (const query of ["reference=%zz", "reference=%ff"]) {
-        const [{ path, code }] = (await create(server, query)).json().error.issues;
+        const [{ path, code, message }] = (await create(server, query)).json().error.issues;
         assert.deepEqual([path, code], [["query"], "bad_escape"], query);
+        assert.match(message, /^expected percent-encoded UTF-8, found 13 characters /);
       }
       const keyed = await create({ ...server, "idempotency-key": "1" }, "");
       assert.equal(keyed.statusCode, 400);

@@ -4,6 +4,7 @@ import { InvalidError } from "executable-address";
 import type { AddressPage } from "executable-address/client";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
+import { foundText } from "../input/found.ts";
 import { parseInput } from "../input/schema.ts";
 import { listInput, showPage } from "../lists/addresses.ts";
 import type { Parts } from "../parts.ts";
@@ -25,7 +26,7 @@ export function mountAddresses(app: FastifyInstance, parts: Parts): void {
 function addressRange(text: string): { from: Buffer; to: Buffer } {
   const digits = /^0x([0-9a-f]{0,40})$/i.exec(text)?.[1];
   if (digits === undefined) {
-    const message = "expected 0x and up to 40 hex digits";
+    const message = `expected 0x and up to 40 hex digits, found ${foundText(text)}`;
     throw new InvalidError([{ path: ["address"], code: "malformed", message }]);
   }
   return {

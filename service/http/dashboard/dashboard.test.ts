@@ -123,7 +123,9 @@ for (const [name, database] of Object.entries(databases)) {
           await page.delete(`${api}/origins`, { origin: "https://evil.example" }),
         ]) {
           assert.equal(answer.statusCode, 403);
-          assert.equal(answer.json().error.code, "forbidden");
+          const { code, message } = answer.json().error;
+          assert.equal(code, "forbidden");
+          assert.ok(message.endsWith(`, found "${origin}"`), message);
         }
       }
     });
@@ -162,6 +164,9 @@ for (const [name, database] of Object.entries(databases)) {
         assert.equal(error.code, "invalid_request");
         assert.deepEqual(error.issues[0].path, [field]);
       }
+      const messageOf = (field: "address" | "cursor") => answers[field].json().error.message;
+      assert.match(messageOf("address"), /up to 40 hex digits, found "0xzz"$/);
+      assert.match(messageOf("cursor"), /next of an earlier page, found "x"$/);
     });
 
     test("409 conflict: rotating a credential that is not the one the page shows", async () => {

@@ -8,6 +8,7 @@ import { localHosts } from "../../accounts/origins/origins.ts";
 import { SignInError } from "../../accounts/sign-in/errors.ts";
 import { Refusal } from "../errors.ts";
 import { headerValues } from "../headers.ts";
+import { foundOrigin } from "../input/found.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
 
@@ -32,7 +33,8 @@ export function ownWritesOnly({ publicUrl }: Pick<Parts, "publicUrl">) {
     if (request.method === "GET" || request.method === "HEAD") return done();
     const origins = headerValues(request.raw.rawHeaders, "origin");
     if (origins.length !== 1 || !own.includes(origins[0] as string)) {
-      throw new Refusal("forbidden", `only the dashboard's own pages may do this, at ${origin}`);
+      const message = `only the dashboard's own pages may do this, at ${origin}`;
+      throw new Refusal("forbidden", `${message}, found ${foundOrigin(origins)}`);
     }
     done();
   };

@@ -59,6 +59,7 @@ for (const [name, database] of Object.entries(databases)) {
         }
         const without = await service.app.inject({ method: "POST", url: `/auth/${path}` });
         await refuses(without, 403, "forbidden");
+        assert.match(without.json().error.message, /, found no Origin headers$/);
       }
     });
 

@@ -3,6 +3,7 @@
 import { isAddress } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
+import { foundText } from "./found.ts";
 
 /** The text of the path at `:address`. */
 export const addressOf = ({ params }: FastifyRequest) => (params as { address?: string }).address;
@@ -11,7 +12,7 @@ export const addressOf = ({ params }: FastifyRequest) => (params as { address?: 
 export function addressDigits(text: string | undefined): string {
   if (isAddress(text)) return text.slice(2).toLowerCase();
   const path = ["address"];
-  const message = "expected an address: 0x and 40 hex digits";
+  const message = `expected an address: 0x and 40 hex digits, found ${foundText(text)}`;
   throw new Refusal("invalid_request", message, {
     issues: [{ path, code: "malformed_address", message }],
   });

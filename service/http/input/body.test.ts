@@ -30,6 +30,11 @@ describe("a body has one reading, or is refused", () => {
     test(title, () => assert.equal(issuesOf(text)[0]?.code, code));
   }
 
+  test("too_many_values tells how many there are, and the bound", () => {
+    const [issue] = issuesOf(`[${"1,".repeat(2_000)}1]`);
+    assert.match(issue?.message ?? "", /has 2001 commas and opening brackets, more than 2000$/);
+  });
+
   test("a number that is no integer in digits, at its place, whatever integer it equals", () => {
     for (const number of ["31337.0", "3133.7e1", "31337e0", "3.1337E4", "1E3", "-0.0"]) {
       const [issue] = issuesOf(`{"chainId":${number}}`);

@@ -4,6 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { InvalidError, type Issue, parseJson as parseJsonText } from "executable-address";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
+import { foundText } from "./found.ts";
 
 /** Fastify's parser for application/json. */
 export function parseJsonBody(
@@ -15,10 +16,12 @@ export function parseJsonBody(
     const { "content-type": type = "", "content-encoding": encoding } = request.headers;
     const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1];
     if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-      throw new Refusal("unsupported_media_type", "JSON is UTF-8; send no other charset");
+      const message = `expected JSON in UTF-8, found the charset ${foundText(charset)}`;
+      throw new Refusal("unsupported_media_type", message);
     }
     if (encoding !== undefined && encoding !== "identity") {
-      throw new Refusal("unsupported_media_type", "send the body without Content-Encoding");
+      const message = `expected no Content-Encoding, found ${foundText(encoding)}`;
+      throw new Refusal("unsupported_media_type", message);
     }
     done(null, parseJson(bytes as Buffer));
   } catch (error) {
@@ -46,7 +49,8 @@ export function parseJson(bytes: Buffer): unknown {
     throw invalid("too_many_fields", `the body has ${members} fields, more than ${membersMax}`);
   }
   if (marks > marksMax) {
-    throw invalid("too_many_values", "the body has more values than any valid intent");
+    const message = `the body has ${marks} commas and opening brackets, more than ${marksMax}`;
+    throw invalid("too_many_values", message);
   }
   const text = bytes.toString("utf8");
   const value = parseJsonText(text);

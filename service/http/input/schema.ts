@@ -36,7 +36,8 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, request: Fa
   try {
     if (url.includes("%")) decodeURIComponent(url.slice(url.indexOf("?")));
   } catch {
-    const message = "expected percent-encoded UTF-8";
+    const { length } = url.slice(url.indexOf("?") + 1);
+    const message = `expected percent-encoded UTF-8, found ${length} characters with other escapes`;
     throw new InvalidError([{ path: ["query"], code: "bad_escape", message }]);
   }
   return parseInput(schema, request.query);

@@ -15,6 +15,7 @@ import {
 import { toIso, toIsoOrNull } from "../../flow/days.ts";
 import { Refusal } from "../errors.ts";
 import { addressDigits, addressOf } from "../input/address.ts";
+import { foundText } from "../input/found.ts";
 import { integerInput, parseQuery, timeInput } from "../input/schema.ts";
 import type { Parts } from "../parts.ts";
 import type { Route } from "../routes.ts";
@@ -117,6 +118,6 @@ function parseCursor(text: string): Cursor {
   if (at !== undefined && digits !== undefined) {
     return { atMs: Number(at), address: Buffer.from(digits, "hex") };
   }
-  const message = "expected the next of an earlier page";
+  const message = `expected the next of an earlier page, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["cursor"], code: "malformed", message }]);
 }

@@ -53,6 +53,7 @@ describe("GET /v1/address/{address} refuses", () => {
       assert.equal(response.statusCode, 400, text);
       assert.equal(error.code, "invalid_request");
       assert.deepEqual(error.issues[0].path, ["address"]);
+      assert.match(error.message, /0x and 40 hex digits, found (".*"|nothing|\d+ characters)$/);
       assert.equal(response.headers["access-control-allow-origin"], "*");
       assert.equal(response.headers["cache-control"], "no-store");
     }

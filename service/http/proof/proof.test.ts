@@ -23,8 +23,9 @@ describe("GET /v1/address/{address}/proof", () => {
     const { address } = await keepRecord(server, await world.newRecord());
     for (const block of ["", "-1", "0x1", "safe", "01"]) {
       const answer = await get(address, `?block=${block}`);
-      const [{ path, code }] = answer.json().error.issues;
+      const [{ path, code, message }] = answer.json().error.issues;
       assert.deepEqual([answer.statusCode, path, code], [400, ["block"], "wrong_block"], block);
+      assert.ok(message.endsWith(`or a number, found "${block}"`), message);
     }
   });
 

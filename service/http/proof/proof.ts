@@ -7,6 +7,7 @@ import type { Policy } from "../../accounts/limits.ts";
 import { openProofs, type ProofBlock } from "../../chain/proof.ts";
 import { isKnown } from "../headers.ts";
 import { addressOf } from "../input/address.ts";
+import { foundText } from "../input/found.ts";
 import { budget } from "../load/budget.ts";
 import { spend } from "../load/limit.ts";
 import type { Parts } from "../parts.ts";
@@ -44,6 +45,6 @@ function blockOf(text: unknown): ProofBlock {
   if (text === undefined || text === "latest") return "latest";
   if (text === "finalized") return "finalized";
   if (typeof text === "string" && /^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text);
-  const message = 'expected "latest", "finalized" or a number';
+  const message = `expected "latest", "finalized" or a number, found ${foundText(text)}`;
   throw new InvalidError([{ path: ["block"], code: "wrong_block", message }]);
 }

@@ -15,6 +15,7 @@ describe("GET /v1/address/{address}/status", () => {
     const answer = await get("0x12/status");
     assert.equal(answer.statusCode, 400);
     assert.equal(answer.json().error.code, "invalid_request");
+    assert.match(answer.json().error.message, /0x and 40 hex digits, found "0x12"$/);
   });
 
   test("404 not_found, issues empty, where no intent is held", async () => {
