@@ -44,7 +44,7 @@ export async function addApiKey(
     const taken = (await listApiKeys(transaction, accountId)).map(({ number }) => number);
     const places = Array.from({ length: apiKeysMax }, (_, at) => at + 1);
     const number = places.find((place) => !taken.includes(place));
-    if (number === undefined) throw tooMany();
+    if (number === undefined) throw tooMany(taken.length);
     const inserted = await transaction
       .insertInto("api_keys")
       .values({
@@ -132,7 +132,8 @@ function expired(atMs: number): InvalidError {
   return new InvalidError([{ path: ["expiresAt"], code: "expired", message }]);
 }
 
-function tooMany(): InvalidError {
-  const message = `an account has at most ${apiKeysMax} API keys: revoke one first`;
+function tooMany(held: number): InvalidError {
+  const most = `an account has at most ${apiKeysMax} API keys`;
+  const message = `${most}, and this one has ${held}: revoke one first`;
   return new InvalidError([{ path: ["name"], code: "too_many", message }]);
 }
