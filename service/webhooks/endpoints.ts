@@ -73,7 +73,8 @@ export async function addEndpoint(
       throw invalid("url", "url_in_use", `${message}; rotate it for another secret`);
     }
     if (held.length >= endpointsMax) {
-      throw invalid("url", "too_many", `an account has at most ${endpointsMax} endpoints`);
+      const message = `an account has at most ${endpointsMax} endpoints`;
+      throw invalid("url", "too_many", `${message}, and this one has ${held.length}`);
     }
     await transaction
       .insertInto("webhook_endpoints")

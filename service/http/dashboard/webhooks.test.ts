@@ -85,7 +85,9 @@ for (const dialect of ["sqlite", "postgres"] as const)
         }
         const add = (i: number) => caller.post(api, { url: `${url}/${i}` });
         for (let i = 0; i < 10; i++) assert.equal((await add(i)).statusCode, 200);
-        assert.equal((await add(10)).json().error.issues[0].code, "too_many");
+        const [eleventh] = (await add(10)).json().error.issues;
+        assert.equal(eleventh.code, "too_many");
+        assert.match(eleventh.message, /at most 10 endpoints, and this one has 10$/);
       });
 
       test("400 url_in_use for a repeat, with the endpoint that a lost answer made", async () => {
