@@ -88,7 +88,7 @@ function signatureIn(der: Uint8Array = new Uint8Array()): { r: Hex; s: Hex } {
     each.length > 0 ? BigInt(toHex(each)) : 0n,
   ) as [bigint, bigint];
   if (!isDer || sEnd !== der.length || r === 0n || r >= order || s === 0n || s >= order) {
-    throw new SignerRefused("KMS answered with no signature");
+    throw new SignerRefused(`KMS answered with ${der.length} bytes that are no signature`);
   }
   const low = s > sMax ? order - s : s;
   return { r: numberToHex(r, { size: 32 }), s: numberToHex(low, { size: 32 }) };

@@ -22,11 +22,17 @@ describe("a remote signer", () => {
     { maxFee: 9_000_000_001n },
     { priorityFee: 3n },
   ];
+  const fieldOf: Record<string, string> = {
+    maxFee: "maxFeePerGas",
+    priorityFee: "maxPriorityFeePerGas",
+  };
   for (const change of changes) {
-    test(`SignerRefused: another ${Object.keys(change)} than asked`, () =>
+    const [name = ""] = Object.keys(change);
+    const message = new RegExp(`another transaction than asked, in ${fieldOf[name] ?? name}$`);
+    test(`SignerRefused: another ${name} than asked`, () =>
       withRemoteSigner(
         (asked) => own.sign({ ...asAsked(asked), ...change }),
-        (signer) => assert.rejects(signer.sign(wanted), refused(/another transaction/)),
+        (signer) => assert.rejects(signer.sign(wanted), refused(message)),
       ));
   }
 
@@ -42,12 +48,15 @@ describe("a remote signer", () => {
     const signature = { r: r!, s: s!, yParity: yParity! };
     const high = { ...signature, s: numberToHex(curveOrder - BigInt(s!)), yParity: 1 - yParity! };
     const answers: [unknown, RegExp][] = [
-      [serializeTransaction({ ...rest, value: 1n }, signature), /another transaction/],
+      [
+        serializeTransaction({ ...rest, value: 1n }, signature),
+        /another transaction than asked, in value$/,
+      ],
       [serializeTransaction(rest, high), /high s/],
-      [serializeTransaction(rest), /no signed/],
+      [serializeTransaction(rest), /no signed .*, but \d+ characters$/],
       ["0x02", /no signed/],
-      ["s3cret", /no signed/],
-      [null, /no signed/],
+      ["s3cret", /no signed .*, but 6 characters$/],
+      [null, /no signed .*, but no text$/],
       [{ raw: "0x02" }, /no signed/],
     ];
     for (const [answer, message] of answers) {

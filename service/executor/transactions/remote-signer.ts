@@ -55,10 +55,13 @@ export function remoteSigner(url: string, address: Hex): Signer {
  * @throws {SignerRefused}
  */
 async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: Hex): Promise<Hex> {
-  const signature = signatureIn(raw);
+  const { signature, ...signed } = parseSigned(raw);
   const unsigned = eip1559Of(wanted);
   const again = serializeTransaction(unsigned, signature);
-  if (again !== raw) throw new SignerRefused("the signer signed another transaction than asked");
+  if (again !== raw) {
+    const where = differing(unsigned, signed).join(", ") || "its encoding";
+    throw new SignerRefused(`the signer signed another transaction than asked, in ${where}`);
+  }
   if (BigInt(signature.s) > sMax) throw new SignerRefused("the signer's signature has a high s");
   const hash = keccak256(serializeTransaction(unsigned));
   const signedBy = await recoverAddress({ hash, signature }).catch(() => "no address");
@@ -68,13 +71,27 @@ async function verifySigned(raw: unknown, wanted: UnsignedTransaction, address: 
   return again;
 }
 
-function signatureIn(raw: unknown): { r: Hex; s: Hex; yParity: number } {
+/** The names of the fields in which two transactions differ. */
+function differing(wanted: Record<string, unknown>, signed: Record<string, unknown>): string[] {
+  const textOf = (value: unknown) => String(value).toLowerCase();
+  const names = Object.keys({ ...wanted, ...signed });
+  return names.filter((name) => textOf(wanted[name]) !== textOf(signed[name]));
+}
+
+function parseSigned(raw: unknown) {
   try {
     fromHex(raw as string);
-    const { r, s, yParity } = parseTransaction(raw as TransactionSerializedEIP1559);
-    if (r && s && yParity !== undefined) return { r, s, yParity };
+    const {
+      r,
+      s,
+      v: _,
+      yParity,
+      ...signed
+    } = parseTransaction(raw as TransactionSerializedEIP1559);
+    if (r && s && yParity !== undefined) return { ...signed, signature: { r, s, yParity } };
   } catch {
     // The same sentence says it: the answer itself is not for a log.
   }
-  throw new SignerRefused("the signer answered with no signed EIP-1559 transaction");
+  const found = typeof raw === "string" ? `${raw.length} characters` : "no text";
+  throw new SignerRefused(`the signer answered with no signed EIP-1559 transaction, but ${found}`);
 }
