@@ -70,7 +70,7 @@ describe("sweep", () => {
     const other = showing({ result: [] }, undefined, hashOf(7));
     return assert.rejects(sweep(turnOf([showing({ result: [] }), other])), {
       name: "ChainUnavailable",
-      message: "reorg in passing",
+      message: `reorg in passing: block 99 is ${hashOf(99)} and ${hashOf(7)}`,
     });
   });
 

@@ -114,7 +114,9 @@ async function readRange(turn: Turn, range: Range, count: number): Promise<Found
     }
     if ("end" in told) {
       if (found.end && found.end.hash !== told.end.hash) {
-        throw new ChainUnavailable("reorg in passing");
+        const { number, hash } = told.end;
+        const two = `block ${number} is ${found.end.hash} and ${hash}`;
+        throw new ChainUnavailable(`reorg in passing: ${two}`);
       }
       turn.memory.refusing.delete(asker.name);
       found.end = told.end;
