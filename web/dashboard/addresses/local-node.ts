@@ -9,7 +9,9 @@ const localChainId = 31_337;
 async function openLocal(url: string): Promise<{ rpc: Rpc; accounts: readonly Hex[] }> {
   const rpc = httpRpc(url);
   const chainId = Number(await rpc("eth_chainId", []));
-  if (chainId !== localChainId) throw new Error(`${url} is chain ${chainId}`);
+  if (chainId !== localChainId) {
+    throw new Error(`${url} is chain ${chainId}, wanted ${localChainId}`);
+  }
   return { rpc, accounts: (await rpc("eth_accounts", [])) as Hex[] };
 }
 
