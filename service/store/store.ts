@@ -28,11 +28,15 @@ export type Store = {
    */
   saveRecord(row: NewRecord): Promise<void>;
 
-  /** The terms of an address of 20 bytes, unverified: derive the address again to serve them. */
+  /**
+   * The terms of an address of 20 bytes, unverified: derive the address again to serve them.
+   * @throws {UnavailableError} when the store does not answer
+   */
   findTerms(address: Uint8Array): Promise<Uint8Array | undefined>;
 
   /**
    * The record held for 20 bytes of address, proved: the JSON text that create answered.
+   * @throws {UnavailableError} when the store does not answer
    * @throws {CorruptError} where the terms held do not derive the address
    */
   findRecord(address: Uint8Array): Promise<string | undefined>;

@@ -25,7 +25,10 @@ declare module "fastify" {
  *
  * @param body any JSON value
  * @returns JSON: the record
- * @throws {InvalidError} with every fault of the intent, {UnavailableError}
+ * @throws {InvalidError} with every fault of the intent
+ * @throws {Refusal} 403 `not_signed`, 409 for a reference in use, 429 above the day's bound
+ * @throws {UnavailableError} when the record is not known to be durable
+ * @throws {CorruptError} when other terms are held for the address
  */
 export type CreateRecord = (body: unknown, by: Creator) => Promise<string>;
 
