@@ -179,8 +179,10 @@ const flip = (bytes: Hex, at: number, by: number): Hex => {
   changed[at]! ^= by;
   return `0x${changed.toString("hex")}`;
 };
-/** The place of the number among a header's fields. */
-const numberAt = 8;
+/** Places among a header's fields. */
+const [stateRootAt, numberAt] = [3, 8];
+/** What no node of a trie leads to. */
+const noProof = /TrieProofTraversalError|RLPInvalidEncoding/;
 const fate = { never: 0, executed: 1, closed: 2 };
 
 describe("OutcomeProof", () => {
@@ -239,13 +241,25 @@ describe("OutcomeProof", () => {
         bad.push(proof.with(at, proof[other]!).with(other, node));
       }
     });
-    for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }));
+    for (const each of bad) await assert.rejects(prove({ ...evidence, proof: each }), noProof);
   });
 
   test("refuses another vault, another hash, and an account that is not there", async () => {
-    await assert.rejects(prove({ ...evidence, vault: closedVault }));
+    await assert.rejects(prove({ ...evidence, vault: closedVault }), noProof);
     await assert.rejects(prove({ ...evidence, hash: zeroHash }), /WrongHeader/);
-    await assert.rejects(prove(await evidenceOf(untouched, blockNumber)));
+    await assert.rejects(prove(await evidenceOf(untouched, blockNumber)), noProof);
+  });
+
+  test("MalformedHeader and MalformedAccount where too few fields are proved", async () => {
+    const list = toRlp(["0x01", "0x02", "0x03"]);
+    const short = { ...evidence, header: list, hash: keccak256(list) };
+    await assert.rejects(prove(short), /MalformedHeader/);
+
+    const leaf = toRlp([concat(["0x20", keccak256(evidence.vault)]), list]);
+    const fields = fromRlp(evidence.header, "hex") as Hex[];
+    const header = toRlp(fields.with(stateRootAt, keccak256(leaf)));
+    const odd = { ...evidence, header, hash: keccak256(header), proof: [leaf] };
+    await assert.rejects(prove(odd), /MalformedAccount/);
   });
 
   test("proves executed and closed; never, where money alone made an account", async () => {
@@ -281,7 +295,7 @@ describe("OutcomeProof", () => {
       depths.add(nodes.length);
       if (i >= 240) {
         assert.equal(account, undefined);
-        await assert.rejects(prove(evidence));
+        await assert.rejects(prove(evidence), noProof);
         continue;
       }
       assert.ok(account);
