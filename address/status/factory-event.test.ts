@@ -25,16 +25,22 @@ describe("decodeFactoryEvent, against viem's encoder", () => {
     const executed = topicsOf("Executed", { vault, token });
     const failed = topicsOf("ItemFailed", { caller: vault, index: 1n });
     const tooLong = bytes("0x01").replace(/01(0*)$/, "ff$1") as Hex;
-    for (const log of [
-      { topics: executed, data: amounts(1n) },
-      { topics: executed.slice(0, 2), data: amounts(1n, 2n) },
-      { topics: [executed[0], `0x${"ff".repeat(32)}`, executed[2]], data: amounts(1n, 2n) },
-      { topics: executed, data: "not hex" },
-      { topics: failed, data: "0x" },
-      { topics: failed, data: `${amounts(32n, 2n ** 40n)}` },
-      { topics: failed, data: tooLong.slice(0, 2 + 128) },
-    ]) {
-      assert.throws(() => decodeFactoryEvent(log), { code: "rpc_inconsistent" });
+    const cases: [string[], string, RegExp][] = [
+      [executed, amounts(1n), /^log data: wanted 64 bytes of hex, found "0x0+1"$/],
+      [executed.slice(0, 2), amounts(1n, 2n), /^log: wanted 3 topics, found 2$/],
+      [
+        executed.with(1, `0x${"ff".repeat(32)}`),
+        amounts(1n, 2n),
+        /^vault: wanted an address, found 0xff/,
+      ],
+      [executed, "not hex", /^log data: wanted 64 bytes of hex, found "not hex"$/],
+      [failed, "0x", /^log data: wanted bytes$/],
+      [failed, amounts(32n, 2n ** 40n), /^log data: wanted bytes$/],
+      [failed, tooLong.slice(0, 2 + 128), /^log data: wanted bytes$/],
+    ];
+    for (const [topics, data, message] of cases) {
+      const refusal = { code: "rpc_inconsistent", message };
+      assert.throws(() => decodeFactoryEvent({ topics, data }), refusal);
     }
   });
 

@@ -7,11 +7,12 @@ import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { paymentFactoryAbi } from "executable-address-contracts";
 import { getAbiItem, toEventSelector } from "viem";
+import { vaultCodeBytes } from "../deployment.ts";
 import type { Hex } from "../intent/intent.ts";
 import { makeRecord } from "../record.ts";
 import { executedTopic, recoveredTopic } from "./factory-event.ts";
 import type * as status from "./status.ts";
-import { addEvents, httpRpc, noPast, readStatus } from "./status.ts";
+import { addEvents, httpRpc, noPast, readStatus, statusOf } from "./status.ts";
 
 const record = makeRecord({
   token: "0x00000000000000000000000000000000000abcde",
@@ -114,6 +115,23 @@ describe("executable-address/status", () => {
     const abi = paymentFactoryAbi;
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Executed" })), executedTopic);
     assert.equal(toEventSelector(getAbiItem({ abi, name: "Recovered" })), recoveredTopic);
+  });
+});
+
+describe("statusOf", () => {
+  const { expirationTimestamp } = record.intent;
+  const block = { number: 7, hash: `0x${"2".repeat(64)}`, timestamp: expirationTimestamp } as const;
+  const holding = { codeBytes: 0, balance: 0n, native: 0n };
+  const refused = (codeBytes: number, message: string) =>
+    assert.throws(() => statusOf(record, block, { ...holding, codeBytes }, noPast), {
+      ...{ name: "StatusError", code: "rpc_inconsistent", message },
+    });
+
+  test("rpc_inconsistent where code and events, or code and expiry, contradict each other", () => {
+    const { executed, closed } = vaultCodeBytes;
+    refused(executed, `${record.address}: executed by its code, and there is no Executed event`);
+    refused(closed, `${record.address}: closed before its expiry`);
+    refused(1, `code: wanted none, ${executed} or ${closed} bytes, found 1`);
   });
 });
 
