@@ -307,6 +307,21 @@ for (const dialect of ["sqlite", "postgres"] as const) {
       assert.deepEqual(await types(account), ["funded"]);
     });
 
+    test("nothing where the node shows another block than was read", async () => {
+      const account = await paidToBeRead();
+      const { blockAt } = chain;
+      chain.blockAt = async (number) => ({
+        ...(await blockAt(number))!,
+        hash: `0x${"9".repeat(64)}`,
+      });
+      const message = /^chain 31337 has another block \d+ than was read$/;
+      await assert.rejects(observe(parts(), chain), { message });
+      chain.blockAt = blockAt;
+      assert.deepEqual(await types(account), []);
+      await pass();
+      assert.deepEqual(await types(account), ["funded"]);
+    });
+
     test("nothing where the node has lost the block to be read", async () => {
       const account = await paidToBeRead();
       const { blockAt } = chain;

@@ -183,6 +183,16 @@ describe("UnavailableError, and nothing is acknowledged", () => {
     await store.close();
   });
 
+  test("not ready where SQLite's file is gone", async () => {
+    const dataDirectory = mkdtempSync(join(directory, "gone-"));
+    const store = await openStore({ dataDirectory });
+    await store.check();
+    const file = join(dataDirectory, "service.db");
+    rmSync(file);
+    await assert.rejects(store.check(), { name: "UnavailableError", message: `${file} is gone` });
+    await store.close();
+  });
+
   test("on SQLite while another process holds the lock too long; then they pass", async () => {
     const dataDirectory = mkdtempSync(join(directory, "busy-"));
     const store = await openStore({ dataDirectory });

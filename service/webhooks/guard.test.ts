@@ -105,6 +105,15 @@ describe("a webhook's target", () => {
     assert.deepEqual([asked, target.address], [1, "93.184.216.34"]);
   });
 
+  test("a receiver that takes a request and never answers is left at its time", async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const { status, answer } = await sender("any", 50)(`http://127.0.0.1:${port}/`, {}, "{}");
+    assert.deepEqual([status, answer], [null, "no answer within 50 ms"]);
+    silent.close();
+  });
+
   test("names whose servers are silent hold up no other name, and no thread", async () => {
     const names = await startNameServer();
     const resolve = publicNames([names.at]);
