@@ -74,3 +74,7 @@ export function kindOf(value: unknown): string {
 export function quoted(text: string): string | undefined {
   return text.length <= 200 && /^[ -~]*$/.test(text) ? `"${text}"` : undefined;
 }
+
+/** What was found, for messages: text that may be {@link quoted}, else its kind. */
+export const textOrKind = (value: unknown): string =>
+  typeof value === "string" ? (quoted(value) ?? "other text") : kindOf(value);

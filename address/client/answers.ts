@@ -1,7 +1,7 @@
 // Checks what the service answers: it is proved where it can be, and of the right shape where it
 // cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
 
-import { InvalidError, quoted } from "../errors.ts";
+import { InvalidError, textOrKind } from "../errors.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
@@ -61,7 +61,7 @@ export function proveSalted(
 ): AddressRecord {
   const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
   if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
-    throw new UnprovenError("the answer has no salt");
+    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${textOrKind(salt)}`);
   const { address } = makeRecord({ ...wanted, salt }, trust);
   return proveRecord(answer, address, trust);
 }
@@ -69,10 +69,8 @@ export function proveSalted(
 /** @throws {UnprovenError} */
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
-  if (!isSame(String(named), factory)) {
-    const found = typeof named === "string" ? (quoted(named) ?? "other text") : "none";
-    throw new UnprovenError(`wanted factory ${factory}, found ${found}`);
-  }
+  if (!isSame(String(named), factory))
+    throw new UnprovenError(`wanted factory ${factory}, found ${textOrKind(named)}`);
   return shaped(answer, chainList, "chain list");
 }
 
@@ -94,9 +92,10 @@ export function proveCheck(answer: unknown, address: Hex, trust: Trust): Check {
   return found;
 }
 
-function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
+/** @throws {UnprovenError} with both addresses */
+export function ofAddress<T extends { readonly address: Hex }>(found: T, asked: Hex): T {
   if (isSame(found.address, asked)) return found;
-  throw new UnprovenError(`the answer is of another address than ${asked}`);
+  throw new UnprovenError(`wanted address ${asked}, found ${found.address}`);
 }
 
 const chainList = object({

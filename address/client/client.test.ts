@@ -269,8 +269,11 @@ describe("lookup", () => {
     });
   });
 
-  test("undefined where the service has no intent", async () => {
+  test("undefined where the service has no intent, which prove refuses", async () => {
     assert.equal(await client().lookup(shop), undefined);
+    await assert.rejects(client().prove(shop, { rpcs: [baseUrl] }), {
+      ...{ name: "UnprovenError", message: `the service has no record of ${shop}` },
+    });
   });
 
   test("gives the record, for any letter case", async () => {
@@ -315,7 +318,7 @@ describe("lists and references", () => {
     assert.equal(seen[1]?.url, "/v1/events/e1");
     once({ body: event });
     await assert.rejects(client.event("e2"), {
-      ...{ name: "UnprovenError", message: "the answer is another event" },
+      ...{ name: "UnprovenError", message: 'wanted event "e2", found "e1"' },
     });
     once({ status: 404, body: { error: { code: "not_found", message: "none", issues: [] } } });
     assert.equal(await client.event("e3"), undefined);
@@ -332,7 +335,7 @@ describe("lists and references", () => {
     assert.deepEqual(await client.webhooks.get("we_1"), endpoint);
     once({ body: endpoint });
     await assert.rejects(client.webhooks.get("we_2"), {
-      ...{ name: "UnprovenError", message: "the answer is another endpoint" },
+      ...{ name: "UnprovenError", message: 'wanted endpoint "we_2", found "we_1"' },
     });
     const { chainId, token, amount, expirationTimestamp } = record.intent;
     const row: ListedAddress = {
@@ -342,22 +345,27 @@ describe("lists and references", () => {
     };
     once({ body: row });
     assert.deepEqual(await client.mine(record.address), row);
-    once({ body: { ...row, address: `0x${"3".repeat(40)}` } });
+    const address = `0x${"3".repeat(40)}`;
+    once({ body: { ...row, address } });
     await assert.rejects(client.mine(record.address), {
-      ...{ name: "UnprovenError", message: "the answer is of another address" },
+      ...{ name: "UnprovenError", message: `wanted address ${record.address}, found ${address}` },
     });
   });
 
   test("UnprovenError for a create whose salt the service makes and does not tell", async () => {
     const client = createClient({ baseUrl, apiKey });
     const { salt, ...rest } = sample;
-    const bodies = [null, {}, { ...record, intent: rest }, record.intent];
-    for (const told of [7, [salt], "0x12", salt.toUpperCase()])
-      bodies.push({ ...record, intent: { ...rest, salt: told } } as never);
-    for (const body of bodies) {
+    const ofSalt = (told: unknown) => ({ ...record, intent: { ...rest, salt: told } });
+    for (const [body, found] of [
+      ...[null, {}, { ...record, intent: rest }, record.intent].map((each) => [each, "nothing"]),
+      [ofSalt(7), "a number"],
+      [ofSalt([salt]), "an array"],
+      [ofSalt("0x12"), '"0x12"'],
+      [ofSalt(salt.toUpperCase()), `"${salt.toUpperCase()}"`],
+    ]) {
       once({ body });
       await assert.rejects(client.create(rest, { reference: "order-42" }), {
-        ...{ name: "UnprovenError", message: "the answer has no salt" },
+        ...{ name: "UnprovenError", message: `salt: wanted 32 bytes of hex, found ${found}` },
       });
     }
     once({ body: record });
@@ -382,10 +390,7 @@ describe("check", () => {
     const { address } = record;
     for (const [body, message] of [
       [checkOf(other), `the answer does not prove ${address}`],
-      [
-        { ...honest, simulation: simulationOf(shop) },
-        `the answer is of another address than ${address}`,
-      ],
+      [{ ...honest, simulation: simulationOf(shop) }, `wanted address ${address}, found ${shop}`],
       [{ ...honest, findings: [{}] }, "the answer is no check"],
       [record, "the answer is no check"],
     ] as const) {
@@ -419,8 +424,8 @@ describe("chains, status and simulation", () => {
         { ...list, factory: shop },
         new RegExp(`^wanted factory ${factoryAddress}, found "${shop}"$`),
       ],
-      [{ chains: [] }, /^wanted factory \w+, found none$/],
-      [null, /^wanted factory \w+, found none$/],
+      [{ chains: [] }, /^wanted factory \w+, found nothing$/],
+      [null, /^wanted factory \w+, found nothing$/],
       [{ ...list, chains: [{}] }, /chain list/],
     ];
     for (const [body, message] of lists) {
@@ -428,7 +433,7 @@ describe("chains, status and simulation", () => {
       await assert.rejects(client.chains(), { name: "UnprovenError", message });
     }
     const status = statusOf(record.address, "funded");
-    const other = `the answer is of another address than ${record.address}`;
+    const other = `wanted address ${record.address}, found ${shop}`;
     const noStatus = `the answer is no status of ${record.address}`;
     for (const [body, message] of [
       [statusOf(shop, "funded"), other],

@@ -1,12 +1,22 @@
 // The account's webhook endpoints, by API key. A request that makes something is sent once, and
 // never again by itself: of two rotations in a row the first secret would be lost.
 
-import { UnprovenError } from "./errors.ts";
 import { type EventType, time } from "./lists.ts";
 import { orNothing } from "./mirrors.ts";
 import type { Settings } from "./options.ts";
 import { send } from "./request.ts";
-import { among, count, integer, list, matching, object, orNull, shaped, text } from "./shape.ts";
+import {
+  among,
+  count,
+  integer,
+  list,
+  matching,
+  object,
+  ofId,
+  orNull,
+  shaped,
+  text,
+} from "./shape.ts";
 
 /** `types` empty: every event. Times are ISO 8601. */
 export type Endpoint = {
@@ -131,9 +141,7 @@ export function endpointsOf({ credential, transport }: Settings): Endpoints {
       ),
     get: (id, options) =>
       orNothing(async () => {
-        const found = proveEndpoint(await read(pathOf(id), options));
-        if (found.id === id) return found;
-        throw new UnprovenError("the answer is another endpoint");
+        return ofId(proveEndpoint(await read(pathOf(id), options)), id, "endpoint");
       }),
     pause: async (id, options) => proveEndpoint(await post(id, "pause", options)),
     resume: async (id, options) => proveEndpoint(await post(id, "resume", options)),

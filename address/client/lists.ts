@@ -1,10 +1,10 @@
 // An account's own lists: its addresses, and the events about them. They are the service's word
 // and no proof: a record proves itself, and `executable-address/status` asks the chain.
 
-import { isSame } from "../hex.ts";
+import { textOrKind } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
-import { addressStatus } from "./answers.ts";
+import { addressStatus, ofAddress } from "./answers.ts";
 import { UnprovenError } from "./errors.ts";
 import {
   address,
@@ -16,6 +16,7 @@ import {
   list,
   matching,
   object,
+  ofId,
   orNull,
   type Shape,
   shaped,
@@ -223,9 +224,7 @@ const eventPage = object({
 
 /** @throws {UnprovenError} also of another address than `asked` */
 export function proveListed(answer: unknown, asked: Hex): ListedAddress {
-  const row = shaped<ListedAddress>(answer, listedAddress, "row of an address");
-  if (isSame(row.address, asked)) return row;
-  throw new UnprovenError("the answer is of another address");
+  return ofAddress(shaped<ListedAddress>(answer, listedAddress, "row of an address"), asked);
 }
 
 /** @throws {UnprovenError} */
@@ -238,14 +237,12 @@ export const proveEventPage = (answer: unknown): EventPage =>
 
 /** @throws {UnprovenError} also of another event than `id` */
 export function proveEventOf(answer: unknown, id: string): ServiceEvent {
-  const event = shaped<ServiceEvent>(answer, serviceEvent, "event");
-  if (event.id === id) return event;
-  throw new UnprovenError("the answer is another event");
+  return ofId(shaped<ServiceEvent>(answer, serviceEvent, "event"), id, "event");
 }
 
 /** Reads an event of a type that this library knows. @throws {UnprovenError} */
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped<ServiceEvent>(event, serviceEvent, "event");
   if (eventTypes.includes(found.type)) return found;
-  throw new UnprovenError("the answer is no event that is known here");
+  throw new UnprovenError(`the event's type is not known here: ${textOrKind(found.type)}`);
 };

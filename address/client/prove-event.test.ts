@@ -287,7 +287,7 @@ describe("proveEvent", () => {
       [null, "the answer is no event"],
       [{}, "the answer is no event"],
       [{ ...real, data: null }, "the answer is no event"],
-      [{ ...real, type: "address.paid" }, "the answer is no event that is known here"],
+      [{ ...real, type: "address.paid" }, `the event's type is not known here: "address.paid"`],
       [elsewhere, `the event is of chain 10, not ${record.intent.chainId}`],
     ] as const)
       await assert.rejects(proveEvent(lie as never, record, options()), {

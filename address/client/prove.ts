@@ -45,8 +45,11 @@ type Source = Pick<Settings, "transport" | "trust"> & {
 
 /** The two methods of a client that prove. */
 export function proving({ get, lookup, parse, transport, trust }: Source) {
-  const prove = async (of: Hex | AddressRecord, options: ProveOptions) =>
-    proveWith(get, typeof of === "string" ? await lookup(of) : of, { ...options, ...trust });
+  const prove = async (of: Hex | AddressRecord, options: ProveOptions) => {
+    const record = typeof of === "string" ? await lookup(of) : of;
+    if (!record) throw new UnprovenError(`the service has no record of ${of}`);
+    return proveWith(get, record, { ...options, ...trust });
+  };
   return {
     prove,
     async waitFor(
@@ -65,15 +68,13 @@ export function proving({ get, lookup, parse, transport, trust }: Source) {
 
 /**
  * @param get answers a path of the service
- * @throws {UnprovenError} where there is no record
  * @throws {ProofError} `no_quorum`, `unproved`
  */
 async function proveWith(
   get: (path: string) => Promise<unknown>,
-  record: AddressRecord | undefined,
+  record: AddressRecord,
   options: GatherOptions,
 ): Promise<Proved> {
-  if (!record) throw new UnprovenError("the service has no record of this address");
   const { chainId } = record.intent;
   const agreed = await blockHashOf(options.rpcs, { ...options, chainId });
   const path = `/address/${record.address}/proof?block=${agreed.number}`;

@@ -1,6 +1,7 @@
 // `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
 // it (Standard Webhooks 1.0), and nodes of the receiver's say what is so.
 
+import { textOrKind } from "../errors.ts";
 import { WebhookError } from "./errors.ts";
 import type { ServiceEvent } from "./lists.ts";
 
@@ -44,10 +45,13 @@ export async function verifyWebhook(
 ): Promise<ServiceEvent> {
   const { secret, publicKey, toleranceSeconds = 300, now = Date.now() } = options;
   if ((secret === undefined) === (publicKey === undefined))
-    throw new TypeError("expected a secret or a publicKey");
+    throw new TypeError(
+      `expected a secret or a publicKey, found ${secret === undefined ? "neither" : "both"}`,
+    );
   const id = headerOf(headers, "webhook-id");
   const timestamp = headerOf(headers, "webhook-timestamp");
-  if (!/^[1-9][0-9]{0,11}$/.test(timestamp)) throw new WebhookError("no such time");
+  if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
+    throw new WebhookError(`webhook-timestamp: wanted seconds, found ${textOrKind(timestamp)}`);
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
@@ -59,7 +63,8 @@ export async function verifyWebhook(
       : await isEd25519(content, signatures, [publicKey].flat());
   if (!isRight) throw new WebhookError("no signature of it is right");
   const event = parse(text);
-  if (event?.id !== id) throw new WebhookError("the event is another than webhook-id says");
+  if (event?.id !== id)
+    throw new WebhookError(`wanted event ${textOrKind(id)}, found ${textOrKind(event?.id)}`);
   return event;
 }
 
