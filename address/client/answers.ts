@@ -1,7 +1,7 @@
 // Checks what the service answers: it is proved where it can be, and of the right shape where it
 // cannot, so that a program that reads a field gets what the type says. Unknown fields pass.
 
-import { InvalidError, textOrKind } from "../errors.ts";
+import { InvalidError, plainOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex, Intent } from "../intent/intent.ts";
 import { makeRecord, verifyRecord } from "../record.ts";
@@ -61,7 +61,7 @@ export function proveSalted(
 ): AddressRecord {
   const salt = (answer as { intent?: { salt?: Hex } } | null)?.intent?.salt;
   if (typeof salt !== "string" || !/^0x[0-9a-f]{64}$/.test(salt))
-    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${textOrKind(salt)}`);
+    throw new UnprovenError(`salt: wanted 32 bytes of hex, found ${plainOf(salt)}`);
   const { address } = makeRecord({ ...wanted, salt }, trust);
   return proveRecord(answer, address, trust);
 }
@@ -70,7 +70,7 @@ export function proveSalted(
 export function proveChains(answer: unknown, { factory }: Trust): ChainList {
   const named = (answer as ChainList | null)?.factory;
   if (!isSame(String(named), factory))
-    throw new UnprovenError(`wanted factory ${factory}, found ${textOrKind(named)}`);
+    throw new UnprovenError(`wanted factory ${factory}, found ${plainOf(named)}`);
   return shaped(answer, chainList, "chain list");
 }
 

@@ -358,7 +358,7 @@ describe("lists and references", () => {
     const ofSalt = (told: unknown) => ({ ...record, intent: { ...rest, salt: told } });
     for (const [body, found] of [
       ...[null, {}, { ...record, intent: rest }, record.intent].map((each) => [each, "nothing"]),
-      [ofSalt(7), "a number"],
+      [ofSalt(7), "7"],
       [ofSalt([salt]), "an array"],
       [ofSalt("0x12"), '"0x12"'],
       [ofSalt(salt.toUpperCase()), `"${salt.toUpperCase()}"`],

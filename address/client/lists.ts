@@ -1,7 +1,7 @@
 // An account's own lists: its addresses, and the events about them. They are the service's word
 // and no proof: a record proves itself, and `executable-address/status` asks the chain.
 
-import { textOrKind } from "../errors.ts";
+import { plainOf } from "../errors.ts";
 import type { Hex } from "../intent/intent.ts";
 import type { AddressState, AddressStatus, BlockReference } from "../status/shape.ts";
 import { addressStatus, ofAddress } from "./answers.ts";
@@ -244,5 +244,5 @@ export function proveEventOf(answer: unknown, id: string): ServiceEvent {
 export const proveEventShape = (event: unknown): ServiceEvent => {
   const found = shaped<ServiceEvent>(event, serviceEvent, "event");
   if (eventTypes.includes(found.type)) return found;
-  throw new UnprovenError(`the event's type is not known here: ${textOrKind(found.type)}`);
+  throw new UnprovenError(`the event's type is not known here: ${plainOf(found.type)}`);
 };

@@ -1,7 +1,7 @@
 // The shapes of what the service answers: a program that reads a field gets what the type says,
 // whoever answered. Fields that are not known pass.
 
-import { textOrKind } from "../errors.ts";
+import { plainOf } from "../errors.ts";
 import { addressStates } from "../status/shape.ts";
 import { UnprovenError } from "./errors.ts";
 
@@ -14,7 +14,7 @@ export function shaped<T>(answer: unknown, shape: Shape, what: string): T {
 /** @throws {UnprovenError} with both ids, where `found` has not the `id` that was asked for */
 export function ofId<T extends { readonly id: string }>(found: T, id: string, what: string): T {
   if (found.id === id) return found;
-  throw new UnprovenError(`wanted ${what} ${textOrKind(id)}, found ${textOrKind(found.id)}`);
+  throw new UnprovenError(`wanted ${what} ${plainOf(id)}, found ${plainOf(found.id)}`);
 }
 
 export type Shape = (value: unknown) => boolean;

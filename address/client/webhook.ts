@@ -1,7 +1,7 @@
 // `executable-address/webhook`: what a receiver does with a delivery. Its signature says who sent
 // it (Standard Webhooks 1.0), and nodes of the receiver's say what is so.
 
-import { textOrKind } from "../errors.ts";
+import { plainOf } from "../errors.ts";
 import { WebhookError } from "./errors.ts";
 import type { ServiceEvent } from "./lists.ts";
 
@@ -51,7 +51,7 @@ export async function verifyWebhook(
   const id = headerOf(headers, "webhook-id");
   const timestamp = headerOf(headers, "webhook-timestamp");
   if (!/^[1-9][0-9]{0,11}$/.test(timestamp))
-    throw new WebhookError(`webhook-timestamp: wanted seconds, found ${textOrKind(timestamp)}`);
+    throw new WebhookError(`webhook-timestamp: wanted seconds, found ${plainOf(timestamp)}`);
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookError(`signed at ${timestamp}, more than ${toleranceSeconds} s from now`);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
@@ -64,7 +64,7 @@ export async function verifyWebhook(
   if (!isRight) throw new WebhookError("no signature of it is right");
   const event = parse(text);
   if (event?.id !== id)
-    throw new WebhookError(`wanted event ${textOrKind(id)}, found ${textOrKind(event?.id)}`);
+    throw new WebhookError(`wanted event ${plainOf(id)}, found ${plainOf(event?.id)}`);
   return event;
 }
 

@@ -1,6 +1,7 @@
 // Everything that proves an address in one object: what the service answers, what the command line
 // writes and what a receipt keeps. spec/proof.md has the format.
 
+import { kindOf } from "../errors.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { BlockReference } from "../status/shape.ts";
 import { invalidProof } from "./error.ts";
@@ -57,7 +58,9 @@ export function verifyAddressProof(
   compare("outcome", proof.outcome, found.outcome);
   compare("chainId", proof.chainId, record.intent.chainId);
   if ((proof.execution !== null) !== (found.outcome === "executed"))
-    throw invalidProof("execution: expected one exactly where the address was executed");
+    throw invalidProof(
+      `execution: the outcome is ${found.outcome}, and the execution ${kindOf(proof.execution)}`,
+    );
   if (proof.execution === null) return { ...found, execution: null };
   const { proof: evidence, ...claimed } = proof.execution;
   const top = evidence?.headers?.length > 1 ? proof.block : claimed.block;

@@ -3,6 +3,7 @@
 
 import { parseAddress } from "../abi/checksum.ts";
 import { toHex } from "../abi/hex.ts";
+import { kindOf, plainOf } from "../errors.ts";
 import { isSame } from "../hex.ts";
 import type { AddressRecord, Hex } from "../intent/intent.ts";
 import type { Keccak } from "../keccak/keccak.ts";
@@ -11,10 +12,10 @@ import { StatusError } from "../status/rpc.ts";
 import type { BlockReference, TokenAmount } from "../status/shape.ts";
 import { transferOf } from "../status/transfer.ts";
 import { invalidProof } from "./error.ts";
-import { type Header, readHeader, readTrustedHeader } from "./header.ts";
+import { type Header, readTrustedHeader } from "./header.ts";
 import { bytesIn, nodesOf, type ProofOptions, subjectOf, type TrustedBlock } from "./outcome.ts";
 import { type Log, readReceiptLogs } from "./receipt.ts";
-import { encodeCount, encodeRlp, sameBytes } from "./rlp.ts";
+import { encodeCount, encodeRlp } from "./rlp.ts";
 import { proveInTrie } from "./trie.ts";
 
 /**
@@ -132,7 +133,7 @@ function proveEvents(
   const { header, depth } = readChain(proof?.headers, block.hash, keccak);
   const index = proof.transactionIndex;
   if (!Number.isSafeInteger(index) || index < 0)
-    throw invalidProof("transactionIndex: expected an integer");
+    throw invalidProof(`transactionIndex: expected an integer from 0, found ${plainOf(index)}`);
   const key = encodeRlp(encodeCount(index));
   const find = (root: Uint8Array, nodes: unknown, what: string) => {
     const value = proveInTrie(root, key, nodesOf(nodes, what), keccak);
@@ -154,14 +155,13 @@ function proveEvents(
 
 /** The first of the headers, and how many follow it up to the trusted one. */
 function readChain(headers: unknown, trusted: Hex, keccak: Keccak) {
-  if (!Array.isArray(headers) || headers.length === 0)
-    throw invalidProof("headers: expected a list");
+  if (!Array.isArray(headers))
+    throw invalidProof(`headers: expected a list, found ${kindOf(headers)}`);
+  if (headers.length === 0) throw invalidProof("headers: expected one or more, found none");
   const all = headers.map((header) => bytesIn(header, "headers"));
   let above: Header = readTrustedHeader(all.at(-1)!, trusted, keccak);
   for (const bytes of all.slice(0, -1).reverse()) {
-    if (!sameBytes(keccak(bytes), above.parentHash))
-      throw invalidProof("headers: one is not the parent of the next");
-    above = readHeader(bytes, keccak);
+    above = readTrustedHeader(bytes, toHex(above.parentHash), keccak);
   }
   return { header: above, depth: all.length - 1 };
 }

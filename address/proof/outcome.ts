@@ -4,6 +4,7 @@
 
 import { fromHex } from "../abi/hex.ts";
 import { factoryAddress } from "../deployment.ts";
+import { plainOf } from "../errors.ts";
 import { type Hex, isHash } from "../hex.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { type Keccak, keccakOf } from "../keccak/keccak.ts";
@@ -96,7 +97,7 @@ function codeHashOf(account: Uint8Array): Uint8Array {
 /** @throws {ProofError} `invalid_proof` unless it is hex */
 export function bytesIn(value: unknown, what: string): Uint8Array {
   if (typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value)) return fromHex(value);
-  throw invalidProof(`${what}: expected hex`);
+  throw invalidProof(`${what}: expected hex, found ${plainOf(value)}`);
 }
 
 /** The way down a trie is no longer than its key, and one more. */

@@ -123,6 +123,29 @@ describe("spec/receipt-vectors.json", () => {
       assert.ok(message !== "accepted" && message.includes(each.says), message);
     });
 
+  test("refused with what was found of its parts, and what a payment's proof shows", () => {
+    const [{ record, proof, payments }] = receipts as [SavedReceipt];
+    const [{ proof: _, ...shown }] = payments as [SavedReceipt["payments"][number]];
+    const { hash, number, timestamp } = shown.block;
+    const [{ from, amount }] = shown.payments as [{ from: string; amount: string }];
+    const block = `{"hash":"${hash}","number":${number},"timestamp":${timestamp}}`;
+    const text = `{"amount":"${amount}","from":"${from}"}`;
+    for (const [changed, message] of [
+      [{ record: undefined, proof }, "expected record and proof, found nothing and an object"],
+      [{ record, proof: null }, "expected record and proof, found an object and null"],
+      [
+        { payments: [{ block: { number: "7", hash: "0x12" } }] },
+        'block: expected a number and a hash, found "7" and "0x12"',
+      ],
+      [
+        { payments: [{ ...payments[0], payments: [] }] },
+        `payments: the proof shows {"block":${block},"payments":[${text}],` +
+          `"transactionHash":"${shown.transactionHash}"}`,
+      ],
+    ] as const)
+      assert.equal(messageOf({ ...receipts[0], ...changed }), message);
+  });
+
   test("refused with blocks that are not among those trusted", () => {
     const [{ proof }] = receipts as [SavedReceipt];
     for (const hashes of [[], [proof.block.hash], [proof.execution!.block.hash]])

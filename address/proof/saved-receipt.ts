@@ -2,6 +2,7 @@
 // is verified by the hashes of its blocks and nothing else, so it is as good in ten years as today.
 
 import { factoryAddress } from "../deployment.ts";
+import { kindOf, plainOf } from "../errors.ts";
 import { type Hex, isHash, isSame } from "../hex.ts";
 import type { AddressRecord } from "../intent/intent.ts";
 import { keccakOf } from "../keccak/keccak.ts";
@@ -80,7 +81,7 @@ export function verifyReceipt(
     if (!block) throw invalidProof(`payments: ${claimed.block.hash} is not a trusted block`);
     const { depth: _, ...found } = provePayment(record, proof, block, trust);
     if (canonical(found) !== canonical(claimed))
-      throw invalidProof("payments: the proof shows another");
+      throw invalidProof(`payments: the proof shows ${canonical(found).slice(0, 400)}`);
     return found;
   });
   return { ...proved, record, payments, blocks };
@@ -132,13 +133,16 @@ function shapeOf(value: unknown): SavedReceipt {
   const { format, record, proof, payments } = (value ?? {}) as Partial<SavedReceipt>;
   if (format !== receiptFormat)
     throw invalidProof(`format: expected ${receiptFormat}, found ${String(format).slice(0, 80)}`);
-  if (!record || !proof) throw invalidProof("expected record and proof");
+  if (!record || !proof)
+    throw invalidProof(`expected record and proof, found ${kindOf(record)} and ${kindOf(proof)}`);
   if (!Array.isArray(payments) || payments.length > paymentsMax)
     throw invalidProof(`payments: expected a list of at most ${paymentsMax}`);
   const { block, execution } = proof;
   const blocks = [block, ...(execution ? [execution.block] : []), ...payments.map((p) => p?.block)];
   for (const each of blocks)
-    if (!isHash(each?.hash) || !Number.isSafeInteger(each.number))
-      throw invalidProof("block: expected number, hash and timestamp");
+    if (!isHash(each?.hash) || !Number.isSafeInteger(each.number)) {
+      const found = `${plainOf(each?.number)} and ${plainOf(each?.hash)}`;
+      throw invalidProof(`block: expected a number and a hash, found ${found}`);
+    }
   return { format, record, proof, payments };
 }

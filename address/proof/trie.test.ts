@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMerkleProof, createMPT, verifyMerkleProof } from "@ethereumjs/mpt";
 import { RLP } from "@ethereumjs/rlp";
+import { toHex } from "../abi/hex.ts";
 import { keccak256 } from "../keccak/keccak.ts";
 import { randomFrom } from "../test/random.ts";
+import { readReceiptLogs } from "./receipt.ts";
 import { decodeRlp, encodeCount, encodeRlp, type Rlp } from "./rlp.ts";
 import { buildProof, proveInTrie } from "./trie.ts";
 
@@ -58,8 +60,8 @@ describe("nodes that no trie has", () => {
       "trie: a leaf without a value",
     ],
     ["a path of no known kind", [Uint8Array.of(0x40), hash], "trie: a path of no known kind"],
-    ["a node of three", [hash, hash, hash], "trie: expected a node of 2 or 17"],
-    ["no list", Uint8Array.of(1), "trie: expected a node"],
+    ["a node of three", [hash, hash, hash], "trie: expected a node of 2 or 17, found 3"],
+    ["no list", Uint8Array.of(1), "trie: expected a node, found 1 bytes"],
   ];
   for (const [name, node, message] of nodes) {
     test(`invalid_proof: ${name}`, () => {
@@ -68,6 +70,27 @@ describe("nodes that no trie has", () => {
         code: "invalid_proof",
         message,
       });
+    });
+  }
+});
+
+test("invalid_proof with both hashes, where a node is another than the root says", () => {
+  const [bytes, root] = [Uint8Array.of(0x80), new Uint8Array(32).fill(7)];
+  assert.throws(() => proveInTrie(root, Uint8Array.of(0x12), [bytes], keccak256), {
+    code: "invalid_proof",
+    message: `trie: wanted the node ${toHex(root)}, found ${toHex(keccak256(bytes))}`,
+  });
+});
+
+test("invalid_proof with its status, of the receipt of a transaction that did not succeed", () => {
+  for (const [status, found] of [
+    [new Uint8Array(), "0x"],
+    [Uint8Array.of(2), "0x02"],
+  ] as const) {
+    const receipt = encodeRlp([status, new Uint8Array(), new Uint8Array(256), []]);
+    assert.throws(() => readReceiptLogs(receipt), {
+      code: "invalid_proof",
+      message: `receipt: wanted the status 0x01 of a success, found ${found}`,
     });
   }
 });

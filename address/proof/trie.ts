@@ -1,6 +1,7 @@
 // Proofs in Merkle Patricia tries: the nodes from a root that somebody trusts down to a key, or to
 // where it would be. Yellow paper, appendix D; the list is that of EIP-1186.
 
+import { toHex } from "../abi/hex.ts";
 import type { Keccak } from "../keccak/keccak.ts";
 import { invalidProof } from "./error.ts";
 import { bytesOf, decodeRlp, encodeRlp, type Rlp, sameBytes } from "./rlp.ts";
@@ -33,7 +34,7 @@ export function proveInTrie(
     const node: Rlp = next instanceof Uint8Array ? decodeRlp(take(next)) : next;
     if (node instanceof Uint8Array) {
       if (node.length === 0 && used === 1) return done(undefined);
-      throw invalidProof("trie: expected a node");
+      throw invalidProof(`trie: expected a node, found ${node.length} bytes`);
     }
     if (node.length === 17) {
       const step = path[at];
@@ -42,7 +43,8 @@ export function proveInTrie(
       next = node[step]!;
       continue;
     }
-    if (node.length !== 2) throw invalidProof("trie: expected a node of 2 or 17");
+    if (node.length !== 2)
+      throw invalidProof(`trie: expected a node of 2 or 17, found ${node.length}`);
     const [isLeaf, part] = partOf(node[0]);
     const isOnWay = part.every((nibble, index) => nibble === path[at + index]);
     at += part.length;
@@ -56,7 +58,9 @@ export function proveInTrie(
   function take(hash: Uint8Array): Uint8Array {
     const node = nodes[used++];
     if (!node) throw invalidProof("trie: a node is missing");
-    if (!sameBytes(keccak(node), hash)) throw invalidProof("trie: a node of another hash");
+    const found = keccak(node);
+    if (!sameBytes(found, hash))
+      throw invalidProof(`trie: wanted the node ${toHex(hash)}, found ${toHex(found)}`);
     return node;
   }
 }

@@ -5,8 +5,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { startWorld } from "../../service/testing/chain/world.ts";
+import { fromHex, toHex } from "../abi/hex.ts";
 import { zeroAddress } from "../abi/token.ts";
-import type { AddressRecord } from "../intent/intent.ts";
+import type { AddressRecord, Hex } from "../intent/intent.ts";
+import { keccak256 } from "../keccak/keccak.ts";
 import {
   type AddressProof,
   proveAddress,
@@ -77,7 +79,7 @@ describe("spec/proof-vectors.json", () => {
     const account = ["0xxx"] as never;
     assert.throws(() => proveOutcome(record, { ...proof.proof, account }, trusted[0]!), {
       code: "invalid_proof",
-      message: /expected hex/,
+      message: 'account: expected hex, found "0xxx"',
     });
   });
 
@@ -105,6 +107,44 @@ describe("spec/proof-vectors.json", () => {
       code: "invalid_proof",
       message: "receipt: the block has none at 1",
     });
+  });
+
+  test("invalid_proof of an index and headers that are none, with what was found", () => {
+    const { record, proof } = vectors[0]!;
+    const { execution } = proof;
+    assert.ok(execution);
+    const { hash } = execution.block;
+    const { headers } = execution.proof;
+    const other = `0x${"ab".repeat(32)}`;
+    const child = headers[0]!.replace(/^(0xf9....a0).{64}/, `$1${other.slice(2)}`) as Hex;
+    const childHash = toHex(keccak256(fromHex(child)));
+    for (const [changed, message, trusted = hash] of [
+      [{ transactionIndex: -1 }, "transactionIndex: expected an integer from 0, found -1"],
+      [{ transactionIndex: "0" }, 'transactionIndex: expected an integer from 0, found "0"'],
+      [{ headers: null }, "headers: expected a list, found null"],
+      [{ headers: [] }, "headers: expected one or more, found none"],
+      [
+        { headers: [headers[0], child] },
+        `header: wanted the block ${other}, found ${hash}`,
+        childHash,
+      ],
+    ] as const) {
+      const evidence = { ...execution.proof, ...changed } as never;
+      const block = { chainId: proof.chainId, hash: trusted };
+      const refused = { code: "invalid_proof", message };
+      assert.throws(() => proveExecution(record, evidence, block), refused);
+    }
+  });
+
+  test("invalid_proof of an execution beside another outcome, and of none beside its own", () => {
+    const [executed, open] = vectors as [Vector, Vector];
+    for (const [{ record, trusted, proof }, execution, found] of [
+      [executed, null, "the outcome is executed, and the execution null"],
+      [open, executed.proof.execution, "the outcome is open, and the execution an object"],
+    ] as const)
+      assert.throws(() => verifyAddressProof(record, { ...proof, execution }, trusted), {
+        ...{ code: "invalid_proof", message: `execution: ${found}` },
+      });
   });
 
   for (const { record, trusted, proof } of vectors) {
